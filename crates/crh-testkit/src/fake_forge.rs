@@ -21,7 +21,7 @@ mod state;
 use std::sync::{Arc, MutexGuard};
 
 use server::{FakeForgeServer, ForgeCall, ForgeReply};
-use state::{ClosedIssue, Pipeline, Project, ProposedChange, State};
+use state::{ClosedIssue, Pipeline, Project, ProposedChange, FakeForgeState};
 pub use state::{ForgeComment, ForgeThread};
 use tempfile::TempDir;
 
@@ -321,7 +321,7 @@ impl FakeForge {
         self.with(change, |found| found.refs().head.clone())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FakeForgeState> {
         self.service.state()
     }
 

@@ -41,7 +41,7 @@ pub use scenario::{Pull, PullHandle};
 use serde_json::Value;
 use server::FakeGitHubServer;
 pub use state::{Comment, Issue, Permission, Review, Sarif, Thread};
-use state::{PullRequest, State};
+use state::{FakeGitHubState, PullRequest};
 use tempfile::TempDir;
 
 use crate::http::Server;
@@ -70,7 +70,7 @@ pub struct FakeGitHub {
 
 /// State of a fake at a moment.
 #[derive(Debug)]
-pub struct GitHubSnapshot(State);
+pub struct GitHubSnapshot(FakeGitHubState);
 
 impl FakeGitHub {
     /// Starts a GitHub without repositories on a free port. It knows [`REVIEWER`] with a [`TOKEN`]
@@ -263,7 +263,7 @@ impl FakeGitHub {
         state.surprises = surprises;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FakeGitHubState> {
         self.service.state()
     }
 

@@ -34,7 +34,7 @@ pub use faults::{LaunchpadFault, LaunchpadFaultKind, LaunchpadFaultTrigger};
 pub use scenario::{Merge, MergeHandle};
 use server::{FakeLaunchpadServer, Librarian};
 pub use state::Comment;
-use state::{Proposal, State};
+use state::{FakeLaunchpadState, Proposal};
 use tempfile::TempDir;
 
 pub use crate::fake_github::{Exchange, HoldPoint, WriteHold};
@@ -183,7 +183,7 @@ impl FakeLaunchpad {
         self.with(handle, render::render_proposal)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FakeLaunchpadState> {
         self.service.state()
     }
 

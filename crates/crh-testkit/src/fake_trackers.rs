@@ -62,11 +62,11 @@ pub struct FakeTracker {
 #[derive(Debug)]
 struct TrackerService {
     kind: TrackerKind,
-    state: Mutex<State>,
+    state: Mutex<FakeTrackerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FakeTrackerState {
     tickets: Vec<FakeTicket>,
     requests: Vec<String>,
     faults: Vec<TrackerFault>,
@@ -164,12 +164,12 @@ impl Service for TrackerService {
 }
 
 impl TrackerService {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FakeTrackerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl FakeTrackerState {
     fn linear(&mut self, request: &HttpRequest) -> Option<Answer> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let query = body["query"].as_str().unwrap_or_default();

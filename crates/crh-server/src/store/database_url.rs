@@ -1,4 +1,4 @@
-//! Where the database is.
+//! Parses the address of the database.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use sqlx::any::AnyConnectOptions;
 
 use super::{StoreError, StoreResult};
 
-/// Where the database is. Printing it shows no password.
+/// Address of the database. Printing it shows no password.
 #[derive(Debug, Clone)]
 pub enum DatabaseUrl {
     /// A file. crh creates it if it is missing, but not its folder.

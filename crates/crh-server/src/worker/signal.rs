@@ -1,8 +1,8 @@
-//! Why an attempt has to stop.
+//! Reasons to stop an attempt.
 
 use tokio::sync::watch;
 
-/// Why an attempt has to stop.
+/// Why a worker stops an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
     /// The store asks for it: a newer head, or a person.

@@ -1,6 +1,6 @@
 //! Files and commits of the fake: reads a file at a commit, and commits a file to a branch.
 
-use super::state::State;
+use super::state::FakeForgeState;
 
 /// Access level from which a member may push.
 const DEVELOPER: u32 = 30;
@@ -15,7 +15,7 @@ pub(super) struct StoredFile {
     pub(super) last_commit: String,
 }
 
-impl State {
+impl FakeForgeState {
     pub(super) fn file(&self, repository: &str, commit: &str, path: &str) -> Option<StoredFile> {
         let bare = &self.projects[repository].bare;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));

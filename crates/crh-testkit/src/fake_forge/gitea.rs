@@ -8,7 +8,9 @@ use super::DialectRules;
 use super::code::StoredFile;
 use super::diff::FileDiff;
 use super::server::{ForgeCall, ForgeReply};
-use super::state::{ForgeComment, ForgeThread, Project, ProposedChange, Review, State, Status};
+use super::state::{
+    FakeForgeState, ForgeComment, ForgeThread, Project, ProposedChange, Review, Status,
+};
 
 /// Largest page: Gitea's default.
 const PAGE_MAX: usize = 50;
@@ -24,7 +26,7 @@ pub(super) const RULES: DialectRules = DialectRules {
     answer,
 };
 
-fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
+fn answer(state: &mut FakeForgeState, call: &ForgeCall) -> ForgeReply {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
     match (call.method.as_str(), path.as_slice()) {
         ("GET", ["version"]) => ForgeReply::new(200, json!({ "version": state.version })),
@@ -47,14 +49,14 @@ fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
     }
 }
 
-fn unknown(state: &mut State, call: &ForgeCall) -> ForgeReply {
+fn unknown(state: &mut FakeForgeState, call: &ForgeCall) -> ForgeReply {
     state.surprises.push(format!("{} /{}", call.method, call.path.join("/")));
     ForgeReply::refused(404, "The target couldn't be found.")
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm per operation")]
 fn repository_answer(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     repository: &str,
     rest: &[&str],
@@ -174,7 +176,7 @@ fn contents_json(path: &str, file: &StoredFile) -> Value {
 
 /// Commits a file. Gitea refuses it if the branch has another version.
 fn update_contents(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     repository: &str,
     path: &str,
@@ -206,7 +208,7 @@ fn not_found() -> ForgeReply {
 }
 
 fn with_change<T>(
-    state: &State,
+    state: &FakeForgeState,
     repository: &str,
     number: &str,
     run: impl FnOnce(&ProposedChange) -> T,
@@ -214,7 +216,12 @@ fn with_change<T>(
     state.change(repository, number.parse().ok()?).map(run)
 }
 
-fn delete_comment(state: &mut State, repository: &str, id: &str, login: &str) -> ForgeReply {
+fn delete_comment(
+    state: &mut FakeForgeState,
+    repository: &str,
+    id: &str,
+    login: &str,
+) -> ForgeReply {
     let project = state.projects.get_mut(repository).unwrap();
     for change in &mut project.changes {
         let is_wanted = |comment: &ForgeComment| comment.id.to_string() == id;
@@ -229,7 +236,7 @@ fn delete_comment(state: &mut State, repository: &str, id: &str, login: &str) ->
 }
 
 fn edit_comment(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     repository: &str,
     id: &str,
@@ -255,7 +262,7 @@ fn edit_comment(
 }
 
 fn pull_answer(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     (repository, number): (&str, u64),
     rest: &[&str],
@@ -295,7 +302,7 @@ fn pull_answer(
 
 /// Makes a review. Gitea makes a thread per comment and refuses lines outside the diff.
 fn new_review(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     (repository, number): (&str, u64),
     login: &str,
@@ -374,7 +381,7 @@ fn hunk(files: &[FileDiff], path: &str, old: u32, new: u32) -> String {
     text
 }
 
-fn user(state: &State, login: &str, call: &ForgeCall) -> Value {
+fn user(state: &FakeForgeState, login: &str, call: &ForgeCall) -> Value {
     let id = state.users.get(login).copied().unwrap_or_default();
     json!({
         "id": id, "login": login, "full_name": "", "email": format!("{login}@noreply.localhost"),
@@ -391,7 +398,12 @@ fn repository_json(project: &Project, call: &ForgeCall) -> Value {
     })
 }
 
-fn pull_json(state: &State, repository: &str, change: &ProposedChange, call: &ForgeCall) -> Value {
+fn pull_json(
+    state: &FakeForgeState,
+    repository: &str,
+    change: &ProposedChange,
+    call: &ForgeCall,
+) -> Value {
     let refs = change.refs();
     let end = |path: &str, branch: &str, sha: &str| {
         let project = &state.projects[path];
@@ -429,7 +441,7 @@ fn file_json(file: &FileDiff) -> Value {
 }
 
 fn comment_json(
-    state: &State,
+    state: &FakeForgeState,
     comment: &ForgeComment,
     (repository, number): (&str, u64),
     call: &ForgeCall,
@@ -442,7 +454,12 @@ fn comment_json(
     })
 }
 
-fn review_json(state: &State, change: &ProposedChange, review: &Review, call: &ForgeCall) -> Value {
+fn review_json(
+    state: &FakeForgeState,
+    change: &ProposedChange,
+    review: &Review,
+    call: &ForgeCall,
+) -> Value {
     let count = change.threads.iter().filter(|thread| thread.review == review.id);
     let count: usize = count.map(|thread| thread.comments.len()).sum();
     json!({
@@ -454,7 +471,7 @@ fn review_json(state: &State, change: &ProposedChange, review: &Review, call: &F
 }
 
 fn line_comment(
-    state: &State,
+    state: &FakeForgeState,
     thread: &ForgeThread,
     comment: &ForgeComment,
     at: (&str, u64),
@@ -473,7 +490,7 @@ fn line_comment(
     value
 }
 
-fn status_json(state: &State, status: &Status, call: &ForgeCall) -> Value {
+fn status_json(state: &FakeForgeState, status: &Status, call: &ForgeCall) -> Value {
     json!({
         "id": status.id, "status": status.state, "context": status.name,
         "description": status.description, "target_url": "",

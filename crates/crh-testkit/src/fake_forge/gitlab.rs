@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::DialectRules;
 use super::diff::FileDiff;
 use super::server::{ForgeCall, ForgeReply};
-use super::state::{ForgeComment, ForgeThread, Pipeline, Project, ProposedChange, State, Status};
+use super::state::{
+    FakeForgeState, ForgeComment, ForgeThread, Pipeline, Project, ProposedChange, Status,
+};
 
 /// Largest page.
 const PAGE_MAX: usize = 100;
@@ -27,7 +29,7 @@ pub(super) const RULES: DialectRules = DialectRules {
     answer,
 };
 
-fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
+fn answer(state: &mut FakeForgeState, call: &ForgeCall) -> ForgeReply {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
     let method = call.method.as_str();
     if call.login.is_none() && !(call.is_job && method == "GET") {
@@ -60,13 +62,18 @@ fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
     }
 }
 
-fn unknown(state: &mut State, call: &ForgeCall) -> ForgeReply {
+fn unknown(state: &mut FakeForgeState, call: &ForgeCall) -> ForgeReply {
     state.surprises.push(format!("{} /{}", call.method, call.path.join("/")));
     ForgeReply::refused(404, "404 Not Found")
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm per operation")]
-fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&str]) -> ForgeReply {
+fn project_answer(
+    state: &mut FakeForgeState,
+    call: &ForgeCall,
+    project: &str,
+    rest: &[&str],
+) -> ForgeReply {
     match (call.method.as_str(), rest) {
         ("GET", []) => ForgeReply::new(200, project_json(state, &state.projects[project], call)),
         ("GET", ["members", "all"]) => {
@@ -165,7 +172,7 @@ fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&s
 
 #[expect(clippy::too_many_lines, reason = "one arm per operation")]
 fn merge_request_answer(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     (project, number): (&str, u64),
     rest: &[&str],
@@ -305,7 +312,7 @@ fn merge_request_answer(
 /// Makes a thread on lines. GitLab needs all three commits of a version, and a line that the diff of
 /// that version shows.
 fn new_discussion(
-    state: &mut State,
+    state: &mut FakeForgeState,
     call: &ForgeCall,
     (project, number): (&str, u64),
     login: &str,
@@ -345,7 +352,7 @@ fn new_discussion(
 }
 
 /// Commits one updated file. GitLab refuses it if the file has another last commit.
-fn new_commit(state: &mut State, call: &ForgeCall, project: &str) -> ForgeReply {
+fn new_commit(state: &mut FakeForgeState, call: &ForgeCall, project: &str) -> ForgeReply {
     let (branch, login) = (call.text("branch"), call.login.clone().unwrap_or_default());
     let action = &call.body["actions"][0];
     let text = |name: &str| action[name].as_str().unwrap_or_default().to_owned();
@@ -368,7 +375,7 @@ fn new_commit(state: &mut State, call: &ForgeCall, project: &str) -> ForgeReply 
     }
 }
 
-fn commit_json(state: &State, project: &str, sha: &str) -> Value {
+fn commit_json(state: &FakeForgeState, project: &str, sha: &str) -> Value {
     let (_, parents, message) = state.projects[project].bare.commit_parts(sha);
     let title = message.lines().next().unwrap_or_default();
     json!({
@@ -378,7 +385,12 @@ fn commit_json(state: &State, project: &str, sha: &str) -> Value {
 }
 
 /// Sets a commit status. GitLab refuses a transition to the same state.
-fn set_status(state: &mut State, call: &ForgeCall, project: &str, sha: &str) -> ForgeReply {
+fn set_status(
+    state: &mut FakeForgeState,
+    call: &ForgeCall,
+    project: &str,
+    sha: &str,
+) -> ForgeReply {
     let id = state.next_id();
     let login = call.login.clone().unwrap_or_default();
     let name = call.body["name"].as_str().unwrap_or("default").to_owned();
@@ -407,7 +419,7 @@ fn set_status(state: &mut State, call: &ForgeCall, project: &str, sha: &str) -> 
     ForgeReply::new(201, status_json(state, &status, call))
 }
 
-fn user(state: &State, login: &str, call: &ForgeCall) -> Value {
+fn user(state: &FakeForgeState, login: &str, call: &ForgeCall) -> Value {
     let id = state.users.get(login).copied().unwrap_or_default();
     json!({
         "id": id, "username": login, "name": login, "state": "active", "locked": false,
@@ -415,7 +427,7 @@ fn user(state: &State, login: &str, call: &ForgeCall) -> Value {
     })
 }
 
-fn member(state: &State, login: &str, level: u32, call: &ForgeCall) -> Value {
+fn member(state: &FakeForgeState, login: &str, level: u32, call: &ForgeCall) -> Value {
     let mut member = user(state, login, call);
     member["access_level"] = json!(level);
     member
@@ -437,7 +449,7 @@ fn job_json(id: u64, (name, status): &(String, String), project: &str, call: &Fo
     })
 }
 
-fn project_json(state: &State, project: &Project, call: &ForgeCall) -> Value {
+fn project_json(state: &FakeForgeState, project: &Project, call: &ForgeCall) -> Value {
     let parent = project.parent.as_ref().and_then(|parent| state.projects.get(parent));
     let mut value = json!({
         "id": project.id, "path_with_namespace": project.path,
@@ -453,7 +465,12 @@ fn project_json(state: &State, project: &Project, call: &ForgeCall) -> Value {
     value
 }
 
-fn merge_request(state: &State, project: &str, change: &ProposedChange, call: &ForgeCall) -> Value {
+fn merge_request(
+    state: &FakeForgeState,
+    project: &str,
+    change: &ProposedChange,
+    call: &ForgeCall,
+) -> Value {
     let refs = change.refs();
     let id = |path: &str| state.projects[path].id;
     json!({
@@ -482,7 +499,7 @@ fn file_json(file: &FileDiff) -> Value {
     })
 }
 
-fn discussions(state: &State, change: &ProposedChange, call: &ForgeCall) -> ForgeReply {
+fn discussions(state: &FakeForgeState, change: &ProposedChange, call: &ForgeCall) -> ForgeReply {
     let comments = change.comments.iter().map(|comment| (comment, None));
     let threads = change.threads.iter().map(|thread| (&thread.comments[0], Some(thread)));
     let mut all: Vec<(&ForgeComment, Option<&ForgeThread>)> = comments.chain(threads).collect();
@@ -496,7 +513,7 @@ fn discussions(state: &State, change: &ProposedChange, call: &ForgeCall) -> Forg
     })
 }
 
-fn note(state: &State, comment: &ForgeComment, number: u64, call: &ForgeCall) -> Value {
+fn note(state: &FakeForgeState, comment: &ForgeComment, number: u64, call: &ForgeCall) -> Value {
     json!({
         "id": comment.id, "type": null, "body": comment.body,
         "author": user(state, &comment.author, call), "created_at": comment.created_at,
@@ -507,7 +524,7 @@ fn note(state: &State, comment: &ForgeComment, number: u64, call: &ForgeCall) ->
 }
 
 fn discussion(
-    state: &State,
+    state: &FakeForgeState,
     thread: &ForgeThread,
     change: &ProposedChange,
     call: &ForgeCall,
@@ -532,14 +549,14 @@ fn discussion(
     json!({ "id": thread.id, "individual_note": false, "notes": notes })
 }
 
-fn approvals(state: &State, change: &ProposedChange, call: &ForgeCall) -> Value {
+fn approvals(state: &FakeForgeState, change: &ProposedChange, call: &ForgeCall) -> Value {
     let approvers = change.approvals.iter();
     let approvers: Vec<Value> =
         approvers.map(|login| json!({ "user": user(state, login, call) })).collect();
     json!({ "iid": change.number, "approved": !approvers.is_empty(), "approved_by": approvers })
 }
 
-fn status_json(state: &State, status: &Status, call: &ForgeCall) -> Value {
+fn status_json(state: &FakeForgeState, status: &Status, call: &ForgeCall) -> Value {
     json!({
         "id": status.id, "sha": status.sha, "status": status.state, "name": status.name,
         "description": status.description, "author": user(state, &status.author, call),

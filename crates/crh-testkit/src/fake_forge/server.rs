@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::state::State;
+use super::state::FakeForgeState;
 use super::{Dialect, Exchange, Fault, FaultKind, HoldPoint, JOB_TOKEN};
 use crate::fake_github::faults::HeldWrite;
 use crate::http;
@@ -17,7 +17,7 @@ pub(super) struct FakeForgeServer {
     pub(super) dialect: Dialect,
     /// Path below which the forge is installed.
     prefix: String,
-    state: Mutex<State>,
+    state: Mutex<FakeForgeState>,
     traffic: Mutex<ForgeTraffic>,
     address: OnceLock<String>,
 }
@@ -163,13 +163,13 @@ impl FakeForgeServer {
         Self {
             dialect,
             prefix: prefix.to_owned(),
-            state: Mutex::new(State::new(dialect)),
+            state: Mutex::new(FakeForgeState::new(dialect)),
             traffic: Mutex::default(),
             address: OnceLock::new(),
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, FakeForgeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

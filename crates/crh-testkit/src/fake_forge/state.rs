@@ -10,7 +10,7 @@ use super::{Change, Dialect};
 use crate::fake_github::git::FakeBareRepository;
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct FakeForgeState {
     pub(super) dialect: Dialect,
     pub(super) version: String,
     pub(super) users: BTreeMap<String, u64>,
@@ -164,7 +164,7 @@ impl ProposedChange {
     }
 }
 
-impl State {
+impl FakeForgeState {
     pub(super) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,

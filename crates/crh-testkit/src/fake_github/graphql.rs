@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::json::View;
 use super::rest::{Call, Reply, check_permission};
-use super::state::{Permission, State};
+use super::state::{FakeGitHubState, Permission};
 
 /// Maximum number of nodes per connection, as on GitHub.
 const MAX_NODES: usize = 100;
@@ -100,7 +100,7 @@ impl GraphQuery {
     }
 
     /// Answers the request and applies its mutations.
-    pub(super) fn answer(&self, state: &mut State, server: &str, call: &Call) -> Reply {
+    pub(super) fn answer(&self, state: &mut FakeGitHubState, server: &str, call: &Call) -> Reply {
         let Some(login) = &call.login else {
             return Reply::refused(401, "This endpoint requires you to be authenticated.");
         };
@@ -133,7 +133,7 @@ impl GraphQuery {
 
     fn run_mutations(
         &self,
-        state: &mut State,
+        state: &mut FakeGitHubState,
         server: &str,
         (call, login): (&Call, &str),
         errors: &RefCell<Vec<GraphRefusal>>,
@@ -169,7 +169,7 @@ impl GraphQuery {
     /// Runs one mutation and returns its thread, if any.
     fn mutate(
         &self,
-        state: &mut State,
+        state: &mut FakeGitHubState,
         field: &Field,
         (call, login): (&Call, &str),
     ) -> Result<Option<String>, GraphRefusal> {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::diff::{FileDiff, Side};
 use super::git::FakeCommit;
 use super::state::{
-    App, CheckRun, Comment, Issue, PENDING, Permission, PullRequest, Repository, Review, State,
-    Status, Thread,
+    App, CheckRun, Comment, FakeGitHubState, Issue, PENDING, Permission, PullRequest, Repository,
+    Review, Status, Thread,
 };
 use super::time::format_time;
 
@@ -18,7 +18,7 @@ const GHOST: (&str, u64) = ("ghost", 10_137);
 /// The state, with the server address that links start with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) state: &'a State,
+    pub(super) state: &'a FakeGitHubState,
     pub(super) server: &'a str,
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::server::parse_query;
-use super::state::{Permission, State, Token};
+use super::state::{FakeGitHubState, Permission, Token};
 use super::time::now;
 
 /// Lifetime of a user's token.
@@ -13,7 +13,12 @@ const TOKEN_SECONDS: u64 = 8 * 3_600;
 pub(super) type OAuthAnswer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
 /// Answers a request below `/login/oauth`.
-pub(super) fn answer(state: &mut State, path: &str, query: &str, body: &[u8]) -> OAuthAnswer {
+pub(super) fn answer(
+    state: &mut FakeGitHubState,
+    path: &str,
+    query: &str,
+    body: &[u8],
+) -> OAuthAnswer {
     match path {
         "/login/oauth/authorize" => authorize(state, query),
         "/login/oauth/access_token" => exchange(state, body),
@@ -22,7 +27,7 @@ pub(super) fn answer(state: &mut State, path: &str, query: &str, body: &[u8]) ->
 }
 
 /// Sends the browser back with a code.
-fn authorize(state: &mut State, query: &str) -> OAuthAnswer {
+fn authorize(state: &mut FakeGitHubState, query: &str) -> OAuthAnswer {
     let query = parse_query(query);
     let get = |name: &str| query.iter().find(|(known, _)| known == name).map(|pair| pair.1.clone());
     let known_client = get("client_id") == state.oauth.as_ref().map(|client| client.0.clone());
@@ -37,7 +42,7 @@ fn authorize(state: &mut State, query: &str) -> OAuthAnswer {
 }
 
 /// Exchanges a code for a token, once.
-fn exchange(state: &mut State, body: &[u8]) -> OAuthAnswer {
+fn exchange(state: &mut FakeGitHubState, body: &[u8]) -> OAuthAnswer {
     let form = parse_query(&String::from_utf8_lossy(body));
     let get = |name: &str| form.iter().find(|(known, _)| known == name).map(|pair| pair.1.clone());
     let client = get("client_id").zip(get("client_secret"));

@@ -12,7 +12,7 @@ pub(super) use apps::public_key;
 use serde_json::{Value, json};
 
 use super::json::View;
-use super::state::{Permission, Repository, State};
+use super::state::{FakeGitHubState, Permission, Repository};
 
 /// Default and largest page size.
 const PAGE: (usize, usize) = (30, 100);
@@ -76,7 +76,7 @@ impl Reply {
 }
 
 /// Applies and answers a request.
-pub(super) fn answer(state: &mut State, server: &str, call: &Call) -> ReplyResult {
+pub(super) fn answer(state: &mut FakeGitHubState, server: &str, call: &Call) -> ReplyResult {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
     // `Link` headers use repository ids.
     if let ["repositories", id, rest @ ..] = &path[..] {
@@ -103,7 +103,7 @@ pub(super) fn answer(state: &mut State, server: &str, call: &Call) -> ReplyResul
 }
 
 fn in_repository(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     owner: &str,
@@ -129,7 +129,7 @@ fn in_repository(
 
 /// Fails unless the token has one of the permissions. Public data needs no token.
 pub(super) fn check_permission(
-    state: &State,
+    state: &FakeGitHubState,
     call: &Call,
     any: &[Permission],
 ) -> Result<(), Reply> {

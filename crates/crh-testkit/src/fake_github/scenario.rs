@@ -11,8 +11,8 @@ use super::diff::{Diff, Side};
 use super::git::FakeBareRepository;
 use super::rest::public_key;
 use super::state::{
-    App, CheckRun, Comment, Issue, PENDING, Permission, PullRequest, Repository, State, Status,
-    Thread, Token,
+    App, CheckRun, Comment, FakeGitHubState, Issue, PENDING, Permission, PullRequest, Repository,
+    Status, Thread, Token,
 };
 use super::{APP_KEY, FakeGitHub};
 
@@ -428,7 +428,7 @@ impl FakeGitHub {
     }
 }
 
-impl State {
+impl FakeGitHubState {
     /// Opens a pull request without its commits and returns its number; `None` if the source
     /// repository is missing.
     pub(super) fn open(&mut self, (owner, name): (&str, &str), pull: Pull) -> Option<u64> {

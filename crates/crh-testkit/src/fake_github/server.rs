@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::exchange::Exchange;
 use super::faults::{Fault, FaultKind, HeldWrite, HoldPoint};
 use super::rest::{Call, Reply};
-use super::state::{Permission, State};
+use super::state::{FakeGitHubState, Permission};
 use super::time::now;
 use super::{graphql, oauth, rest};
 use crate::http;
@@ -22,7 +22,7 @@ const LIMIT: (u64, u64) = (5_000, 60);
 
 #[derive(Debug, Default)]
 pub(super) struct FakeGitHubServer {
-    state: Mutex<State>,
+    state: Mutex<FakeGitHubState>,
     traffic: Mutex<GitHubTraffic>,
     address: OnceLock<String>,
 }
@@ -83,7 +83,7 @@ impl Service for FakeGitHubServer {
 }
 
 impl FakeGitHubServer {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, FakeGitHubState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -423,7 +423,11 @@ fn comments_on(body: &Value, path: &str, line: u32) -> bool {
 /// Token and account of a request. An App's JWT has no account.
 type Requester = (Option<String>, Option<String>);
 
-fn requester(state: &State, request: &HttpRequest, path: &str) -> Result<Requester, Reply> {
+fn requester(
+    state: &FakeGitHubState,
+    request: &HttpRequest,
+    path: &str,
+) -> Result<Requester, Reply> {
     let Some(header) = request.header("authorization") else { return Ok((None, None)) };
     let bad_credentials = || Reply::refused(401, "Bad credentials");
     let (scheme, rest) = header.split_once(' ').ok_or_else(bad_credentials)?;
@@ -451,7 +455,7 @@ fn requester(state: &State, request: &HttpRequest, path: &str) -> Result<Request
 }
 
 /// Counts a request and adds the rate limit headers.
-fn add_rate_limit(state: &mut State, call: &Call, resource: &str, reply: &mut Reply) {
+fn add_rate_limit(state: &mut FakeGitHubState, call: &Call, resource: &str, reply: &mut Reply) {
     let token = call.token.as_ref().and_then(|token| state.tokens.get_mut(token));
     let (limit, used) = match token {
         Some(token) => {

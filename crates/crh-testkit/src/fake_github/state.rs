@@ -14,7 +14,7 @@ const FIRST_SECOND: u64 = 1_767_225_600;
 pub(super) const PENDING: &str = "PENDING";
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct FakeGitHubState {
     pub(super) accounts: Vec<Account>,
     pub(super) tokens: BTreeMap<String, Token>,
     pub(super) repositories: Vec<Repository>,
@@ -277,7 +277,7 @@ pub struct Sarif {
     pub report: Value,
 }
 
-impl State {
+impl FakeGitHubState {
     /// A new unique id.
     pub(super) fn id(&mut self) -> u64 {
         self.ids += 1;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::json::LaunchpadView;
 use super::rest::{LaunchpadCall, LaunchpadReply, LaunchpadReplyResult, argument, proposal_at};
 use super::scenario::new_comment;
-use super::state::{Proposal, State};
+use super::state::{FakeLaunchpadState, Proposal};
 
 const VOTES: [&str; 6] =
     ["Approve", "Needs Fixing", "Needs Information", "Abstain", "Disapprove", "Needs Resubmitting"];
@@ -33,7 +33,11 @@ struct CommentRequest {
 }
 
 /// Creates a comment.
-pub(super) fn comment(state: &mut State, web: &str, call: &LaunchpadCall) -> LaunchpadReplyResult {
+pub(super) fn comment(
+    state: &mut FakeLaunchpadState,
+    web: &str,
+    call: &LaunchpadCall,
+) -> LaunchpadReplyResult {
     let path = call.path.trim_matches('/').to_owned();
     let operation = call.form.iter().find(|(name, _)| name == "ws.op");
     let operation = operation.map(|(_, value)| value.as_str()).unwrap_or_default().to_owned();

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::state::{Bug, Comment, Person, PreviewDiff, Proposal, Report, Repository, State};
+use super::state::{
+    Bug, Comment, FakeLaunchpadState, Person, PreviewDiff, Proposal, Report, Repository,
+};
 use crate::fake_github::time::format_time;
 
 /// The state as one server address shows it.
 pub(super) struct LaunchpadView<'a> {
-    pub(super) state: &'a State,
+    pub(super) state: &'a FakeLaunchpadState,
     /// The address of the pages.
     pub(super) web: &'a str,
 }

@@ -1,13 +1,13 @@
 //! OAuth with PLAINTEXT signatures, and the token flow.
 
 use super::rest::LaunchpadReply;
-use super::state::{Decision, RequestToken, State, Token};
+use super::state::{Decision, FakeLaunchpadState, RequestToken, Token};
 use crate::fake_github::server::percent_decode;
 use crate::http::HttpRequest;
 
 /// Account of a request; `None` if anonymous.
 pub(super) fn requester(
-    state: &mut State,
+    state: &mut FakeLaunchpadState,
     request: &HttpRequest,
 ) -> Result<Option<String>, LaunchpadReply> {
     let Some(header) = request.header("authorization") else {
@@ -67,7 +67,7 @@ fn fields_of(text: &str) -> Vec<(String, String)> {
 
 /// Token flow: request, authorization in a browser, exchange.
 pub(super) fn token_flow(
-    state: &mut State,
+    state: &mut FakeLaunchpadState,
     page: &str,
     form: &[(String, String)],
 ) -> LaunchpadReply {
@@ -100,7 +100,7 @@ pub(super) fn token_flow(
 }
 
 fn exchange_token(
-    state: &mut State,
+    state: &mut FakeLaunchpadState,
     consumer: &str,
     token: &str,
     signature: &str,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::create;
 use super::json::LaunchpadView;
-use super::state::{Proposal, Repository, State};
+use super::state::{FakeLaunchpadState, Proposal, Repository};
 
 /// Default and largest page size.
 const PAGE: (usize, usize) = (75, 300);
@@ -78,7 +78,7 @@ impl LaunchpadReply {
 
 /// Applies and answers a request.
 pub(super) fn answer(
-    state: &mut State,
+    state: &mut FakeLaunchpadState,
     web: &str,
     librarian: &str,
     call: &LaunchpadCall,
@@ -157,7 +157,7 @@ fn me(view: &LaunchpadView<'_>, call: &LaunchpadCall) -> LaunchpadReplyResult {
 
 /// The merge proposal of a path, and the rest of the path.
 pub(super) fn proposal_at<'s, 'p>(
-    state: &'s State,
+    state: &'s FakeLaunchpadState,
     path: &'p str,
 ) -> Option<(&'s Proposal, &'p str)> {
     let (before, after) = path.split_once("/+merge/")?;

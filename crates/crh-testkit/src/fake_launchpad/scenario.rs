@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::state::{
-    Bug, Comment, Decision, PreviewDiff, Proposal, Report, Repository, State, Token,
+    Bug, Comment, Decision, FakeLaunchpadState, PreviewDiff, Proposal, Report, Repository, Token,
 };
 use super::{CONSUMER, FakeLaunchpad};
 use crate::fake_github::git::FakeBareRepository;
@@ -346,7 +346,7 @@ impl FakeLaunchpad {
 }
 
 /// An empty comment.
-pub(super) fn new_comment(state: &mut State, author: &str) -> Comment {
+pub(super) fn new_comment(state: &mut FakeLaunchpadState, author: &str) -> Comment {
     state.ensure(author);
     Comment {
         id: state.id(),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::barrier::RequestBarrier;
 use super::faults::{LaunchpadFault, LaunchpadFaultKind};
 use super::rest::{LaunchpadCall, LaunchpadReply};
-use super::state::State;
+use super::state::FakeLaunchpadState;
 use super::{oauth, rest};
 use crate::fake_github::Exchange;
 use crate::fake_github::faults::{HeldWrite, HoldPoint};
@@ -20,7 +20,7 @@ use crate::http::{ConnectionEnd, HttpRequest, HttpResponse, Service};
 
 #[derive(Debug, Default)]
 pub(super) struct FakeLaunchpadServer {
-    state: Mutex<State>,
+    state: Mutex<FakeLaunchpadState>,
     traffic: Mutex<LaunchpadTraffic>,
     addresses: OnceLock<(String, String)>,
 }
@@ -89,7 +89,7 @@ impl Service for Librarian {
 }
 
 impl FakeLaunchpadServer {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, FakeLaunchpadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

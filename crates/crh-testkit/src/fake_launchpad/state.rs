@@ -8,7 +8,7 @@ use crate::fake_github::git::FakeBareRepository;
 const FIRST_SECOND: u64 = 1_767_225_600;
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct FakeLaunchpadState {
     pub(super) people: BTreeMap<String, Person>,
     pub(super) tokens: BTreeMap<String, Token>,
     /// Requested tokens that were not exchanged yet.
@@ -144,7 +144,7 @@ pub struct Comment {
     pub inline: BTreeMap<u64, String>,
 }
 
-impl State {
+impl FakeLaunchpadState {
     /// A new unique id.
     pub(super) fn id(&mut self) -> u64 {
         self.ids += 1;

@@ -21,13 +21,13 @@ const MAX_WAIT: Duration = Duration::from_secs(120);
 pub(super) struct FakeModelServer {
     /// Answer to every request, instead of the script.
     fixed_reply: Option<ScriptedReply>,
-    state: Mutex<State>,
+    state: Mutex<FakeModelState>,
     /// Signalled for every request.
     request_arrived: Condvar,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct FakeModelState {
     pub(super) scripts: BTreeMap<String, VecDeque<ScriptedReply>>,
     numbers: BTreeMap<String, usize>,
     pub(super) requests: Vec<Arc<FakeRequest>>,
@@ -49,18 +49,23 @@ pub(super) enum RequestStorage {
 
 impl FakeModelServer {
     pub(super) fn new(fixed_reply: Option<ScriptedReply>) -> Self {
-        Self { fixed_reply, state: Mutex::new(State::default()), request_arrived: Condvar::new() }
+        Self {
+            fixed_reply,
+            state: Mutex::new(FakeModelState::default()),
+            request_arrived: Condvar::new(),
+        }
     }
 
     /// Waits until a caller has sent this many requests. Returns whether it has.
     pub(super) fn wait_for(&self, caller: &str, times: usize) -> bool {
-        let is_missing =
-            |state: &mut State| state.numbers.get(caller).copied().unwrap_or_default() < times;
+        let is_missing = |state: &mut FakeModelState| {
+            state.numbers.get(caller).copied().unwrap_or_default() < times
+        };
         let result = self.request_arrived.wait_timeout_while(self.state(), MAX_WAIT, is_missing);
         !result.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, FakeModelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -144,7 +149,7 @@ impl Service for FakeModelServer {
     }
 }
 
-impl State {
+impl FakeModelState {
     pub(super) fn all_faults(&self) -> Vec<String> {
         let mut faults = self.faults.clone();
         for (caller, replies) in &self.scripts {

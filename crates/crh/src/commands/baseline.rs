@@ -12,7 +12,7 @@ use anyhow::Context;
 use super::change_source::ChangeSource;
 use super::require_parent_folder;
 use super::review::checks;
-use super::review::checks::{BaselineAt, Silencing};
+use super::review::checks::{BaselineAt, SuppressionSettings};
 use crate::cli::BaselineArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
         Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(FailureKind::External)?;
     let flags = args.sarif_flags();
     let ignore = &source.settings.checks_ignore.value;
-    let silencing = Silencing::of(ignore, ignore, &BaselineAt::Nowhere)?;
+    let silencing = SuppressionSettings::new(ignore, ignore, &BaselineAt::Nowhere)?;
     let options = checks::terms(&silencing, &flags, environment)?;
     let stop = AtomicBool::new(false);
     let (baseline, notes) = Baseline::from_tree(&diff, &scope, &revisions, &options, &stop);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::review::{Questions, Wanted};
+use super::review::{Questions, ReviewCommand};
 use super::{review, run_lookup};
 use crate::cli::{
     AnalyserFlags, CacheFlags, DemoArgs, ModeArg, ModelFlags, OutputArgs, PanelArgs, PromptArgs,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     AnalyserFlags::with_choice(AnalysersChoice::Never).set(&mut flags);
     // The example has defects, so they do not fail the command. An incomplete review does.
     flags.review_fail_on = Some(SourcedValue::from_flag("--fail-on", FailOn::Never));
-    let request = Wanted {
+    let request = ReviewCommand {
         description: None,
         asked: CommandKind::Review,
         target: TargetArgs {

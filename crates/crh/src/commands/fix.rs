@@ -5,15 +5,15 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::review::{Begun, Reopening};
+use super::review::{ReopenRequest, ReviewSession};
 use super::{review, run_lookup};
 use crate::cli::FixArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::fix::journal::{Locked, NotApplied, Recovered};
-use crate::fix::outcome::{Fixed, Left};
-use crate::fix::{Asker, Standing};
+use crate::fix::journal::{ApplyError, LockedCheckout, RolledBackFix};
+use crate::fix::outcome::{FixPass, SkippedIssue};
+use crate::fix::{AppliedFixes, FixOrigin};
 use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
 use crh_pipeline::review_options::ReviewOptions;
@@ -38,15 +38,16 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     args.model.set(&mut flags)?;
     args.analysers.set(&mut flags);
     args.display.set(&mut flags);
-    let reopening = Reopening { run: &stored_run, trust: args.trust, flags };
+    let reopening = ReopenRequest { run: &stored_run, trust: args.trust, flags };
     let session = review::reopened(reopening, environment)?;
     if let Some(checkout) =
         session.checkout.as_ref().filter(|path| !is_current_checkout(environment, path))
     {
-        return Err(NotApplied::Elsewhere { checkout: checkout.clone() }.into());
+        return Err(ApplyError::Elsewhere { checkout: checkout.clone() }.into());
     }
     // Read the journal first: if it is unreadable, the command must stop.
-    let applied_fixes = session.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
+    let applied_fixes =
+        session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
     if let Some(reason) = fix::not_the_checkout(&session) {
         return Err(Failure::usage(format!("cannot fix this run: {reason}"))
             .hint("review the checkout itself, for example with `crh review`"));
@@ -63,7 +64,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         note_changed_file(&session, &stored_run)?;
     }
     // Before a fixer is paid for.
-    let told = fix::unverifiable(&session, &report, &numbers, Asker::Command);
+    let told = fix::unverifiable(&session, &report, &numbers, FixOrigin::Command);
     told.iter().for_each(warn_skipped);
     if args.dry_run {
         let (patch, outcome) = fix::would_fix(&session, &report, &numbers, environment)?;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         print_patch(&patch)?;
         return Ok(exit_code(&outcome));
     }
-    let outcome = fix::fix(&session, &mut report, &numbers, Asker::Command, environment)?;
+    let outcome = fix::fix(&session, &mut report, &numbers, FixOrigin::Command, environment)?;
     warn_not_fixed(&outcome, &told);
     ui::result_text(&fixes_text(&outcome))?;
     if !outcome.applied.is_empty() {
@@ -79,7 +80,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         let (run, run_dir) = (stored_run.run_id(), run_dir.unwrap_or_default());
         ui::note(&format!("undo with `crh fix --undo {run}{run_dir}`"));
     }
-    match &outcome.unkept {
+    match &outcome.store_error {
         None => Ok(exit_code(&outcome)),
         Some(reason) => {
             let state = match outcome.applied.is_empty() {
@@ -93,9 +94,10 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
 
 /// Prints a note about the first file that differs from its content after the fixes. The user may
 /// have undone the fixes with git, which the run does not record.
-fn note_changed_file(session: &Begun, run: &RunFolder) -> Result<(), Failure> {
+fn note_changed_file(session: &ReviewSession, run: &RunFolder) -> Result<(), Failure> {
     let Some(root) = &session.checkout else { return Ok(()) };
-    let changed_path = Locked::take(root, run.stamp_key())?.not_as_left(&fix::fixes_of(run))?;
+    let changed_path =
+        LockedCheckout::take(root, run.stamp_key())?.not_as_left(&fix::fixes_of(run))?;
     if let Some(path) = changed_path {
         let run = run.run_id();
         ui::note(&format!(
@@ -131,7 +133,7 @@ pub(super) fn roll_back_interrupted_fix(environment: &Environment) -> Result<(),
     Ok(())
 }
 
-fn recovery_message(Recovered { files, is_taking_back }: &Recovered) -> String {
+fn recovery_message(RolledBackFix { files, is_taking_back }: &RolledBackFix) -> String {
     let event = match is_taking_back {
         true => "an undo was interrupted, and the fixes are in place again",
         false => "rolled back an interrupted fix",
@@ -154,7 +156,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         return Err(Failure::usage("this repository has no working tree")
             .hint("run the command in the fixed checkout"));
     };
-    let files = Locked::take(root, folder.stamp_key())
+    let files = LockedCheckout::take(root, folder.stamp_key())
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
@@ -230,18 +232,18 @@ fn print_patch(patch: &[u8]) -> Result<(), Failure> {
 }
 
 /// Warns about skipped issues that the user was not told about before.
-fn warn_not_fixed(outcome: &Fixed, told: &[Left]) {
+fn warn_not_fixed(outcome: &FixPass, told: &[SkippedIssue]) {
     outcome.left.iter().filter(|skipped| !told.contains(skipped)).for_each(warn_skipped);
     for warning in &outcome.warnings {
         ui::warn(warning);
     }
 }
 
-fn warn_skipped(skipped: &Left) {
+fn warn_skipped(skipped: &SkippedIssue) {
     ui::warn(&format!("#{} not fixed: {}", skipped.number, skipped.why));
 }
 
-fn fixes_text(outcome: &Fixed) -> String {
+fn fixes_text(outcome: &FixPass) -> String {
     let lines = outcome
         .applied
         .iter()
@@ -252,7 +254,7 @@ fn fixes_text(outcome: &Fixed) -> String {
 }
 
 /// 1 if an issue was skipped, so that a partial fix does not look like success.
-fn exit_code(outcome: &Fixed) -> ExitCode {
+fn exit_code(outcome: &FixPass) -> ExitCode {
     match outcome.is_stopped {
         true => ExitCode::from(ui::INTERRUPTED),
         false => ExitCode::from(u8::from(!outcome.left.is_empty())),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::change_source::{ChangeSource, UnreadableAttributes};
 use super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
 use super::github::{Audience, SkipRules};
-use super::review::since::Wish;
+use super::review::since::ReviewExtent;
 use super::{change_source, forge, github, require_parent_folder};
 use crate::cli::{PrepareArgs, PrepareOutputArgs, TargetArgs};
 use crate::config::environment::{CI, Environment};
@@ -32,7 +32,7 @@ struct PrepareRequest {
     parsed: ParsedTarget,
     untracked: UntrackedPolicy,
     /// Whether the archive contains the last review.
-    wish: Wish,
+    extent: ReviewExtent,
     expected_head: Option<ExpectedHead>,
     pull_lookup: PullRequestLookup,
     skip_rules: SkipRules,
@@ -127,7 +127,7 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let mut summary = PrepareSummary::from_change(&change);
     summary.notes.extend(config_note);
     let commits = change.base.clone().zip(change.head.clone());
-    let last = last_review(request.wish, pull.as_ref(), &source, &change);
+    let last = last_review(request.extent, pull.as_ref(), &source, &change);
     let pull_to_archive = pull.as_ref().filter(|_| request.archive.is_some());
     let policy = pull_to_archive.map(|pull| source.branch_policy(pull, &change)).transpose()?;
     let policy = policy.flatten();
@@ -156,7 +156,7 @@ impl PrepareRequest {
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let include_untracked = target.include_untracked;
-        let wish = Wish::by(target.since_last);
+        let extent = ReviewExtent::from_flag(target.since_last);
         let expected_head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
         let pull_lookup = PullRequestLookup::from_no_pr_flag(target.no_pr);
         let audience = match environment.variable(CI) {
@@ -171,7 +171,7 @@ impl PrepareRequest {
         archive
             .iter()
             .try_for_each(|file| require_parent_folder(&environment.folder.join(file)))?;
-        if wish == Wish::SinceLast && archive.is_none() {
+        if extent == ReviewExtent::SinceLast && archive.is_none() {
             return Err(Failure::usage("`--since-last` needs an archive").hint(
                 "write one with `--pack FILE`; a workspace folder cannot store the last review",
             ));
@@ -179,7 +179,7 @@ impl PrepareRequest {
         Ok(Self {
             parsed,
             untracked,
-            wish,
+            extent,
             expected_head,
             pull_lookup,
             skip_rules,
@@ -214,7 +214,7 @@ impl PrepareRequest {
 
     /// Fails if the pull request does not match `--since-last` or `--head`.
     fn check_pull(&self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
-        self.wish.is_for(pull)?;
+        self.extent.is_for(pull)?;
         ExpectedHead::check(self.expected_head.as_ref(), pull)
     }
 
@@ -256,14 +256,14 @@ fn reject_plan(parsed: &ParsedTarget) -> Result<(), Failure> {
 
 /// The last review, for `--since-last`.
 fn last_review(
-    wish: Wish,
+    extent: ReviewExtent,
     pull: Option<&ForgeProposal>,
     source: &ChangeSource,
     change: &PinnedChange,
 ) -> Option<PreviousReviewLookup> {
-    let proposal_state = match (wish, pull) {
-        (Wish::SinceLast, Some(pull)) if pull.forge.saves_reviews() => &pull.state,
-        (Wish::SinceLast, _) | (Wish::Everything, _) => return None,
+    let proposal_state = match (extent, pull) {
+        (ReviewExtent::SinceLast, Some(pull)) if pull.forge.saves_reviews() => &pull.state,
+        (ReviewExtent::SinceLast, _) | (ReviewExtent::Everything, _) => return None,
     };
     let (Some(store), Some(head)) = (&source.store, &change.head) else {
         return Some(PreviousReviewLookup::without_commits());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::wrong::{Wrong, shown};
+use super::case_error::{CaseError, shown};
 use crh_review::diff::{Diff, FileChange};
 use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::identity::content_id;
@@ -27,7 +27,7 @@ pub(crate) struct Case {
     pub(crate) licence: String,
     /// Id of the case that this one reverses.
     pub(crate) twin_of: Option<String>,
-    pub(crate) source: Source,
+    pub(crate) source: CaseSource,
     /// Known defects.
     pub(crate) expected: Vec<Expected>,
     /// Known false positives.
@@ -38,7 +38,7 @@ pub(crate) struct Case {
 
 /// The change of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum CaseSource {
     /// Whole files before and after.
     Files { base: Files, head: Files },
     /// Two commits of the repository `owner/name`, the clone beside the case if there is one, and the
@@ -48,7 +48,7 @@ pub(crate) enum Source {
     Diff(Vec<u8>),
 }
 
-impl Source {
+impl CaseSource {
     /// Size in memory.
     pub(super) fn bytes(&self) -> usize {
         let of = |files: &Files| files.values().map(Vec::len).sum::<usize>();
@@ -62,11 +62,11 @@ impl Source {
 impl Case {
     /// Hash of everything that a reviewer can see of the case.
     pub(crate) fn content_hash(&self) -> String {
-        let mut seen = Seen::default();
+        let mut seen = HashInput::default();
         seen.add(&self.title);
         seen.add(&self.body);
         match &self.source {
-            Source::Files { base, head } => {
+            CaseSource::Files { base, head } => {
                 for files in [base, head] {
                     seen.add(format!("{} files", files.len()));
                     for (path, bytes) in files {
@@ -75,23 +75,23 @@ impl Case {
                     }
                 }
             }
-            Source::Commits { repo, clone: _, base, head, diff } => {
+            CaseSource::Commits { repo, clone: _, base, head, diff } => {
                 [repo, base, head].into_iter().for_each(|name| seen.add(name));
                 seen.add(diff);
             }
-            Source::Diff(diff) => seen.add(diff),
+            CaseSource::Diff(diff) => seen.add(diff),
         }
         seen.hash()
     }
 
     /// The reversed change. It fixes the defects of this case, so it expects no findings.
-    pub(crate) fn twin(&self, title: String, body: String) -> Result<Self, Wrong> {
+    pub(crate) fn twin(&self, title: String, body: String) -> Result<Self, CaseError> {
         let source = match &self.source {
-            Source::Files { base, head } => {
-                Source::Files { base: head.clone(), head: base.clone() }
+            CaseSource::Files { base, head } => {
+                CaseSource::Files { base: head.clone(), head: base.clone() }
             }
-            Source::Commits { .. } | Source::Diff(_) => {
-                return Err(Wrong::new("`twin` needs whole files to reverse the change")
+            CaseSource::Commits { .. } | CaseSource::Diff(_) => {
+                return Err(CaseError::new("`twin` needs whole files to reverse the change")
                     .hint("write the twin as a separate case with `twin_of`"));
             }
         };
@@ -111,11 +111,11 @@ impl Case {
 /// Input of a content hash. Each part is prefixed with its length, so that no two lists of parts
 /// collide.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct HashInput {
     bytes: Vec<u8>,
 }
 
-impl Seen {
+impl HashInput {
     pub(super) fn add(&mut self, part: impl AsRef<[u8]>) {
         let part = part.as_ref();
         self.bytes.extend_from_slice(format!("{}:", part.len()).as_bytes());
@@ -133,11 +133,11 @@ impl Seen {
 }
 
 /// Applies a diff to files.
-pub(crate) fn applied(base: &Files, diff: &[u8]) -> Result<Files, Wrong> {
+pub(crate) fn applied(base: &Files, diff: &[u8]) -> Result<Files, CaseError> {
     let hint = "is this the output of `git diff` between exactly these files?";
     let diff = Diff::read(diff);
     if let Some(problem) = diff.problems().first() {
-        return Err(Wrong::new(format!("`diff`, {problem}")).hint(hint));
+        return Err(CaseError::new(format!("`diff`, {problem}")).hint(hint));
     }
     let mut head = base.clone();
     for file in diff.files() {
@@ -149,11 +149,11 @@ pub(crate) fn applied(base: &Files, diff: &[u8]) -> Result<Files, Wrong> {
             (_, None) => {
                 let message =
                     format!("`diff` changes `{}`, which is not in the base", shown(&old_path));
-                return Err(Wrong::new(message).hint(hint));
+                return Err(CaseError::new(message).hint(hint));
             }
         };
         let new = diff.apply(file, old).map_err(|error| {
-            Wrong::new(format!("`diff` does not apply to `{}`: {error}", shown(&old_path)))
+            CaseError::new(format!("`diff` does not apply to `{}`: {error}", shown(&old_path)))
                 .hint(hint)
         })?;
         if matches!(file.change, FileChange::Deleted | FileChange::Renamed) {

@@ -1,7 +1,7 @@
 //! Validation of cases. Every case of every format is checked once after reading.
 
-use super::case::{Case, Files, Source};
-use super::wrong::{Wrong, shown};
+use super::case::{Case, CaseSource, Files};
+use super::case_error::{CaseError, shown};
 use crh_git::check_path;
 use crh_review::diff::Diff;
 use crh_review::eval::{Expected, LABELS_MAX, Span};
@@ -29,12 +29,12 @@ pub(crate) const CASE_MAX: usize = 32 << 20;
 const PATH_MAX: usize = 4_096;
 const NAME_MAX: usize = 255;
 
-pub(crate) fn check(case: &Case) -> Result<(), Wrong> {
+pub(crate) fn check(case: &Case) -> Result<(), CaseError> {
     id(&case.id)?;
     words(case)?;
     match &case.source {
-        Source::Files { base, head } => files(base, head)?,
-        Source::Commits { repo, clone: _, base, head, diff } => {
+        CaseSource::Files { base, head } => files(base, head)?,
+        CaseSource::Commits { repo, clone: _, base, head, diff } => {
             repository(repo)?;
             commit("base_commit", base)?;
             commit("head_commit", head)?;
@@ -42,13 +42,13 @@ pub(crate) fn check(case: &Case) -> Result<(), Wrong> {
                 is_diff(diff)?;
             }
         }
-        Source::Diff(diff) => is_diff(diff)?,
+        CaseSource::Diff(diff) => is_diff(diff)?,
     }
     labels(case)
 }
 
 /// Checks that an id is a valid case id.
-pub(crate) fn id(id: &str) -> Result<(), Wrong> {
+pub(crate) fn id(id: &str) -> Result<(), CaseError> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
     let is_good = id.bytes().all(is_plain)
         && id.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -59,48 +59,51 @@ pub(crate) fn id(id: &str) -> Result<(), Wrong> {
     if is_good {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{}` is not a valid case id", shown(id))).hint(format!(
+    Err(CaseError::new(format!("`{}` is not a valid case id", shown(id))).hint(format!(
         "use at most {ID_MAX} letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`"
     )))
 }
 
-fn words(case: &Case) -> Result<(), Wrong> {
+fn words(case: &Case) -> Result<(), CaseError> {
     let Case { title, body, language, .. } = case;
     if title.trim().is_empty() || title.chars().any(char::is_control) {
-        return Err(Wrong::new("`title` must be one line of text")
+        return Err(CaseError::new("`title` must be one line of text")
             .hint("use the title that the author of the change would use"));
     }
     if title.chars().count() > TITLE_MAX {
-        return Err(Wrong::new(format!("`title` has more than {TITLE_MAX} characters"))
+        return Err(CaseError::new(format!("`title` has more than {TITLE_MAX} characters"))
             .hint("put the rest into `body`"));
     }
     if body.len() > BODY_MAX || body.contains('\0') {
         let message = format!("`body` contains a null character or more than {BODY_MAX} bytes");
-        return Err(Wrong::new(message).hint("`body` is the author's description of the change"));
+        return Err(
+            CaseError::new(message).hint("`body` is the author's description of the change")
+        );
     }
     let is_plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+#._-".contains(&byte);
     if language.is_empty() || language.len() > NAME_MAX || !language.bytes().all(is_plain) {
         let message = format!("`language` is `{}`, which is not a language name", shown(language));
-        return Err(Wrong::new(message).hint("write it in lower case, such as `python` or `c`"));
+        return Err(CaseError::new(message).hint("write it in lower case, such as `python` or `c`"));
     }
     text("licence", &case.licence)
 }
 
-fn text(key: &str, text: &str) -> Result<(), Wrong> {
+fn text(key: &str, text: &str) -> Result<(), CaseError> {
     if text.len() <= TEXT_MAX {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{key}` has more than {TEXT_MAX} bytes")).hint("shorten it"))
+    Err(CaseError::new(format!("`{key}` has more than {TEXT_MAX} bytes")).hint("shorten it"))
 }
 
-fn files(base: &Files, head: &Files) -> Result<(), Wrong> {
+fn files(base: &Files, head: &Files) -> Result<(), CaseError> {
     let mut total = 0;
     for (side, files) in [("base", base), ("head", head)] {
         if files.len() > FILES_MAX {
-            return Err(Wrong::new(format!("the {side} has more than {FILES_MAX} files")).hint(
-                "keep only the files that the change touches, and their callers and callees",
-            ));
+            return Err(CaseError::new(format!("the {side} has more than {FILES_MAX} files"))
+                .hint(
+                    "keep only the files that the change touches, and their callers and callees",
+                ));
         }
         for (path, bytes) in files {
             check_file(path)?;
@@ -108,7 +111,7 @@ fn files(base: &Files, head: &Files) -> Result<(), Wrong> {
             if let Some(folder) = { folders }.find(|folder| files.contains_key(*folder)) {
                 let message =
                     format!("`{}` is both a file and a folder in the {side}", shown(folder));
-                return Err(Wrong::new(message).hint("remove one of them"));
+                return Err(CaseError::new(message).hint("remove one of them"));
             }
             if bytes.len() > FILE_MAX {
                 return Err(too_large(path));
@@ -120,24 +123,24 @@ fn files(base: &Files, head: &Files) -> Result<(), Wrong> {
         return Err(too_much());
     }
     if base == head {
-        return Err(Wrong::new("the change is empty: base and head are equal")
+        return Err(CaseError::new("the change is empty: base and head are equal")
             .hint("`head` holds the files that the change adds or modifies"));
     }
     Ok(())
 }
 
-pub(crate) fn too_large(path: &str) -> Wrong {
-    Wrong::new(format!("`{}` is larger than {} MiB", shown(path), FILE_MAX >> 20))
+pub(crate) fn too_large(path: &str) -> CaseError {
+    CaseError::new(format!("`{}` is larger than {} MiB", shown(path), FILE_MAX >> 20))
         .hint("leave it out, or shorten it to the relevant part")
 }
 
-pub(crate) fn too_much() -> Wrong {
-    Wrong::new(format!("the files are larger than {} MiB together", CASE_MAX >> 20))
+pub(crate) fn too_much() -> CaseError {
+    CaseError::new(format!("the files are larger than {} MiB together", CASE_MAX >> 20))
         .hint("keep only the files that the change touches, and their callers and callees")
 }
 
 /// Checks that a path stays below the root and does not name git's own files.
-pub(crate) fn check_file(path: &str) -> Result<(), Wrong> {
+pub(crate) fn check_file(path: &str) -> Result<(), CaseError> {
     let is_below = !path.is_empty()
         && !path.ends_with('/')
         && path.len() <= PATH_MAX
@@ -149,53 +152,52 @@ pub(crate) fn check_file(path: &str) -> Result<(), Wrong> {
     if is_below && path.split('/').all(is_plain) {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{}` is not a valid path of a file in a case", shown(path)))
+    Err(CaseError::new(format!("`{}` is not a valid path of a file in a case", shown(path)))
         .hint("write it relative to the repository root, with `/`, without `..` and `.git`"))
 }
 
 /// Checks that a name has the form `owner/name`.
-pub(crate) fn repository(repo: &str) -> Result<(), Wrong> {
+pub(crate) fn repository(repo: &str) -> Result<(), CaseError> {
     if check_file(repo).is_ok() && !repo.contains('\\') {
         return Ok(());
     }
-    Err(Wrong::new(format!("`repo` is `{}`, which is not a repository name", shown(repo)))
+    Err(CaseError::new(format!("`repo` is `{}`, which is not a repository name", shown(repo)))
         .hint("write `owner/name`"))
 }
 
-fn commit(key: &str, name: &str) -> Result<(), Wrong> {
+fn commit(key: &str, name: &str) -> Result<(), CaseError> {
     let is_hash = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     if name.len() == 40 && name.bytes().all(is_hash) {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{key}` is `{}`, which is not a commit id", shown(name)))
+    Err(CaseError::new(format!("`{key}` is `{}`, which is not a commit id", shown(name)))
         .hint("give all 40 characters of the hash"))
 }
 
-fn is_diff(diff: &[u8]) -> Result<(), Wrong> {
+fn is_diff(diff: &[u8]) -> Result<(), CaseError> {
     if Diff::read(diff).files().is_empty() {
-        return Err(Wrong::new("`diff` contains no file").hint("use the output of `git diff`"));
+        return Err(CaseError::new("`diff` contains no file").hint("use the output of `git diff`"));
     }
     Ok(())
 }
 
-fn labels(case: &Case) -> Result<(), Wrong> {
+fn labels(case: &Case) -> Result<(), CaseError> {
     let Case { expected, known_bad, .. } = case;
     if expected.len() > LABELS_MAX || known_bad.len() > LABELS_MAX {
-        return Err(Wrong::new(format!("more than {LABELS_MAX} labels of one kind"))
+        return Err(CaseError::new(format!("more than {LABELS_MAX} labels of one kind"))
             .hint("split it into several cases"));
     }
     if let (Some(other), false) = (&case.twin_of, expected.is_empty()) {
         let message =
             format!("the case is a twin of `{}`, but `expected` is not empty", shown(other));
-        return Err(
-            Wrong::new(message).hint("a twin fixes the defects of its case: leave `expected` out")
-        );
+        return Err(CaseError::new(message)
+            .hint("a twin fixes the defects of its case: leave `expected` out"));
     }
     for (at, issue) in expected.iter().enumerate() {
         let key = format!("expected[{at}]");
         described(&key, &issue.description)?;
         if issue.spans.len() > LABELS_MAX {
-            return Err(Wrong::new(format!("`{key}` has more than {LABELS_MAX} places"))
+            return Err(CaseError::new(format!("`{key}` has more than {LABELS_MAX} places"))
                 .hint("name the lines that show it best"));
         }
         for (number, place) in issue.spans.iter().enumerate() {
@@ -204,7 +206,7 @@ fn labels(case: &Case) -> Result<(), Wrong> {
         }
         let is_word = |word: &String| !word.trim().is_empty() && word.len() <= NAME_MAX;
         if issue.keywords.len() > LABELS_MAX || !issue.keywords.iter().all(is_word) {
-            return Err(Wrong::new(format!("`{key}.keywords` is not a list of words"))
+            return Err(CaseError::new(format!("`{key}.keywords` is not a list of words"))
                 .hint("three to six words or short phrases that a correct comment would contain"));
         }
     }
@@ -217,50 +219,50 @@ fn labels(case: &Case) -> Result<(), Wrong> {
 }
 
 /// Rejects unfinished labels: a score against them would mean nothing.
-pub(crate) fn is_finished(case: &Case) -> Result<(), Wrong> {
+pub(crate) fn is_finished(case: &Case) -> Result<(), CaseError> {
     if case.is_draft {
-        return Err(Wrong::new("the case is still a draft: it does not list the issues that a review should find").hint(
+        return Err(CaseError::new("the case is still a draft: it does not list the issues that a review should find").hint(
             "add one `[[expected]]` table for each defect, no table if there is no defect, and remove `draft = true`",
         ));
     }
     let is_draft = |issue: &Expected| issue.description.starts_with(DRAFT);
     let Some(at) = case.expected.iter().position(is_draft) else { return Ok(()) };
-    Err(Wrong::new(format!("`expected[{at}].description` is still a draft")).hint(format!(
+    Err(CaseError::new(format!("`expected[{at}].description` is still a draft")).hint(format!(
         "describe the defect, check category, severity and lines, then remove `{DRAFT}`"
     )))
 }
 
-fn described(key: &str, description: &str) -> Result<(), Wrong> {
+fn described(key: &str, description: &str) -> Result<(), CaseError> {
     let key = format!("{key}.description");
     if description.trim().is_empty() {
         return Err(
-            Wrong::new(format!("`{key}` is empty")).hint("describe the defect in one sentence")
+            CaseError::new(format!("`{key}` is empty")).hint("describe the defect in one sentence")
         );
     }
     text(&key, description)
 }
 
 /// Checks that the lines exist, if the file is known.
-fn span(key: &str, span: &Span, source: &Source) -> Result<(), Wrong> {
+fn span(key: &str, span: &Span, source: &CaseSource) -> Result<(), CaseError> {
     check_file(span.file())
         .map_err(|_| {
-            Wrong::new(format!(
+            CaseError::new(format!(
                 "`{key}.file` is `{}`, which is not a valid path",
                 shown(span.file())
             ))
         })
         .map_err(|wrong| wrong.hint("write it relative to the repository root, with `/`"))?;
     let (files, side, other) = match (source, span.side()) {
-        (Source::Files { base, .. }, Side::Old) => (base, "before", "new"),
-        (Source::Files { head, .. }, Side::New) => (head, "after", "old"),
-        (Source::Commits { .. } | Source::Diff(_), Side::Old | Side::New) => return Ok(()),
+        (CaseSource::Files { base, .. }, Side::Old) => (base, "before", "new"),
+        (CaseSource::Files { head, .. }, Side::New) => (head, "after", "old"),
+        (CaseSource::Commits { .. } | CaseSource::Diff(_), Side::Old | Side::New) => return Ok(()),
     };
     let Some(bytes) = files.get(span.file()) else {
         let message = format!(
             "`{key}.file` is `{}`, which does not exist {side} the change",
             shown(span.file())
         );
-        return Err(Wrong::new(message)
+        return Err(CaseError::new(message)
             .hint(format!("check the path; lines of the other side have `side = \"{other}\"`")));
     };
     let lines = lines(bytes);
@@ -272,7 +274,7 @@ fn span(key: &str, span: &Span, source: &Source) -> Result<(), Wrong> {
         "`{key}` is at lines {first} to {last}, but `{}` has {lines} {side} the change",
         shown(span.file())
     );
-    Err(Wrong::new(message).hint("lines are counted from 1, on the side given by `side`"))
+    Err(CaseError::new(message).hint("lines are counted from 1, on the side given by `side`"))
 }
 
 /// Number of lines, including a last line without a newline.

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::REPEATS_MAX;
+use super::case_error::{CaseError, nearest, shown};
 use super::checked::check_file;
 use super::suite::labels::{optional_severity, read as read_value};
-use super::wrong::{Wrong, nearest, shown};
 use crate::failure::Failure;
 use crate::input;
 use crh_review::StrictJson;
@@ -20,7 +20,7 @@ use crh_review::finding::{Category, Confidence, Severity, Side, TITLE_MAX};
 
 /// Findings of another tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct External {
+struct ToolFindings {
     /// Number of runs per case.
     repeats: u32,
     /// Findings by case and repeat, in file order. Cases without findings are absent.
@@ -78,7 +78,7 @@ pub(crate) fn fill(evaluation: &mut Evaluation, file: &Path, twins: Twins) -> Re
     Ok(())
 }
 
-impl External {
+impl ToolFindings {
     fn fill(mut self, evaluation: &mut Evaluation, twins: Twins) {
         evaluation.repeats = self.repeats;
         let is_named = |case: &CaseRuns| {
@@ -107,14 +107,14 @@ impl External {
 }
 
 /// A row with its location, for error messages.
-type Row = (String, Value);
+type LocatedRow = (String, Value);
 
 /// An error with its location.
-type Misplaced = (String, Wrong);
+type LocatedError = (String, CaseError);
 
-fn rows(bytes: &[u8]) -> Result<Vec<Row>, Misplaced> {
+fn rows(bytes: &[u8]) -> Result<Vec<LocatedRow>, LocatedError> {
     let not_json = |error: serde_json::Error| {
-        Wrong::new(format!("invalid JSON: {error}"))
+        CaseError::new(format!("invalid JSON: {error}"))
             .hint("give a JSON array, or one object per line")
     };
     if bytes.trim_ascii_start().starts_with(b"[") {
@@ -136,18 +136,18 @@ fn rows(bytes: &[u8]) -> Result<Vec<Row>, Misplaced> {
         .collect()
 }
 
-fn external(rows: Vec<Row>, ids: &BTreeSet<&str>) -> Result<External, Misplaced> {
-    let mut external = External { repeats: 1, said: BTreeMap::new() };
+fn external(rows: Vec<LocatedRow>, ids: &BTreeSet<&str>) -> Result<ToolFindings, LocatedError> {
+    let mut external = ToolFindings { repeats: 1, said: BTreeMap::new() };
     for (place, row) in rows {
-        let read = || -> Result<(), Wrong> {
+        let read = || -> Result<(), CaseError> {
             if !row.is_object() {
-                return Err(Wrong::new("not a JSON object").hint("`{case, file, line, text}`"));
+                return Err(CaseError::new("not a JSON object").hint("`{case, file, line, text}`"));
             }
             let raw: RawReport = read_value(row)?;
             let case = known(&raw.case, ids)?;
             let repeat = raw.repeat.unwrap_or(1);
             if !(1..=REPEATS_MAX).contains(&repeat) {
-                return Err(Wrong::new(format!("`repeat` is {repeat}"))
+                return Err(CaseError::new(format!("`repeat` is {repeat}"))
                     .hint(format!("repeats are counted from 1 to {REPEATS_MAX}")));
             }
             external.repeats = external.repeats.max(repeat);
@@ -155,7 +155,7 @@ fn external(rows: Vec<Row>, ids: &BTreeSet<&str>) -> Result<External, Misplaced>
             if reports.len() >= REPORTS_MAX {
                 let message = format!("more than {REPORTS_MAX} reports about one case");
                 return Err(
-                    Wrong::new(message).hint("give only the reports that a person would see")
+                    CaseError::new(message).hint("give only the reports that a person would see")
                 );
             }
             reports.push(reported(raw)?);
@@ -166,18 +166,18 @@ fn external(rows: Vec<Row>, ids: &BTreeSet<&str>) -> Result<External, Misplaced>
     Ok(external)
 }
 
-fn known(case: &str, ids: &BTreeSet<&str>) -> Result<String, Wrong> {
+fn known(case: &str, ids: &BTreeSet<&str>) -> Result<String, CaseError> {
     if ids.contains(case) {
         return Ok(case.to_owned());
     }
-    let wrong = Wrong::new(format!("the suite has no case `{}`", shown(case)));
+    let wrong = CaseError::new(format!("the suite has no case `{}`", shown(case)));
     Err(match nearest(case, ids.iter().copied()) {
         Some(near) => wrong.hint(format!("did you mean `{near}`?")),
         None => wrong,
     })
 }
 
-fn reported(raw: RawReport) -> Result<Reported, Wrong> {
+fn reported(raw: RawReport) -> Result<Reported, CaseError> {
     let file = raw.file.strip_prefix("./").unwrap_or(&raw.file);
     check_file(file)?;
     let side = match raw.side {
@@ -185,12 +185,12 @@ fn reported(raw: RawReport) -> Result<Reported, Wrong> {
         Some(RawSide::New) | None => Side::New,
     };
     let Some(first) = raw.line_start.or(raw.line) else {
-        return Err(Wrong::new("`line` and `line_start` are missing")
+        return Err(CaseError::new("`line` and `line_start` are missing")
             .hint("give the line of the file, counted from 1"));
     };
     let last = raw.line_end.unwrap_or(first);
     let span = Span::new(file, first, last, side).ok_or_else(|| {
-        Wrong::new(format!("invalid lines {first} to {last} of `{}`", shown(file)))
+        CaseError::new(format!("invalid lines {first} to {last} of `{}`", shown(file)))
             .hint("lines are counted from 1, and `line_end` must not be before `line_start`")
     })?;
     let said = [raw.text, raw.description, raw.body].into_iter().flatten();
@@ -199,7 +199,7 @@ fn reported(raw: RawReport) -> Result<Reported, Wrong> {
     let title = raw.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let Some(title) = title.or_else(|| first_line(&text)) else {
         return Err(
-            Wrong::new("`text` and `title` are missing").hint("give the text of the finding")
+            CaseError::new("`text` and `title` are missing").hint("give the text of the finding")
         );
     };
     // Do not repeat the title.

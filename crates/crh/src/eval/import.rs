@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tempfile::TempDir;
 
-use self::case_file::Words;
+use self::case_file::TwinText;
 use self::snapshot::Snapshot;
-use super::case::{Case, Source};
-use super::laid_out::{lay_out, lay_out_with, repository};
+use super::case::{Case, CaseSource};
+use super::case_error::shown;
+use super::ready_case::{lay_out_with, repository, write_cases};
 use super::suite::folder::CASE_FILE;
-use super::wrong::shown;
 use super::{checked, suite};
 use crate::cli::{EvalImportArgs, ImportIssueArgs};
 use crate::config::environment::Environment;
@@ -45,14 +45,14 @@ const FIX_HASH: usize = 8;
 struct Import {
     case: Case,
     /// Title and body of the twin, if the twin becomes a case, too.
-    twin: Option<Words>,
+    twin: Option<TwinText>,
     /// Notes for the user.
     notes: Vec<String>,
 }
 
 /// Title, description and files of a change.
 struct ImportedChange {
-    words: Words,
+    words: TwinText,
     /// Text for the id, if it does not come from the title.
     called: Option<String>,
     snapshot: Snapshot,
@@ -188,7 +188,7 @@ fn of_change(
         [] | [_] => change.title,
         [.., last] => last.subject.clone(),
     };
-    let words = Words { title, body: change.body };
+    let words = TwinText { title, body: change.body };
     let found = ImportedChange { words, called: None, snapshot, notes: change.notes };
     import(found, args, None)
 }
@@ -210,12 +210,12 @@ fn of_fix(
         .hint("name the commit that fixes the bug"));
     }
     let snapshot = history.snapshot((after, before), &fix.diff, with)?;
-    let twin = Words { title: fix.title.clone(), body: fix.body.clone() };
+    let twin = TwinText { title: fix.title.clone(), body: fix.body.clone() };
     let mut notes = fix.notes.clone();
     // The fix's own description would reveal the bug.
     let first = fix.diff.files().first().map(|file| file.path.shown().into_owned());
     let file = first.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-    let words = Words { title: format!("Update {}", shown(file)), body: String::new() };
+    let words = TwinText { title: format!("Update {}", shown(file)), body: String::new() };
     if args.text.title.is_none() {
         notes.push(format!(
             "the title is `{}`; pass a better one with `--title` that does not reveal the defect",
@@ -238,7 +238,7 @@ fn of_trees(
             .hint("give the title that the author of the change would write"));
     };
     let snapshot = snapshot::of_folders(old, new, with)?;
-    let words = Words { title, body: String::new() };
+    let words = TwinText { title, body: String::new() };
     import(ImportedChange { words, called: None, snapshot, notes: Vec::new() }, args, None)
 }
 
@@ -246,7 +246,7 @@ fn of_trees(
 fn import(
     found: ImportedChange,
     args: &EvalImportArgs,
-    fix: Option<(Words, &ImportIssueArgs)>,
+    fix: Option<(TwinText, &ImportIssueArgs)>,
 ) -> Result<Import, Failure> {
     let ImportedChange { words, called, snapshot, mut notes } = found;
     let Snapshot { base, head, left_out, .. } = snapshot;
@@ -262,7 +262,7 @@ fn import(
         language: String::new(),
         licence: args.licence.clone().unwrap_or_default(),
         twin_of: None,
-        source: Source::Files { base, head },
+        source: CaseSource::Files { base, head },
         expected: Vec::new(),
         known_bad: Vec::new(),
         // A fix shows where the bug is. Other changes have no labels yet.
@@ -291,9 +291,9 @@ fn import(
 /// The diff as reviewers will see it.
 fn diff(case: &Case) -> Result<Diff, Failure> {
     let folder = passing()?;
-    let mut laid_out = lay_out(std::slice::from_ref(case), folder.path(), None)?;
-    let laid_out = laid_out.pop();
-    Ok(laid_out.map_or_else(|| Diff::read(Vec::new()), |laid_out| laid_out.diff))
+    let mut ready = write_cases(std::slice::from_ref(case), folder.path(), None)?;
+    let ready = ready.pop();
+    Ok(ready.map_or_else(|| Diff::read(Vec::new()), |ready| ready.diff))
 }
 
 /// Roles of the files of a diff, in order.
@@ -351,30 +351,30 @@ fn of_lines(file: &Path, repos: Option<&Path>, with: &PathGlobs) -> Result<Vec<I
     let folder = passing()?;
     // Either one repository for all lines, or a folder of repositories.
     let alone = repos.and_then(repository);
-    let laid_out = match &alone {
+    let ready = match &alone {
         Some(repository) => lay_out_with(&cases, folder.path(), std::slice::from_ref(repository))?,
-        None => lay_out(&cases, folder.path(), repos)?,
+        None => write_cases(&cases, folder.path(), repos)?,
     };
     let bare = BareRepository::new(folder.path());
     let objects = bare.objects().or_fail(FailureKind::External)?;
     let (mut imports, mut not_at_hand) = (Vec::new(), Vec::new());
-    for (mut case, laid_out) in cases.into_iter().zip(laid_out) {
+    for (mut case, ready) in cases.into_iter().zip(ready) {
         let mut notes = Vec::new();
-        case.source = match (case.source, laid_out.head) {
-            (Source::Commits { .. }, Some(head)) => {
+        case.source = match (case.source, ready.head) {
+            (CaseSource::Commits { .. }, Some(head)) => {
                 let base = bare.parent(&head).or_fail(FailureKind::External)?;
                 let ends = (base.as_str(), head.as_str());
                 let Snapshot { base, head, left_out, .. } =
-                    snapshot::of_commits(&objects, ends, &laid_out.diff, with)?;
+                    snapshot::of_commits(&objects, ends, &ready.diff, with)?;
                 let id = &case.id;
                 notes.extend(left_out.iter().map(|what| format!("`{id}`: left out: {what}")));
-                Source::Files { base, head }
+                CaseSource::Files { base, head }
             }
-            (Source::Commits { diff, .. }, None) => {
+            (CaseSource::Commits { diff, .. }, None) => {
                 not_at_hand.push(case.id.clone());
-                Source::Diff(diff)
+                CaseSource::Diff(diff)
             }
-            (source @ (Source::Files { .. } | Source::Diff(_)), _) => source,
+            (source @ (CaseSource::Files { .. } | CaseSource::Diff(_)), _) => source,
         };
         imports.push(Import { case, twin: None, notes });
     }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::case::{Case, Source};
-use super::laid_out::LaidOut;
+use super::case::{Case, CaseSource};
+use super::ready_case::ReadyCase;
 use super::side_by_side::side_by_side;
 use crh_lint::ruff::{Ruff, RuffError, RuffFinding};
 use crh_review::eval::{Ending, Evaluation, Reported, Span, nothing};
@@ -31,7 +31,7 @@ struct PythonFile<'a> {
 }
 
 /// Result of ruff on a suite.
-pub(crate) struct SaidByRuff {
+pub(crate) struct RuffResult {
     /// The same cases with ruff's reports. Cases that ruff did not see are marked as not run: ruff
     /// needs whole Python files.
     pub(crate) evaluation: Evaluation,
@@ -42,12 +42,12 @@ pub(crate) struct SaidByRuff {
 }
 
 /// Python cases whose whole files are known.
-pub(crate) fn python_cases<'a>(cases: &'a [Case], laid_out: &'a [LaidOut]) -> Vec<PythonCase<'a>> {
-    let python = cases.iter().zip(laid_out).filter(|(case, _)| case.language == LANGUAGE);
+pub(crate) fn python_cases<'a>(cases: &'a [Case], ready: &'a [ReadyCase]) -> Vec<PythonCase<'a>> {
+    let python = cases.iter().zip(ready).filter(|(case, _)| case.language == LANGUAGE);
     python
-        .filter_map(|(case, laid_out)| match &case.source {
-            Source::Files { base, head } => {
-                let changed = laid_out.diff.files().iter().filter_map(|file| {
+        .filter_map(|(case, ready)| match &case.source {
+            CaseSource::Files { base, head } => {
+                let changed = ready.diff.files().iter().filter_map(|file| {
                     let path = std::str::from_utf8(file.path.as_bytes()).ok()?;
                     let old = file.old_path.as_ref().unwrap_or(&file.path);
                     let old = std::str::from_utf8(old.as_bytes()).ok()?;
@@ -57,7 +57,7 @@ pub(crate) fn python_cases<'a>(cases: &'a [Case], laid_out: &'a [LaidOut]) -> Ve
                 });
                 Some(PythonCase { id: &case.id, files: changed.collect() })
             }
-            Source::Commits { .. } | Source::Diff(_) => None,
+            CaseSource::Commits { .. } | CaseSource::Diff(_) => None,
         })
         .collect()
 }
@@ -68,7 +68,7 @@ pub(crate) fn said_by_ruff(
     evaluation: &Evaluation,
     cases: &[PythonCase<'_>],
     threads: usize,
-) -> SaidByRuff {
+) -> RuffResult {
     // After one timeout, skip the other files: ruff would probably hang on them, too.
     let given_up: Mutex<Option<String>> = Mutex::new(None);
     let ask = |case: &PythonCase<'_>| {
@@ -84,7 +84,7 @@ pub(crate) fn said_by_ruff(
         })
     };
     let shown: BTreeSet<&str> = cases.iter().map(|case| case.id).collect();
-    let mut said = SaidByRuff { evaluation: nothing(evaluation), failed: 0, why: None };
+    let mut said = RuffResult { evaluation: nothing(evaluation), failed: 0, why: None };
     said.evaluation.about.tool = NAME.to_owned();
     for case in &mut said.evaluation.cases {
         let why = match case.labels.language.as_str() {
@@ -107,7 +107,7 @@ pub(crate) fn said_by_ruff(
     said
 }
 
-impl SaidByRuff {
+impl RuffResult {
     fn add(&mut self, id: &str, answer: Result<Vec<Reported>, String>) {
         let mut cases = self.evaluation.cases.iter_mut();
         let Some(case) = cases.find(|case| case.labels.id == id) else { return };

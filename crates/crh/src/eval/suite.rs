@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use self::folder::CASE_FILE;
-use super::case::{Case, Seen};
+use super::case::{Case, HashInput};
+use super::case_error::{CaseError, is_slip, nearest, shown};
 use super::checked;
-use super::wrong::{Wrong, is_slip, nearest, shown};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_review::eval::Expected;
 
@@ -70,7 +70,7 @@ impl Suite {
 
     /// Hash of all cases with their labels.
     pub(crate) fn hash(&self) -> String {
-        let mut seen = Seen::default();
+        let mut seen = HashInput::default();
         for case in &self.cases {
             let Case { id, language, licence, twin_of, expected, known_bad, .. } = case;
             seen.add(id);
@@ -143,7 +143,7 @@ fn is_too_large(cases: usize, bytes: usize) -> bool {
 fn together(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failure> {
     let place = format!("`{}`", shown(&place.display().to_string()));
     if found.is_empty() {
-        return Err(Wrong::new("the suite has no cases")
+        return Err(CaseError::new("the suite has no cases")
             .hint("a case is a folder with a `case.toml`, or a line of a `.jsonl` file")
             .at(place));
     }
@@ -151,7 +151,7 @@ fn together(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failu
         let message =
             format!("the suite has more than {CASES_MAX} cases or {} MiB", SUITE_MAX >> 20);
         let hint = "split it and run the parts one after the other";
-        return Err(Wrong::new(message).hint(hint).at(place));
+        return Err(CaseError::new(message).hint(hint).at(place));
     }
     found.sort_by(|a, b| a.case.id.cmp(&b.case.id));
     unique(&found)?;
@@ -166,7 +166,7 @@ fn unique(found: &[LoadedCase]) -> Result<(), Failure> {
     for found in found {
         if let Some(other) = by_id.insert(found.case.id.to_lowercase(), found) {
             let message = format!("the id `{}` is used twice", found.case.id);
-            return Err(Wrong::new(message)
+            return Err(CaseError::new(message)
                 .hint(format!("the other case is in {}", other.place))
                 .at(&found.place));
         }
@@ -186,15 +186,18 @@ fn twins(found: &[LoadedCase]) -> Result<(), Failure> {
             None => {
                 let near = nearest(of, others).filter(|id| is_slip(of, id));
                 let near = near.map(|id| format!("did you mean `{id}`?"));
-                Wrong::new(format!("the case is a twin of `{}`, which does not exist", shown(of)))
-                    .hint(near.unwrap_or_else(|| "add that case, or remove the twin".to_owned()))
+                CaseError::new(format!(
+                    "the case is a twin of `{}`, which does not exist",
+                    shown(of)
+                ))
+                .hint(near.unwrap_or_else(|| "add that case, or remove the twin".to_owned()))
             }
             Some(other) if other.twin_of.is_some() => {
-                Wrong::new(format!("the case is a twin of `{of}`, which is a twin itself"))
+                CaseError::new(format!("the case is a twin of `{of}`, which is a twin itself"))
                     .hint("name the case that has the issues")
             }
             Some(_) if !taken.insert(of) => {
-                Wrong::new(format!("the case is the second twin of `{of}`"))
+                CaseError::new(format!("the case is the second twin of `{of}`"))
                     .hint("remove one of them")
             }
             Some(_) => continue,

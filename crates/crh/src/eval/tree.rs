@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::wrong::{Wrong, shown};
+use super::case_error::{CaseError, shown};
 
 /// Deeper than any repository.
 const DEPTH_MAX: usize = 64;
@@ -22,21 +22,21 @@ pub(super) struct Entry {
 }
 
 /// Lists everything below a folder except folders, sorted by path. Skips entries named `skipped`.
-pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, Wrong> {
+pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, CaseError> {
     let mut entries = Vec::new();
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = folders.pop() {
         let unread =
-            |error: io::Error| Wrong::new(format!("reading `./{}`: {error}", shown(&prefix)));
+            |error: io::Error| CaseError::new(format!("reading `./{}`: {error}", shown(&prefix)));
         if depth > DEPTH_MAX || entries.len() > ENTRIES_MAX {
             let message = format!(
                 "folders are nested deeper than {DEPTH_MAX}, or there are more than {ENTRIES_MAX} files"
             );
-            return Err(Wrong::new(message).hint("use only a part of it"));
+            return Err(CaseError::new(message).hint("use only a part of it"));
         }
         // Do not follow links out of the folder.
         if !fs::symlink_metadata(&folder).map_err(unread)?.is_dir() {
-            return Err(Wrong::new("not a folder").hint("put the files into a folder"));
+            return Err(CaseError::new("not a folder").hint("put the files into a folder"));
         }
         for entry in fs::read_dir(&folder).map_err(unread)? {
             let entry = entry.map_err(unread)?;
@@ -44,7 +44,7 @@ pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, Wrong> {
             let Some(name) = name.to_str() else {
                 let path = format!("{prefix}{}", name.to_string_lossy());
                 let message = format!("the name of `{}` is not UTF-8", shown(&path));
-                return Err(Wrong::new(message).hint("rename it"));
+                return Err(CaseError::new(message).hint("rename it"));
             };
             if name == skipped {
                 continue;

@@ -9,7 +9,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::outcome::Left;
+use super::outcome::SkippedIssue;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::Quote;
 use crh_review::finding::Side;
@@ -34,26 +34,26 @@ const OTHER_ENCODING: &str = "its file is not UTF-8, and its replacement is not 
 
 /// A file as it was reviewed, and as it is now with fixes and edits since.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Texts {
+pub(crate) struct FileTexts {
     pub(crate) reviewed: Vec<u8>,
     pub(crate) now: Vec<u8>,
     /// Differences between the two, in line order.
-    pub(crate) changed: Vec<Changed>,
+    pub(crate) changed: Vec<ChangedLines>,
 }
 
 /// Changed lines: `were` lines of the reviewed text from the 0-based index `at` are `are` lines
 /// now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Changed {
+pub(crate) struct ChangedLines {
     pub(crate) at: usize,
     pub(crate) were: usize,
     pub(crate) are: usize,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Replaced {
+pub(crate) struct ReplacementEdits {
     pub(crate) edits: Vec<FileEdit>,
-    pub(crate) left: Vec<Left>,
+    pub(crate) left: Vec<SkippedIssue>,
 }
 
 /// Whether an issue has a usable exact replacement.
@@ -75,9 +75,9 @@ fn usable(issue: &Issue) -> Result<&str, &'static str> {
 /// or why it cannot be read.
 pub(crate) fn replaced(
     issues: &[&Issue],
-    texts: &BTreeMap<u32, Result<Texts, String>>,
-) -> Replaced {
-    let mut replaced = Replaced::default();
+    texts: &BTreeMap<u32, Result<FileTexts, String>>,
+) -> ReplacementEdits {
+    let mut replaced = ReplacementEdits::default();
     let mut by_file: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
     for issue in issues {
         by_file.entry(&issue.location.file).or_default().push(issue);
@@ -102,9 +102,9 @@ struct Patch {
 fn one_file(
     path: &str,
     issues: &[&Issue],
-    texts: &BTreeMap<u32, Result<Texts, String>>,
-) -> (Option<FileEdit>, Vec<Left>) {
-    let (mut patches, mut left): (Vec<Patch>, Vec<Left>) = (Vec::new(), Vec::new());
+    texts: &BTreeMap<u32, Result<FileTexts, String>>,
+) -> (Option<FileEdit>, Vec<SkippedIssue>) {
+    let (mut patches, mut left): (Vec<Patch>, Vec<SkippedIssue>) = (Vec::new(), Vec::new());
     // The same for all issues of the file; only the reviewed text may differ.
     let mut now: &[u8] = &[];
     let mut issues = issues.to_vec();
@@ -122,7 +122,7 @@ fn one_file(
                 patch
             }
             Err(why) => {
-                left.push(Left::new(number, why));
+                left.push(SkippedIssue::new(number, why));
                 continue;
             }
         };
@@ -135,7 +135,7 @@ fn one_file(
             }
             Some(other) => {
                 let first = other.issues.first().copied().unwrap_or_default();
-                left.push(Left::new(number, format!("it overlaps the fix of #{first}")));
+                left.push(SkippedIssue::new(number, format!("it overlaps the fix of #{first}")));
             }
             None => patches.push(patch),
         }
@@ -153,7 +153,7 @@ fn one_file(
 }
 
 /// The patch of an issue in the current file, or why its position is unclear.
-fn patch(issue: &Issue, texts: &Texts) -> Result<Patch, &'static str> {
+fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
     let replacement = usable(issue)?;
     if texts.now.contains(&0) {
         return Err(NOT_TEXT);
@@ -211,9 +211,9 @@ fn folded(line: &str) -> String {
 
 /// Current position of reviewed lines. `None` if a line changed, or if lines were inserted between
 /// them.
-fn located(cited: &Range<usize>, texts: &Texts) -> Option<Range<usize>> {
+fn located(cited: &Range<usize>, texts: &FileTexts) -> Option<Range<usize>> {
     let mut start = cited.start;
-    for Changed { at, were, are } in &texts.changed {
+    for ChangedLines { at, were, are } in &texts.changed {
         if at + were <= cited.start {
             start = (start + are).checked_sub(*were)?;
         } else if *at < cited.end {

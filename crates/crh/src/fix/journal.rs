@@ -5,12 +5,12 @@
 //! file is complete at every moment; only one process changes a tree at a time.
 
 mod entry;
+mod file_swap;
 mod folder;
 mod marker;
-mod place;
+mod rollback;
 #[cfg(test)]
 mod tests;
-mod way_back;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,13 +21,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use self::entry::{Entry, Image};
+use self::entry::{FileEntry, StoredVersion};
+use self::file_swap::SwapResult;
+use self::folder::FixFolder;
 pub(super) use self::folder::FixPhase;
-use self::folder::Folder;
 pub(super) use self::marker::DRAFT as MARKER_DRAFT;
 pub(crate) use self::marker::MARKER;
-use self::place::Placed;
-use super::tree::{FileSnapshot, Inside, Tree};
+use super::tree::{CheckoutTree, FileSnapshot, InsidePath};
 use crate::ui;
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::run_folder::StampKey;
@@ -49,8 +49,8 @@ pub(crate) const UNDISTURBED: Steps<'static> = &|_| Ok(());
 
 /// A locked checkout. Dropping it releases the lock.
 #[derive(Debug)]
-pub(crate) struct Locked {
-    tree: Tree,
+pub(crate) struct LockedCheckout {
+    tree: CheckoutTree,
     /// Key that stamps run folders. A journal counts only in a stamped folder.
     stamp_key: Option<StampKey>,
 }
@@ -63,20 +63,20 @@ pub(crate) struct Journal {
     /// Commit of the private store with the tree after the fix.
     pub(super) after: Option<String>,
     /// Origin of the fix; `None` for an undo.
-    pub(super) asker: Option<Asker>,
+    pub(super) asker: Option<FixOrigin>,
     /// Descriptions for the report. The report is written later, and a crash may prevent that.
     pub(super) fixes: Vec<AppliedFix>,
     /// Files with edits of the user since the review. `after` contains these edits too.
     pub(super) edited: BTreeSet<String>,
     /// Numbers of the fixes that this one undoes.
     undoes: BTreeSet<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<FileEntry>,
 }
 
 /// Origin of a fix. Leaving the questions undoes only fixes of the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Asker {
+pub(crate) enum FixOrigin {
     /// An answer in an interactive review.
     Questions,
     /// A mode that asks nothing.
@@ -87,7 +87,7 @@ pub(crate) enum Asker {
 /// Purpose of edits, stored with them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose<'p> {
-    pub(crate) asker: Asker,
+    pub(crate) asker: FixOrigin,
     /// Commit of the private store with the tree afterwards.
     pub(crate) after: Option<&'p str>,
     pub(crate) fixes: &'p [AppliedFix],
@@ -96,11 +96,11 @@ pub(crate) struct Purpose<'p> {
 }
 
 /// Reversed entries of fixes, and the bytes they need.
-type WayBack = (Vec<Entry>, BTreeMap<String, Vec<u8>>);
+type UndoEntries = (Vec<FileEntry>, BTreeMap<String, Vec<u8>>);
 
 /// An interrupted fix that was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Recovered {
+pub(crate) struct RolledBackFix {
     /// Restored files.
     pub(crate) files: Vec<String>,
     /// Whether it was an undo. Its fixes are in the tree again.
@@ -109,7 +109,7 @@ pub(crate) struct Recovered {
 
 /// Why the tree was not changed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NotApplied {
+pub(crate) enum ApplyError {
     #[error("another crh is changing this checkout")]
     Busy,
     #[error("`{path}` {why}")]
@@ -141,7 +141,7 @@ pub(crate) enum NotApplied {
     Unread { folder: PathBuf, why: String },
 }
 
-impl NotApplied {
+impl ApplyError {
     fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |why| Self::Io { path, why }
@@ -157,7 +157,7 @@ impl Journal {
 #[cfg(test)]
 impl Journal {
     /// A record with a description and an origin only.
-    pub(super) fn of(asker: Asker, fixes: Vec<AppliedFix>) -> Self {
+    pub(super) fn of(asker: FixOrigin, fixes: Vec<AppliedFix>) -> Self {
         Self {
             checkout: PathBuf::new(),
             after: None,
@@ -170,11 +170,11 @@ impl Journal {
     }
 }
 
-impl Locked {
+impl LockedCheckout {
     /// Locks the checkout at this root. Fails if another process has it.
-    pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, NotApplied> {
+    pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, ApplyError> {
         let shown = root.display().to_string();
-        let tree = Tree::open(root).map_err(NotApplied::io(&shown))?;
+        let tree = CheckoutTree::open(root).map_err(ApplyError::io(&shown))?;
         for look in 0..=LOOKS {
             if look > 0 {
                 std::thread::sleep(LOOK);
@@ -184,29 +184,29 @@ impl Locked {
                 Ok(()) => return Ok(Self { tree, stamp_key: stamp_key.cloned() }),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(why)) => {
-                    return Err(NotApplied::Io { path: shown, why });
+                    return Err(ApplyError::Io { path: shown, why });
                 }
             }
         }
-        Err(NotApplied::Busy)
+        Err(ApplyError::Busy)
     }
 
     /// The bytes of a file, or `None` if it does not exist.
-    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotApplied> {
+    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, ApplyError> {
         Ok(self.found(path)?.map(|found| found.bytes))
     }
 
-    fn found(&self, path: &str) -> Result<Option<FileSnapshot>, NotApplied> {
+    fn found(&self, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
         self.tree.found(inside(path)?).map_err(|error| place(path, &error))
     }
 
     /// Whether a process was interrupted just before it changed the tree.
-    pub(crate) fn has_draft_of_marker(&self) -> Result<bool, NotApplied> {
+    pub(crate) fn has_draft_of_marker(&self) -> Result<bool, ApplyError> {
         Ok(self.bytes(MARKER_DRAFT)?.is_some())
     }
 
     /// Whether a process was interrupted while it changed the tree.
-    pub(crate) fn is_between(&self) -> Result<bool, NotApplied> {
+    pub(crate) fn is_between(&self) -> Result<bool, ApplyError> {
         Ok(self.bytes(MARKER)?.is_some())
     }
 
@@ -218,7 +218,7 @@ impl Locked {
         edits: &[FileEdit],
         purpose: Purpose<'_>,
         steps: Steps<'_>,
-    ) -> Result<(), NotApplied> {
+    ) -> Result<(), ApplyError> {
         self.recover(steps)?;
         swept(fixes, steps)?;
         let mut entries = Vec::new();
@@ -227,15 +227,16 @@ impl Locked {
             let at = inside(&edit.path)?;
             let found = self.found(&edit.path)?;
             if found.as_ref().map(|found| &found.bytes) != edit.before.as_ref() {
-                return Err(NotApplied::Changed { path: edit.path.clone() });
+                return Err(ApplyError::Changed { path: edit.path.clone() });
             }
-            let folders = self.tree.missing_folders(at).map_err(NotApplied::io(&edit.path))?;
+            let folders = self.tree.missing_folders(at).map_err(ApplyError::io(&edit.path))?;
             let number = entries.len();
-            let before = found.map(|found| Image::of(number, "before", &found));
-            let after = edit.after.as_ref().map(|it| Image::like(number, it, before.as_ref()));
+            let before = found.map(|found| StoredVersion::from_snapshot(number, "before", &found));
+            let after =
+                edit.after.as_ref().map(|it| StoredVersion::like(number, it, before.as_ref()));
             images.extend(before.iter().map(|image| image.name.clone()).zip(edit.before.clone()));
             images.extend(after.iter().map(|image| image.name.clone()).zip(edit.after.clone()));
-            entries.push(Entry { number, path: edit.path.clone(), before, after, folders });
+            entries.push(FileEntry { number, path: edit.path.clone(), before, after, folders });
         }
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
@@ -251,11 +252,11 @@ impl Locked {
 
     /// Undoes all fixes of a run, or none. Rolls back an interrupted fix first. Returns the
     /// restored files.
-    pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, NotApplied> {
+    pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, ApplyError> {
         self.recover(steps)?;
         swept(fixes, steps)?;
-        let standing = standing(fixes)?;
-        let (mut entries, images) = self.way_back(&standing)?;
+        let applied_fixes = applied_fixes(fixes)?;
+        let (mut entries, images) = self.way_back(&applied_fixes)?;
         let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
         let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
         let kept: Vec<(String, Vec<u8>)> = images
@@ -266,14 +267,15 @@ impl Locked {
         let files = entries.iter().map(|entry| entry.path.clone()).collect();
         let mut done = BTreeSet::new();
         for entry in &mut entries {
-            let bytes =
-                |image: &Option<Image>| image.as_ref().and_then(|image| images.get(&image.name));
+            let bytes = |image: &Option<StoredVersion>| {
+                image.as_ref().and_then(|image| images.get(&image.name))
+            };
             let found = self.found(&entry.path)?;
             match found.as_ref().map(|found| &found.bytes) {
                 now if now == bytes(&entry.before) => {}
                 // The user has undone it by other means.
                 now if now == bytes(&entry.after) => drop(done.insert(entry.number)),
-                _ => return Err(NotApplied::Edited { path: entry.path.clone() }),
+                _ => return Err(ApplyError::Edited { path: entry.path.clone() }),
             }
             // Keep permissions that the owner has changed since.
             for image in entry.before.iter_mut().chain(&mut entry.after) {
@@ -287,7 +289,7 @@ impl Locked {
             asker: None,
             fixes: Vec::new(),
             edited: BTreeSet::new(),
-            undoes: standing.keys().copied().collect(),
+            undoes: applied_fixes.keys().copied().collect(),
             entries,
         };
         if !journal.undoes.is_empty() {
@@ -297,25 +299,28 @@ impl Locked {
     }
 
     /// Whether crh wrote this journal on this machine.
-    fn is_own(&self, folder: &Folder) -> bool {
+    fn is_own(&self, folder: &FixFolder) -> bool {
         let key = self.stamp_key.as_ref();
         key.is_some_and(|key| folder.run().is_some_and(|run| key.has_stamped(run)))
     }
 
     /// Whether a fix was made in this checkout. Compares its path; if that path is gone, the
     /// location of the journal.
-    fn is_of(&self, journal: &Journal, folder: &Folder) -> bool {
+    fn is_of(&self, journal: &Journal, folder: &FixFolder) -> bool {
         let root = self.tree.path();
         journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
     }
 
     /// The combined reverse of several fixes, with the bytes it needs, by file name.
-    fn way_back(&self, standing: &BTreeMap<u32, (Folder, Journal)>) -> Result<WayBack, NotApplied> {
-        let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+    fn way_back(
+        &self,
+        applied_fixes: &BTreeMap<u32, (FixFolder, Journal)>,
+    ) -> Result<UndoEntries, ApplyError> {
+        let mut entries: BTreeMap<String, FileEntry> = BTreeMap::new();
         let mut images = BTreeMap::new();
-        for (folder, journal) in standing.values() {
+        for (folder, journal) in applied_fixes.values() {
             if !self.is_of(journal, folder) {
-                return Err(NotApplied::Elsewhere { checkout: journal.checkout.clone() });
+                return Err(ApplyError::Elsewhere { checkout: journal.checkout.clone() });
             }
             for entry in &journal.entries {
                 for image in entry.before.iter().chain(&entry.after) {
@@ -326,7 +331,7 @@ impl Locked {
                 match entries.get_mut(&entry.path) {
                     // The first original is the final state.
                     Some(first) => {
-                        let bytes = |image: &Option<Image>| {
+                        let bytes = |image: &Option<StoredVersion>| {
                             image.as_ref().and_then(|image| images.get(&image.name))
                         };
                         // A fix continues from the previous one, or from the original if the user
@@ -334,7 +339,7 @@ impl Locked {
                         if ![bytes(&first.after), bytes(&first.before)]
                             .contains(&bytes(&entry.before))
                         {
-                            return Err(NotApplied::Between { path: entry.path });
+                            return Err(ApplyError::Between { path: entry.path });
                         }
                         first.after = entry.after;
                         first.folders.extend(entry.folders);
@@ -343,15 +348,15 @@ impl Locked {
                 }
             }
         }
-        let reversed = entries.into_values().map(Entry::reversed);
-        let reversed = reversed.enumerate().map(|(number, entry)| Entry { number, ..entry });
+        let reversed = entries.into_values().map(FileEntry::reversed);
+        let reversed = reversed.enumerate().map(|(number, entry)| FileEntry { number, ..entry });
         Ok((reversed.collect(), images))
     }
 
     /// A file that differs from what the fixes of the run left, if there is one.
-    pub(crate) fn not_as_left(&self, fixes: &Path) -> Result<Option<String>, NotApplied> {
+    pub(crate) fn not_as_left(&self, fixes: &Path) -> Result<Option<String>, ApplyError> {
         let mut left = BTreeMap::new();
-        for (folder, journal) in standing(fixes)?.into_values() {
+        for (folder, journal) in applied_fixes(fixes)?.into_values() {
             for entry in journal.entries {
                 let bytes = entry.after.as_ref().map(|image| folder.image(image)).transpose();
                 left.insert(entry.path, bytes.map_err(|why| unread(&folder, &why))?);
@@ -373,23 +378,23 @@ impl Locked {
         journal: &Journal,
         images: &[(String, Vec<u8>)],
         steps: Steps<'_>,
-    ) -> Result<(), NotApplied> {
+    ) -> Result<(), ApplyError> {
         // There is only one marker. Replacing it would lose the other journal.
         if self.is_between()? {
             let why = "says that a fix is under way".to_owned();
-            return Err(NotApplied::Place { path: MARKER.to_owned(), why });
+            return Err(ApplyError::Place { path: MARKER.to_owned(), why });
         }
-        let written = Folder::write(fixes, journal, images, steps);
+        let written = FixFolder::write(fixes, journal, images, steps);
         let shown = fixes.display().to_string();
-        let folder = written.map_err(NotApplied::io(&shown))?;
+        let folder = written.map_err(ApplyError::io(&shown))?;
         let touched = Cell::new(0);
         let done = self.set_marker(&folder, steps).and_then(|()| {
             self.write_drafts(&folder, journal, steps)?;
-            steps("noting that files take their places").map_err(NotApplied::io(&shown))?;
-            folder.set_state(FixPhase::Placing).map_err(NotApplied::io(&shown))?;
+            steps("noting that files take their places").map_err(ApplyError::io(&shown))?;
+            folder.set_state(FixPhase::Placing).map_err(ApplyError::io(&shown))?;
             self.put_in_place(&folder, journal, &touched, steps)?;
-            steps("noting that it is done").map_err(NotApplied::io(&shown))?;
-            folder.set_state(FixPhase::Applied).map_err(NotApplied::io(&shown))
+            steps("noting that it is done").map_err(ApplyError::io(&shown))?;
+            folder.set_state(FixPhase::Applied).map_err(ApplyError::io(&shown))
         });
         match done {
             Ok(()) => {
@@ -413,10 +418,10 @@ impl Locked {
     /// Writes everything that needs disk space before any file is replaced.
     fn write_drafts(
         &self,
-        folder: &Folder,
+        folder: &FixFolder,
         journal: &Journal,
         steps: Steps<'_>,
-    ) -> Result<(), NotApplied> {
+    ) -> Result<(), ApplyError> {
         for (entry, image) in journal.entries.iter().filter_map(|it| Some((it, it.after.as_ref()?)))
         {
             let bytes = folder.image(image).map_err(|why| lost(folder, &why))?;
@@ -428,14 +433,14 @@ impl Locked {
     /// Moves the drafts into place one by one. `touched` counts them.
     fn put_in_place(
         &self,
-        folder: &Folder,
+        folder: &FixFolder,
         journal: &Journal,
         touched: &Cell<usize>,
         steps: Steps<'_>,
-    ) -> Result<(), NotApplied> {
+    ) -> Result<(), ApplyError> {
         for (at, entry) in journal.entries.iter().enumerate() {
             let sides = folder.sides(entry)?;
-            let changed = || NotApplied::Changed { path: entry.path.clone() };
+            let changed = || ApplyError::Changed { path: entry.path.clone() };
             // An editor may have saved the file since it was read.
             let found = self.found(&entry.path)?;
             let is_same = match (&found, &entry.before) {
@@ -451,8 +456,8 @@ impl Locked {
             touched.set(at + 1);
             let wanted = sides.after.as_deref();
             match entry.put(&self.tree, (found.as_ref(), wanted), folder.draft(), steps)? {
-                Placed::AsWanted => {}
-                Placed::Theirs => {
+                SwapResult::AsWanted => {}
+                SwapResult::Theirs => {
                     // Nothing of the fix is in place.
                     touched.set(at);
                     return Err(changed());
@@ -464,12 +469,12 @@ impl Locked {
 }
 
 /// Removes incomplete journals. Nothing was changed for them.
-fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), NotApplied> {
+fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), ApplyError> {
     let shown = fixes.display().to_string();
-    for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
+    for folder in FixFolder::all(fixes).map_err(ApplyError::io(&shown))? {
         if !folder.is_written() {
-            steps("removing half a journal").map_err(NotApplied::io(&shown))?;
-            folder.remove().map_err(NotApplied::io(&shown))?;
+            steps("removing half a journal").map_err(ApplyError::io(&shown))?;
+            folder.remove().map_err(ApplyError::io(&shown))?;
         }
     }
     Ok(())
@@ -477,7 +482,7 @@ fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), NotApplied> {
 
 /// Whether an interrupted fix needs these journals for its rollback.
 pub(crate) fn is_needed(fixes: &Path) -> bool {
-    let folders = Folder::all(fixes).unwrap_or_default();
+    let folders = FixFolder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
         let Ok(path) = folder.path().canonicalize() else { return false };
         // The recorded checkout, or the one around the journal if it was moved.
@@ -490,45 +495,47 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
 
 /// Whether a run has any journal.
 pub(crate) fn is_any(fixes: &Path) -> bool {
-    Folder::all(fixes).is_ok_and(|folders| !folders.is_empty())
+    FixFolder::all(fixes).is_ok_and(|folders| !folders.is_empty())
 }
 
 /// The fixes of a run that are in the tree, by number.
-pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>, NotApplied> {
+pub(super) fn applied_fixes(
+    fixes: &Path,
+) -> Result<BTreeMap<u32, (FixFolder, Journal)>, ApplyError> {
     let shown = fixes.display().to_string();
-    let mut standing = BTreeMap::new();
+    let mut applied_fixes = BTreeMap::new();
     let mut undone = BTreeSet::new();
-    for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
+    for folder in FixFolder::all(fixes).map_err(ApplyError::io(&shown))? {
         let state = folder.state().map_err(|why| unread(&folder, &why))?;
         match state {
             Some(FixPhase::Applied) => {
                 let journal = folder.journal().map_err(|why| unread(&folder, &why))?;
                 undone.extend(journal.undoes.iter().copied());
                 if journal.undoes.is_empty() {
-                    standing.insert(folder.number(), (folder, journal));
+                    applied_fixes.insert(folder.number(), (folder, journal));
                 }
             }
             // Nothing of these is in the tree.
             Some(FixPhase::Placing | FixPhase::RolledBack) | None => {}
         }
     }
-    standing.retain(|number, _| !undone.contains(number));
-    Ok(standing)
+    applied_fixes.retain(|number, _| !undone.contains(number));
+    Ok(applied_fixes)
 }
 
-fn inside(path: &str) -> Result<Inside<'_>, NotApplied> {
-    Inside::new(path)
-        .map_err(|why| NotApplied::Place { path: path.to_owned(), why: why.to_owned() })
+fn inside(path: &str) -> Result<InsidePath<'_>, ApplyError> {
+    InsidePath::new(path)
+        .map_err(|why| ApplyError::Place { path: path.to_owned(), why: why.to_owned() })
 }
 
-fn place(path: &str, error: &io::Error) -> NotApplied {
-    NotApplied::Place { path: path.to_owned(), why: format!("cannot be changed: {error}") }
+fn place(path: &str, error: &io::Error) -> ApplyError {
+    ApplyError::Place { path: path.to_owned(), why: format!("cannot be changed: {error}") }
 }
 
-fn unread(folder: &Folder, why: &dyn std::fmt::Display) -> NotApplied {
-    NotApplied::Unread { folder: folder.path().to_owned(), why: why.to_string() }
+fn unread(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
+    ApplyError::Unread { folder: folder.path().to_owned(), why: why.to_string() }
 }
 
-fn lost(folder: &Folder, why: &dyn std::fmt::Display) -> NotApplied {
-    NotApplied::Lost { folder: folder.path().to_owned(), why: why.to_string() }
+fn lost(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
+    ApplyError::Lost { folder: folder.path().to_owned(), why: why.to_string() }
 }

@@ -4,17 +4,17 @@
 //! or not at all, and only where it is as it was reviewed; crh stages, commits and pushes nothing
 //! here.
 
+mod applied_fixes;
 mod edits;
-mod ground;
+mod fix_judge;
+mod fix_review;
 pub(crate) mod journal;
-mod judges;
 pub(crate) mod outcome;
 mod planned_fixes;
 mod refusal;
 mod repair;
 mod residual;
-mod second_look;
-mod standing;
+mod reviewed_checkout;
 mod surroundings;
 mod tree;
 mod verification;
@@ -22,24 +22,24 @@ mod verification;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use self::applied_fixes::add_fix;
+pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 pub(crate) use self::edits::is_exact;
-use self::ground::{FIXES, Ground, moved_words};
-pub(crate) use self::ground::{
-    fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover, with_crlf,
-};
-pub(crate) use self::journal::Asker;
-use self::journal::{Locked, Purpose, UNDISTURBED};
-use self::outcome::{Fixed, Left};
+use self::fix_review::FixReviewPlan;
+pub(crate) use self::fix_review::unverifiable;
+pub(crate) use self::journal::FixOrigin;
+use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
+use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 pub(crate) use self::residual::{forget_left, left_before};
 use self::residual::{residual, with_kept};
-use self::second_look::SecondLook;
-pub(crate) use self::second_look::unverifiable;
-use self::standing::add_fix;
-pub(crate) use self::standing::{LookResult, Standing};
+use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
+pub(crate) use self::reviewed_checkout::{
+    fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover, with_crlf,
+};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -62,7 +62,7 @@ const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found t
 
 /// Who decides about edits of the working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Authority {
+pub(crate) enum EditAuthority {
     /// No edits: the mode does not fix.
     Unasked,
     /// No edits although the mode fixes, with the reason, without a period.
@@ -84,64 +84,65 @@ pub(crate) enum SafeFixTiming {
 
 /// Fixes these issues in the reviewed tree, and updates the report and the run folder.
 pub(crate) fn fix(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
     numbers: &BTreeSet<u32>,
-    asker: Asker,
+    asker: FixOrigin,
     environment: &Environment,
-) -> Result<Fixed, Failure> {
-    let mut fixed = in_tree(begun, report, numbers, asker, environment)?;
+) -> Result<FixPass, Failure> {
+    let mut fixed = in_tree(session, report, numbers, asker, environment)?;
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
     warn(report, &fixed.warnings);
-    up_to_date(begun, report);
-    fixed.unkept = store(begun, report, &fixed.left).err().map(|why| why.to_string());
+    up_to_date(session, report);
+    fixed.store_error = store(session, report, &fixed.left).err().map(|why| why.to_string());
     Ok(fixed)
 }
 
 /// Computes the patch and the skipped issues without changing the checkout.
 pub(crate) fn would_fix(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &Report,
     numbers: &BTreeSet<u32>,
     environment: &Environment,
-) -> Result<(Vec<u8>, Fixed), Failure> {
+) -> Result<(Vec<u8>, FixPass), Failure> {
     let _watch = InterruptGuard::watch(|| {})?;
-    let (issues, left) = verifiable(begun, report, numbers, Asker::Command);
-    let ground = match Ground::of(begun) {
-        Ok(ground) => ground,
+    let (issues, left) = verifiable(session, report, numbers, FixOrigin::Command);
+    let reviewed_checkout = match ReviewedCheckout::open(session) {
+        Ok(reviewed_checkout) => reviewed_checkout,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
     };
-    let checkout = match ground.locked() {
+    let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
     };
-    let second_look = SecondLook::after(begun, Asker::Command);
-    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, second_look, environment)?;
+    let second_look = FixReviewPlan::after(session, FixOrigin::Command);
+    let (by_code, by_model) =
+        plan_fixes(&reviewed_checkout, &checkout, &issues, second_look, environment)?;
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
-            Fixed { is_stopped: true, ..refused(report, numbers, NOT_ITS_TURN) },
+            FixPass { is_stopped: true, ..refused(report, numbers, NOT_ITS_TURN) },
         ));
     }
     let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } =
         by_code.then(by_model);
-    let patch = ground.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
-    let fixed = Fixed { applied, left: more, warnings, ..Fixed::default() };
-    Ok((patch, fixed.and(Fixed::leaving(left))))
+    let patch = reviewed_checkout.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
+    let fixed = FixPass { applied, left: more, warnings, ..FixPass::default() };
+    Ok((patch, fixed.and(FixPass::leaving(left))))
 }
 
 /// Updates a report from the journals. A process may have ended after it changed the tree and
 /// before it wrote the report.
-pub(crate) fn settled(begun: &Begun, report: &mut Report) -> Result<(), Failure> {
-    let Some(run) = begun.place.folder() else { return Ok(()) };
-    let standing = Standing::of(run)?;
-    let mut settled = Report { applied_fixes: standing.applied(), ..report.clone() };
-    up_to_date(begun, &mut settled);
+pub(crate) fn settled(session: &ReviewSession, report: &mut Report) -> Result<(), Failure> {
+    let Some(run) = session.place.folder() else { return Ok(()) };
+    let applied_fixes = AppliedFixes::load(run)?;
+    let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };
+    up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
         *report = settled;
-        store(begun, report, &[]).or_fail(FailureKind::External)?;
+        store(session, report, &[]).or_fail(FailureKind::External)?;
     }
     Ok(())
 }
@@ -161,8 +162,8 @@ pub(crate) fn is_needed(run: &Path) -> bool {
 }
 
 /// Why nothing of this review can be fixed, or `None`.
-pub(crate) fn not_the_checkout(begun: &Begun) -> Option<String> {
-    Ground::of(begun).err()
+pub(crate) fn not_the_checkout(session: &ReviewSession) -> Option<String> {
+    ReviewedCheckout::open(session).err()
 }
 
 /// Numbers of the open issues with a safe fix.
@@ -172,24 +173,28 @@ pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
 }
 
 /// Recomputes everything in a report that depends on the fixes.
-pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
-    refresh_verdict(report, begun.terms.command);
+pub(crate) fn up_to_date(session: &ReviewSession, report: &mut Report) {
+    refresh_verdict(report, session.terms.command);
     recount_summary(report);
     // Includes the cost of fixers and repeated reviews. If the stored cost cannot be read, the
     // report keeps its own.
-    if let Some(Ok(spent)) = begun.place.folder().map(RunFolder::spent_before)
+    if let Some(Ok(spent)) = session.place.folder().map(RunFolder::spent_before)
         && spent.llm_calls >= report.stats.llm_calls
     {
         report.stats = with_spending(report.stats.clone(), &spent);
     }
     // The description of a fixer may contain a secret.
-    let credentials = ChangeSecrets::from_diff(&begun.subject.diff);
-    *report = mask_keys(mask(std::mem::take(report), &credentials), &begun.redactor);
+    let credentials = ChangeSecrets::from_diff(&session.subject.diff);
+    *report = mask_keys(mask(std::mem::take(report), &credentials), &session.redactor);
 }
 
 /// Stores the report and the files about fixes. Keeps earlier reasons of other issues.
-pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) -> Result<(), FileWriteError> {
-    match begun.place.folder() {
+pub(crate) fn store(
+    session: &ReviewSession,
+    report: &Report,
+    left: &[SkippedIssue],
+) -> Result<(), FileWriteError> {
+    match session.place.folder() {
         Some(folder) => store_in(folder, report, &with_kept(folder, left)),
         None => Ok(()),
     }
@@ -199,7 +204,7 @@ pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) -> Result<(),
 pub(crate) fn store_in(
     folder: &RunFolder,
     report: &Report,
-    left: &[Left],
+    left: &[SkippedIssue],
 ) -> Result<(), FileWriteError> {
     let folder = folder.clone().with_synced_writes();
     folder.store(APPLIED, &report.applied_fixes)?;
@@ -210,8 +215,8 @@ pub(crate) fn store_in(
 }
 
 /// Stores the report and only warns if that fails.
-pub(crate) fn store_or_warn(begun: &Begun, report: &Report) {
-    if let Err(why) = store(begun, report, &[]) {
+pub(crate) fn store_or_warn(session: &ReviewSession, report: &Report) {
+    if let Err(why) = store(session, report, &[]) {
         ui::warn(&why.to_string());
     }
 }
@@ -221,67 +226,73 @@ fn advisory(report: &Report) -> Vec<&Issue> {
 }
 
 fn in_tree(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &Report,
     numbers: &BTreeSet<u32>,
-    asker: Asker,
+    asker: FixOrigin,
     environment: &Environment,
-) -> Result<Fixed, Failure> {
-    let (issues, left) = verifiable(begun, report, numbers, asker);
-    let left = Fixed::leaving(left);
+) -> Result<FixPass, Failure> {
+    let (issues, left) = verifiable(session, report, numbers, asker);
+    let left = FixPass::leaving(left);
     if issues.is_empty() {
         return Ok(left);
     }
     // The code below checks whether Ctrl-C was pressed.
     let _watch = InterruptGuard::watch(|| {})?;
     let all = |why: &str| refused(report, numbers, why);
-    let ground = match Ground::of(begun) {
-        Ok(ground) => ground,
+    let reviewed_checkout = match ReviewedCheckout::open(session) {
+        Ok(reviewed_checkout) => reviewed_checkout,
         Err(why) => return Ok(all(&why)),
     };
-    let checkout = match ground.locked() {
+    let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
         Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
     };
-    let second_look = SecondLook::after(begun, asker);
-    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, second_look, environment)?;
+    let second_look = FixReviewPlan::after(session, asker);
+    let (by_code, by_model) =
+        plan_fixes(&reviewed_checkout, &checkout, &issues, second_look, environment)?;
     if interrupts::is_pressed() {
-        return Ok(Fixed { is_stopped: true, ..all(NOT_ITS_TURN) });
+        return Ok(FixPass { is_stopped: true, ..all(NOT_ITS_TURN) });
     }
-    let by_model = still_fitting(&ground, &checkout, by_model)?;
-    Ok(left.and(applied(&ground, &checkout, by_code.then(by_model), asker)))
+    let by_model = still_fitting(&reviewed_checkout, &checkout, by_model)?;
+    Ok(left.and(applied(&reviewed_checkout, &checkout, by_code.then(by_model), asker)))
 }
 
 /// Rejects the work of a fixer if the tree changed meanwhile.
 fn still_fitting(
-    ground: &Ground<'_>,
-    checkout: &Locked,
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    checkout: &LockedCheckout,
     by_model: PlannedFixes,
 ) -> Result<PlannedFixes, Failure> {
     if by_model.fixes.is_empty() {
         return Ok(by_model);
     }
-    Ok(match moved_words(&ground.moved(checkout)?) {
+    Ok(match moved_words(&reviewed_checkout.moved(checkout)?) {
         None => by_model,
         Some(why) => by_model.refused(&why),
     })
 }
 
 /// Writes planned fixes to the checkout, completely or not at all.
-fn applied(ground: &Ground<'_>, checkout: &Locked, planned: PlannedFixes, asker: Asker) -> Fixed {
+fn applied(
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    checkout: &LockedCheckout,
+    planned: PlannedFixes,
+    asker: FixOrigin,
+) -> FixPass {
     let PlannedFixes { from, commit, fixes, paths, edited, left, warnings } = planned;
-    let left = Fixed { left, warnings, ..Fixed::default() };
+    let left = FixPass { left, warnings, ..FixPass::default() };
     if fixes.is_empty() {
         return left;
     }
     let purpose = Purpose { asker, after: Some(&commit), fixes: &fixes, edited: &edited };
-    let edits = ground.edits(checkout, (&from, &commit), &paths, &fixes);
+    let edits = reviewed_checkout.edits(checkout, (&from, &commit), &paths, &fixes);
     let done = edits.and_then(|edits| {
-        let done = checkout.apply(&ground.fixes(), &edits, purpose, UNDISTURBED);
+        let done = checkout.apply(&reviewed_checkout.fixes(), &edits, purpose, UNDISTURBED);
         done.map_err(|why| why.to_string())
     });
     match done {
-        Ok(()) => left.and(Fixed { applied: fixes, ..Fixed::default() }),
+        Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
         Err(why) => left.and(not_applied(&fixes, &why)),
     }
 }
@@ -289,31 +300,31 @@ fn applied(ground: &Ground<'_>, checkout: &Locked, planned: PlannedFixes, asker:
 /// The open issues with these numbers whose fixes can be verified where that is required, and why
 /// the others cannot be fixed.
 fn verifiable<'r>(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &'r Report,
     numbers: &BTreeSet<u32>,
-    asker: Asker,
-) -> (Vec<&'r Issue>, Vec<Left>) {
+    asker: FixOrigin,
+) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
     let (mut issues, mut left) = wanted(report, numbers);
-    let unverifiable = unverifiable(begun, report, numbers, asker);
+    let unverifiable = unverifiable(session, report, numbers, asker);
     issues.retain(|issue| unverifiable.iter().all(|left| left.number != issue.number));
     left.extend(unverifiable);
     (issues, left)
 }
 
 /// The open issues with these numbers, and why the others cannot be fixed.
-fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<Left>) {
+fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
     let (mut issues, mut left) = (Vec::new(), Vec::new());
     for number in numbers {
         match report.issue(*number) {
             Some(issue) => match applied_already(report, issue) {
-                Some(why) => left.push(Left::new(*number, why)),
+                Some(why) => left.push(SkippedIssue::new(*number, why)),
                 None => issues.push(issue),
             },
             None if report.pre_existing.iter().any(|issue| issue.number == *number) => {
-                left.push(Left::new(*number, "it is pre-existing"));
+                left.push(SkippedIssue::new(*number, "it is pre-existing"));
             }
-            None => left.push(Left::new(*number, "the report has no such issue")),
+            None => left.push(SkippedIssue::new(*number, "the report has no such issue")),
         }
     }
     (issues, left)
@@ -329,13 +340,13 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
 }
 
 /// Skips all issues for the same reason.
-fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> Fixed {
+fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
     let (issues, left) = wanted(report, numbers);
-    let more = issues.iter().map(|issue| Left::new(issue.number, why)).collect();
-    Fixed::leaving(left).and(Fixed::leaving(more))
+    let more = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
+    FixPass::leaving(left).and(FixPass::leaving(more))
 }
 
-fn not_applied(fixes: &[AppliedFix], why: &str) -> Fixed {
+fn not_applied(fixes: &[AppliedFix], why: &str) -> FixPass {
     let why = format!("nothing was applied: {why}");
-    Fixed::leaving(fixes.iter().map(|fix| Left::new(fix.number, &why)).collect())
+    FixPass::leaving(fixes.iter().map(|fix| SkippedIssue::new(fix.number, &why)).collect())
 }

@@ -5,37 +5,37 @@ use serde::Serialize;
 use crh_review::report::AppliedFix;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Fixed {
+pub(crate) struct FixPass {
     /// Applied fixes, by issue number.
     pub(crate) applied: Vec<AppliedFix>,
     /// Skipped issues, by number.
-    pub(crate) left: Vec<Left>,
+    pub(crate) left: Vec<SkippedIssue>,
     /// Warnings about the whole pass.
     pub(crate) warnings: Vec<String>,
     /// Why the run folder could not be updated.
     #[serde(skip)]
-    pub(crate) unkept: Option<String>,
+    pub(crate) store_error: Option<String>,
     /// Whether the user stopped the pass. Skipped issues were not tried.
     pub(crate) is_stopped: bool,
 }
 
 /// A skipped issue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Left {
+pub(crate) struct SkippedIssue {
     pub(crate) number: u32,
     /// The reason, without a period.
     pub(crate) why: String,
 }
 
-impl Left {
+impl SkippedIssue {
     pub(crate) fn new(number: u32, why: impl Into<String>) -> Self {
         Self { number, why: why.into() }
     }
 }
 
-impl Fixed {
+impl FixPass {
     /// A result with skipped issues only.
-    pub(crate) fn leaving(left: Vec<Left>) -> Self {
+    pub(crate) fn leaving(left: Vec<SkippedIssue>) -> Self {
         Self { left, ..Self::default() }
     }
 
@@ -50,7 +50,7 @@ impl Fixed {
         let new: Vec<String> = new.collect();
         self.warnings.extend(new);
         // The last write covers everything.
-        self.unkept = other.unkept;
+        self.store_error = other.store_error;
         self.is_stopped |= other.is_stopped;
         self
     }

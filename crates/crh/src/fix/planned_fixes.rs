@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::edits::{HIDDEN, is_exact, replaced};
-use super::ground::{Ground, moved_words};
-use super::journal::Locked;
-use super::judges::{Held, Judges, Unit};
-use super::outcome::Left;
-use super::repair::{Part, Repaired, repaired};
-use super::second_look::SecondLook;
+use super::fix_judge::{FixJudge, FixUnit, JudgedUnits};
+use super::fix_review::FixReviewPlan;
+use super::journal::LockedCheckout;
+use super::outcome::SkippedIssue;
+use super::repair::{EditGroup, ModelFixes, run_fixer};
+use super::reviewed_checkout::{ReviewedCheckout, moved_words};
 use super::surroundings::texts;
 use super::verification::Verification;
 use crate::commands::interrupts;
@@ -30,7 +30,7 @@ pub(super) struct PlannedFixes {
     pub(super) paths: BTreeSet<String>,
     /// Changed files that also have edits of the user.
     pub(super) edited: BTreeSet<String>,
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<SkippedIssue>,
     /// Warnings about all fixes.
     pub(super) warnings: Vec<String>,
 }
@@ -59,14 +59,14 @@ impl PlannedFixes {
 
     /// Drops all fixes for one reason.
     pub(super) fn refused(self, why: &str) -> Self {
-        let more = self.fixes.iter().map(|fix| Left::new(fix.number, why));
+        let more = self.fixes.iter().map(|fix| SkippedIssue::new(fix.number, why));
         let left = self.left.into_iter().chain(more).collect();
         let (commit, warnings) = (self.from.clone(), self.warnings);
         Self { left, warnings, ..Self::nothing(commit) }
     }
 
     /// The fixes of the units that passed.
-    fn of(held: Held<'_, '_>, from: &str) -> Self {
+    fn new(held: JudgedUnits<'_, '_>, from: &str) -> Self {
         Self {
             fixes: held.kept.iter().flat_map(|unit| fixes(unit, &held)).collect(),
             paths: held.edits.into_iter().map(|edit| edit.path).collect(),
@@ -94,7 +94,7 @@ impl PlannedFixes {
 #[derive(Clone, Copy)]
 struct Proof<'p, 'b> {
     verification: Option<&'p Verification<'b>>,
-    second_look: SecondLook,
+    second_look: FixReviewPlan,
     tests: &'p [FileEdit],
 }
 
@@ -110,36 +110,37 @@ impl Proof<'_, '_> {
 /// Computes fixes without changing the checkout: exact replacements by code, the rest by a fixer on
 /// top of them.
 pub(super) fn plan_fixes(
-    ground: &Ground<'_>,
-    checkout: &Locked,
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    checkout: &LockedCheckout,
     issues: &[&Issue],
-    second_look: SecondLook,
+    second_look: FixReviewPlan,
     environment: &Environment,
 ) -> Result<(PlannedFixes, PlannedFixes), Failure> {
-    let verification = Verification::of(ground.begun, environment);
-    let tests = new_tests(ground, checkout, issues)?;
+    let verification = Verification::new(reviewed_checkout.session, environment);
+    let tests = new_tests(reviewed_checkout, checkout, issues)?;
     let proof = Proof { verification: verification.as_ref(), second_look, tests: &tests };
     let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
         issues.iter().partition(|issue| is_exact(issue));
-    let first = by_code(ground, checkout, exact, proof)?;
-    let second = by_model(ground, checkout, &inexact, &first.commit, proof)?;
+    let first = by_code(reviewed_checkout, checkout, exact, proof)?;
+    let second = by_model(reviewed_checkout, checkout, &inexact, &first.commit, proof)?;
     Ok((first, second))
 }
 
 /// The tests that prove the issues, as new files. A test is left out if the checkout has a file at its
 /// path, or if crh has masked a credential in it.
 fn new_tests(
-    ground: &Ground<'_>,
-    checkout: &Locked,
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    checkout: &LockedCheckout,
     issues: &[&Issue],
 ) -> Result<Vec<FileEdit>, Failure> {
-    let objects = ground.bare.objects().or_fail(FailureKind::External)?;
+    let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
     let mut tests: Vec<FileEdit> = Vec::new();
     for issue in issues {
         let Some(TestProof { path, content, .. }) = &issue.proof else { continue };
-        let is_free = matches!(objects.file_if_any(&ground.now, path.as_bytes()), Ok(None))
-            && matches!(checkout.bytes(path), Ok(None))
-            && tests.iter().all(|test| test.path != *path);
+        let is_free =
+            matches!(objects.file_if_any(&reviewed_checkout.now, path.as_bytes()), Ok(None))
+                && matches!(checkout.bytes(path), Ok(None))
+                && tests.iter().all(|test| test.path != *path);
         if is_free && !content.contains(HIDDEN) {
             let (path, after) = (path.clone(), Some(content.clone().into_bytes()));
             let issues = BTreeSet::from([issue.number]);
@@ -152,42 +153,42 @@ fn new_tests(
 /// Applies exact replacements. Edits of the user stay; only the code around a replacement must be
 /// as it was reviewed.
 fn by_code(
-    ground: &Ground<'_>,
-    checkout: &Locked,
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    checkout: &LockedCheckout,
     exact: Vec<&Issue>,
     proof: Proof<'_, '_>,
 ) -> Result<PlannedFixes, Failure> {
     let files = exact.iter().map(|issue| issue.location.file.as_str()).collect();
-    let start = ground.start(checkout, &files)?;
-    let texts = texts(ground, &start, &exact)?;
+    let start = reviewed_checkout.start(checkout, &files)?;
+    let texts = texts(reviewed_checkout, &start, &exact)?;
     let first = replaced(&exact, &texts);
     let usable: BTreeSet<u32> = first.edits.iter().flat_map(|edit| edit.issues.clone()).collect();
     let usable = exact.into_iter().filter(|issue| usable.contains(&issue.number));
-    let units: Vec<Unit<'_>> = usable
-        .map(|issue| Unit {
+    let units: Vec<FixUnit<'_>> = usable
+        .map(|issue| FixUnit {
             issues: vec![issue],
             described: BTreeMap::from([(issue.number, described(issue))]),
             edits: Vec::new(),
         })
         .collect();
-    let made = |units: &[&Unit<'_>]| {
+    let made = |units: &[&FixUnit<'_>]| {
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
         let mut edits = replaced(&issues, &texts).edits;
         edits.extend(proof.tests_of(issues.into_iter()));
         edits
     };
     let Proof { verification, second_look, .. } = proof;
-    let judges = Judges { ground, base: &start.commit, verification, second_look };
+    let judges = FixJudge { reviewed_checkout, base: &start.commit, verification, second_look };
     let held = judges.verified(&units, &made)?.after(first.left);
-    let mut planned = PlannedFixes::of(held, &start.commit);
+    let mut planned = PlannedFixes::new(held, &start.commit);
     planned.edited = start.edited.intersection(&planned.paths).cloned().collect();
     Ok(planned)
 }
 
 /// Lets the fixer work on the remaining issues.
 fn by_model(
-    ground: &Ground<'_>,
-    checkout: &Locked,
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    checkout: &LockedCheckout,
     issues: &[&Issue],
     base: &str,
     proof: Proof<'_, '_>,
@@ -197,31 +198,31 @@ fn by_model(
         return Ok(nothing);
     }
     // Do not pay for work that cannot be applied.
-    if ground.begun.crew.is_some()
-        && let Some(why) = moved_words(&ground.moved(checkout)?)
+    if reviewed_checkout.session.model_set.is_some()
+        && let Some(why) = moved_words(&reviewed_checkout.moved(checkout)?)
     {
-        let left = issues.iter().map(|issue| Left::new(issue.number, &why)).collect();
+        let left = issues.iter().map(|issue| SkippedIssue::new(issue.number, &why)).collect();
         return Ok(PlannedFixes { left, ..nothing });
     }
-    let Repaired { parts, described, left } = repaired(ground, issues, base)?;
-    let unit = |part: Part| {
+    let ModelFixes { parts, described, left } = run_fixer(reviewed_checkout, issues, base)?;
+    let unit = |part: EditGroup| {
         let of_part = issues.iter().filter(|issue| part.issues.contains(&issue.number));
         let of_part: Vec<&Issue> = of_part.copied().collect();
         let described = described.iter().filter(|(number, _)| part.issues.contains(number));
         let tests = proof.tests_of(of_part.iter().copied());
         let is_untouched = |test: &FileEdit| part.edits.iter().all(|edit| edit.path != test.path);
         let tests: Vec<FileEdit> = tests.into_iter().filter(is_untouched).collect();
-        Unit {
+        FixUnit {
             issues: of_part,
             described: described.map(|(number, what)| (*number, what.clone())).collect(),
             edits: [part.edits, tests].concat(),
         }
     };
-    let units: Vec<Unit<'_>> = parts.into_iter().map(unit).collect();
-    let made = |units: &[&Unit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
+    let units: Vec<FixUnit<'_>> = parts.into_iter().map(unit).collect();
+    let made = |units: &[&FixUnit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
     let Proof { verification, second_look, .. } = proof;
-    let judges = Judges { ground, base, verification, second_look };
-    Ok(PlannedFixes::of(judges.verified(&units, &made)?.after(left), base))
+    let judges = FixJudge { reviewed_checkout, base, verification, second_look };
+    Ok(PlannedFixes::new(judges.verified(&units, &made)?.after(left), base))
 }
 
 /// Description of a replacement, from the suggestion of the reviewer.
@@ -236,7 +237,7 @@ fn described(issue: &Issue) -> String {
 }
 
 /// The applied fixes of a unit.
-fn fixes(unit: &Unit<'_>, held: &Held<'_, '_>) -> Vec<AppliedFix> {
+fn fixes(unit: &FixUnit<'_>, held: &JudgedUnits<'_, '_>) -> Vec<AppliedFix> {
     let outcome = match unit.requires_verification() && !held.is_verified {
         true => FixOutcome::Unverified,
         false => FixOutcome::Done,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use super::ground::Ground;
-use super::outcome::Left;
+use super::outcome::SkippedIssue;
+use super::reviewed_checkout::ReviewedCheckout;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::run_lookup;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -29,42 +29,44 @@ const STOPPING: &str = "stopping; the work of the fixer is discarded";
 
 /// Result of a fixer run.
 #[derive(Debug, Default)]
-pub(super) struct Repaired {
+pub(super) struct ModelFixes {
     /// Edits that belong together, with their issues.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<EditGroup>,
     /// Descriptions of the fixer, by issue number.
     pub(super) described: BTreeMap<u32, String>,
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<SkippedIssue>,
 }
 
 /// Edits that share issues and therefore belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct EditGroup {
     pub(super) edits: Vec<FileEdit>,
     pub(super) issues: BTreeSet<u32>,
 }
 
 /// Runs a fixer on a copy of a commit.
-pub(super) fn repaired(
-    ground: &Ground<'_>,
+pub(super) fn run_fixer(
+    reviewed_checkout: &ReviewedCheckout<'_>,
     issues: &[&Issue],
     commit: &str,
-) -> Result<Repaired, Failure> {
+) -> Result<ModelFixes, Failure> {
     if issues.is_empty() {
-        return Ok(Repaired::default());
+        return Ok(ModelFixes::default());
     }
-    let Some(crew) = &ground.begun.crew else {
-        let left = issues.iter().map(|issue| Left::new(issue.number, NO_MODEL)).collect();
-        return Ok(Repaired { left, ..Repaired::default() });
+    let Some(model_set) = &reviewed_checkout.session.model_set else {
+        let left = issues.iter().map(|issue| SkippedIssue::new(issue.number, NO_MODEL)).collect();
+        return Ok(ModelFixes { left, ..ModelFixes::default() });
     };
-    let tree = TempCheckout::create(ground.bare, commit).or_fail(FailureKind::External)?;
-    let errand = FixTask {
-        round: ground.next_fixer(),
+    let tree =
+        TempCheckout::create(reviewed_checkout.bare, commit).or_fail(FailureKind::External)?;
+    let task = FixTask {
+        round: reviewed_checkout.next_fixer(),
         issues: issues.iter().map(|issue| (*issue).clone()).collect(),
         files: issues.iter().flat_map(|issue| files(issue)).collect(),
     };
-    let FixerResult { edits, outcomes: told, .. } = asked(ground, crew, &errand, &tree)?;
-    Ok(sorted(edits, told))
+    let FixerResult { edits, outcomes, .. } =
+        ask_fixer(reviewed_checkout, model_set, &task, &tree)?;
+    Ok(group_edits(edits, outcomes))
 }
 
 /// The files of an issue. The fixer may edit only these.
@@ -74,68 +76,70 @@ fn files(issue: &Issue) -> impl Iterator<Item = String> {
     std::iter::once(issue.location.file.clone()).chain(quoted)
 }
 
-fn asked(
-    ground: &Ground<'_>,
-    crew: &ModelSet,
-    errand: &FixTask,
+fn ask_fixer(
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    model_set: &ModelSet,
+    task: &FixTask,
     tree: &TempCheckout,
 ) -> Result<FixerResult, Failure> {
-    let begun = ground.begun;
+    let session = reviewed_checkout.session;
     let contents =
-        if begun.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly };
-    let folder = Some(ground.run().clone());
-    let journal = ReviewJournal::open(folder, begun.redactor.clone(), contents, Vec::new(), |_| {});
+        if session.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly };
+    let folder = Some(reviewed_checkout.run().clone());
+    let journal =
+        ReviewJournal::open(folder, session.redactor.clone(), contents, Vec::new(), |_| {});
     let stopped = journal.clone();
     let _interrupts = InterruptGuard::watch(move || {
         stopped.cancel().cancel();
         ui::warn(STOPPING);
     })?;
-    let spent: UsageTotals = ground.run().spent_before().map_err(run_lookup::folder_failure)?;
+    let spent: UsageTotals =
+        reviewed_checkout.run().spent_before().map_err(run_lookup::folder_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
     let result = runtime.block_on(async {
-        let terms = Arc::new(begun.terms.clone());
-        let office = ReviewContext {
-            change: Arc::new(begun.subject.clone()),
-            prompts: Arc::new(Prompts::new(&begun.subject, &terms, crew.min_context())),
-            models: crew.clone(),
+        let terms = Arc::new(session.terms.clone());
+        let context = ReviewContext {
+            change: Arc::new(session.subject.clone()),
+            prompts: Arc::new(Prompts::new(&session.subject, &terms, model_set.min_context())),
+            models: model_set.clone(),
             ledger: Ledger::resume(terms.budget.ledger_budget(), spent),
             options: terms,
             static_findings: StaticFindings::new(),
             journal: journal.clone(),
             retry_seed: RandomState::new().hash_one(()),
         };
-        repair(&office, errand, tree).await
+        repair(&context, task, tree).await
     });
     runtime.shutdown_background();
     Ok(result)
 }
 
 /// Groups the edits by shared issues.
-fn sorted(edits: Vec<FileEdit>, told: BTreeMap<u32, IssueOutcome>) -> Repaired {
-    let mut brought = Repaired::default();
+fn group_edits(edits: Vec<FileEdit>, outcomes: BTreeMap<u32, IssueOutcome>) -> ModelFixes {
+    let mut fixes = ModelFixes::default();
     for edit in edits {
-        let (touching, others): (Vec<Part>, Vec<Part>) =
-            brought.parts.into_iter().partition(|part| !part.issues.is_disjoint(&edit.issues));
-        let mut part = Part { issues: edit.issues.clone(), edits: vec![edit] };
+        let (touching, others): (Vec<EditGroup>, Vec<EditGroup>) =
+            fixes.parts.into_iter().partition(|part| !part.issues.is_disjoint(&edit.issues));
+        let mut part = EditGroup { issues: edit.issues.clone(), edits: vec![edit] };
         for other in touching {
             part.edits.extend(other.edits);
             part.issues.extend(other.issues);
         }
-        brought.parts = others;
-        brought.parts.push(part);
+        fixes.parts = others;
+        fixes.parts.push(part);
     }
-    let changed = |number: &u32| brought.parts.iter().any(|part| part.issues.contains(number));
-    for (number, told) in told {
-        match told {
+    let changed = |number: &u32| fixes.parts.iter().any(|part| part.issues.contains(number));
+    for (number, outcome) in outcomes {
+        match outcome {
             IssueOutcome::Done(what) if changed(&number) => {
-                drop(brought.described.insert(number, what));
+                drop(fixes.described.insert(number, what));
             }
-            IssueOutcome::Done(_) => brought.left.push(Left::new(number, UNCHANGED)),
-            IssueOutcome::NotDone(why) => brought.left.push(Left::new(number, why)),
+            IssueOutcome::Done(_) => fixes.left.push(SkippedIssue::new(number, UNCHANGED)),
+            IssueOutcome::NotDone(why) => fixes.left.push(SkippedIssue::new(number, why)),
         }
     }
-    brought
+    fixes
 }
 
 #[cfg(test)]
@@ -150,23 +154,23 @@ mod tests {
     #[test]
     fn edits_with_shared_issues_are_grouped() {
         let edits = vec![edit("a", &[1]), edit("b", &[2]), edit("c", &[1, 3]), edit("d", &[3])];
-        let told = [
+        let outcomes = [
             (1, IssueOutcome::Done("one".to_owned())),
             (2, IssueOutcome::Done("two".to_owned())),
             (3, IssueOutcome::Done("three".to_owned())),
             (4, IssueOutcome::Done("nothing".to_owned())),
             (5, IssueOutcome::NotDone("it needs a decision".to_owned())),
         ];
-        let brought = sorted(edits, told.into_iter().collect());
-        let parts: Vec<(Vec<&str>, &BTreeSet<u32>)> = brought
+        let fixes = group_edits(edits, outcomes.into_iter().collect());
+        let parts: Vec<(Vec<&str>, &BTreeSet<u32>)> = fixes
             .parts
             .iter()
             .map(|part| (part.edits.iter().map(|it| it.path.as_str()).collect(), &part.issues))
             .collect();
         let together = BTreeSet::from([1, 3]);
         assert_eq!(parts, [(vec!["b"], &BTreeSet::from([2])), (vec!["d", "c", "a"], &together)]);
-        assert_eq!(brought.described.len(), 3);
-        let left = [Left::new(4, UNCHANGED), Left::new(5, "it needs a decision")];
-        assert_eq!(brought.left, left);
+        assert_eq!(fixes.described.len(), 3);
+        let left = [SkippedIssue::new(4, UNCHANGED), SkippedIssue::new(5, "it needs a decision")];
+        assert_eq!(fixes.left, left);
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::Left;
+use super::outcome::SkippedIssue;
 use super::{NOT_ITS_TURN, RESIDUAL};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{Issue, Queue, Report};
@@ -18,7 +18,7 @@ pub(super) struct Residual<'r> {
 }
 
 /// The open issues that need work, with their reasons.
-pub(super) fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual<'r>> {
+pub(super) fn residual<'r>(report: &'r Report, left: &'r [SkippedIssue]) -> Vec<Residual<'r>> {
     let waiting = report.open_issues().filter(|issue| match issue.queue {
         Queue::Fixer | Queue::Residual => true,
         Queue::Report => false,
@@ -28,13 +28,13 @@ pub(super) fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual
 }
 
 /// Adds stored reasons of other issues.
-pub(super) fn with_kept(run: &RunFolder, left: &[Left]) -> Vec<Left> {
-    let is_new = |kept: &Left| left.iter().all(|left| left.number != kept.number);
+pub(super) fn with_kept(run: &RunFolder, left: &[SkippedIssue]) -> Vec<SkippedIssue> {
+    let is_new = |kept: &SkippedIssue| left.iter().all(|left| left.number != kept.number);
     left.iter().cloned().chain(kept(run).into_iter().filter(is_new)).collect()
 }
 
 /// Stored reasons of earlier attempts, which would fail again.
-pub(crate) fn left_before(run: &RunFolder) -> Vec<Left> {
+pub(crate) fn left_before(run: &RunFolder) -> Vec<SkippedIssue> {
     kept(run).into_iter().filter(|left| left.why != NOT_ITS_TURN).collect()
 }
 
@@ -48,19 +48,21 @@ pub(crate) fn forget_left(run: &RunFolder) -> Result<(), FileWriteError> {
 
 /// The stored part of an open issue that is read back.
 #[derive(Debug, Deserialize)]
-struct Kept {
-    issue: Numbered,
+struct StoredResidual {
+    issue: StoredNumber,
     #[serde(default)]
     left: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Numbered {
+struct StoredNumber {
     number: u32,
 }
 
 /// Stored reasons. Empty if the file cannot be read.
-fn kept(run: &RunFolder) -> Vec<Left> {
-    let kept: Vec<Kept> = run.read(RESIDUAL).unwrap_or_default();
-    kept.into_iter().filter_map(|kept| Some(Left::new(kept.issue.number, kept.left?))).collect()
+fn kept(run: &RunFolder) -> Vec<SkippedIssue> {
+    let kept: Vec<StoredResidual> = run.read(RESIDUAL).unwrap_or_default();
+    kept.into_iter()
+        .filter_map(|kept| Some(SkippedIssue::new(kept.issue.number, kept.left?)))
+        .collect()
 }

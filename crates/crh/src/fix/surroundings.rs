@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::edits::{Changed, Texts};
-use super::ground::{Ground, Start};
+use super::edits::{ChangedLines, FileTexts};
+use super::reviewed_checkout::{FixStart, ReviewedCheckout};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::Objects;
 use crh_review::diff::{Diff, LineKind};
@@ -11,28 +11,32 @@ use crh_review::report::Issue;
 
 /// The files of issues by issue number.
 pub(super) fn texts(
-    ground: &Ground<'_>,
-    start: &Start,
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    start: &FixStart,
     issues: &[&Issue],
-) -> Result<BTreeMap<u32, Result<Texts, String>>, Failure> {
-    let objects = ground.bare.objects().or_fail(FailureKind::External)?;
+) -> Result<BTreeMap<u32, Result<FileTexts, String>>, Failure> {
+    let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
     let mut since: BTreeMap<&str, Diff> = BTreeMap::new();
     for issue in issues {
-        let found_on = ground.found_on(issue.number);
+        let found_on = reviewed_checkout.found_on(issue.number);
         if !since.contains_key(found_on) {
-            let diff = ground.bare.diff(found_on, &start.commit).or_fail(FailureKind::External)?;
+            let diff = reviewed_checkout
+                .bare
+                .diff(found_on, &start.commit)
+                .or_fail(FailureKind::External)?;
             since.insert(found_on, Diff::read(diff));
         }
     }
     let of = |issue: &&Issue| {
         let path = issue.location.file.as_str();
-        let found_on = ground.found_on(issue.number);
+        let found_on = reviewed_checkout.found_on(issue.number);
         let text = |commit: &str| text(&objects, commit, path);
         let changed = since.get(found_on).map(|diff| changed(diff, path)).unwrap_or_default();
         let texts = match start.barred.get(path) {
             Some(why) => Err(why.clone()),
-            None => text(found_on)
-                .and_then(|reviewed| Ok(Texts { reviewed, now: text(&start.commit)?, changed })),
+            None => text(found_on).and_then(|reviewed| {
+                Ok(FileTexts { reviewed, now: text(&start.commit)?, changed })
+            }),
         };
         (issue.number, texts)
     };
@@ -48,15 +52,15 @@ fn text(objects: &Objects, commit: &str, path: &str) -> Result<Vec<u8>, String> 
 }
 
 /// The line changes of a diff in one file.
-fn changed(diff: &Diff, path: &str) -> Vec<Changed> {
+fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
     let file = diff.files().iter().find(|file| file.path.shown() == path);
-    let mut all: Vec<Changed> = Vec::new();
+    let mut all: Vec<ChangedLines> = Vec::new();
     for hunk in file.iter().flat_map(|file| &file.hunks) {
         let start = usize::try_from(hunk.old.start).unwrap_or_default();
         // A hunk without old lines starts after its line.
         let mut next = if hunk.old.len == 0 { start } else { start.saturating_sub(1) };
-        let mut run = Changed { at: next, were: 0, are: 0 };
-        let keep = |run: Changed, all: &mut Vec<Changed>| {
+        let mut run = ChangedLines { at: next, were: 0, are: 0 };
+        let keep = |run: ChangedLines, all: &mut Vec<ChangedLines>| {
             if run.were + run.are > 0 {
                 all.push(run);
             }
@@ -66,7 +70,7 @@ fn changed(diff: &Diff, path: &str) -> Vec<Changed> {
                 LineKind::Context => {
                     keep(run, &mut all);
                     next += 1;
-                    run = Changed { at: next, were: 0, are: 0 };
+                    run = ChangedLines { at: next, were: 0, are: 0 };
                 }
                 LineKind::Removed => (run.were, next) = (run.were + 1, next + 1),
                 LineKind::Added => run.are += 1,
@@ -102,7 +106,7 @@ diff --git a/a.py b/a.py
 ";
         let diff = Diff::read(diff.as_bytes().to_vec());
         let expected = [(0, 1, 2), (2, 1, 0), (4, 0, 1), (9, 0, 1)]
-            .map(|(at, were, are)| Changed { at, were, are });
+            .map(|(at, were, are)| ChangedLines { at, were, are });
         assert_eq!(changed(&diff, "a.py"), expected);
         assert_eq!(changed(&diff, "b.py"), []);
     }

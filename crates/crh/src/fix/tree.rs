@@ -19,14 +19,14 @@ const GIT: &str = ".git";
 const PERMISSIONS: u32 = 0o7777;
 
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct CheckoutTree {
     root: File,
     path: PathBuf,
 }
 
 /// A relative path inside the checkout.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Inside<'p> {
+pub(super) struct InsidePath<'p> {
     path: &'p str,
 }
 
@@ -40,20 +40,20 @@ pub(super) struct FileSnapshot {
 
 /// Kind of an atomic rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum RenameKind {
     /// Fails if the target exists.
     ToNew,
     /// Swaps two files.
     Exchange,
 }
 
-impl fmt::Display for Inside<'_> {
+impl fmt::Display for InsidePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.path)
     }
 }
 
-impl<'p> Inside<'p> {
+impl<'p> InsidePath<'p> {
     /// Checks a path. The error is the end of a sentence.
     pub(super) fn new(path: &'p str) -> Result<Self, &'static str> {
         if path.starts_with('"') {
@@ -93,7 +93,7 @@ impl<'p> Inside<'p> {
     }
 }
 
-impl Tree {
+impl CheckoutTree {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { root: File::open(path)?, path: path.to_owned() })
     }
@@ -108,7 +108,7 @@ impl Tree {
     }
 
     /// The file at a path, or `None`. Anything but a regular file is an error.
-    pub(super) fn found(&self, at: Inside<'_>) -> io::Result<Option<FileSnapshot>> {
+    pub(super) fn found(&self, at: InsidePath<'_>) -> io::Result<Option<FileSnapshot>> {
         let folder = match self.folder(at.folder()) {
             Err(error) if is_missing(&error) => return Ok(None),
             folder => folder?,
@@ -135,7 +135,7 @@ impl Tree {
     }
 
     /// Missing parent folders, outermost first.
-    pub(super) fn missing_folders(&self, at: Inside<'_>) -> io::Result<Vec<String>> {
+    pub(super) fn missing_folders(&self, at: InsidePath<'_>) -> io::Result<Vec<String>> {
         let mut missing = Vec::new();
         for folder in at.folders() {
             match self.folder(folder) {
@@ -146,7 +146,7 @@ impl Tree {
         Ok(missing)
     }
 
-    pub(super) fn make_folder(&self, at: Inside<'_>) -> io::Result<()> {
+    pub(super) fn make_folder(&self, at: InsidePath<'_>) -> io::Result<()> {
         let folder = self.folder(at.folder())?;
         match rustix::fs::mkdirat(&folder, at.name(), Mode::from_raw_mode(0o777)) {
             // If it is not a folder, opening it fails later.
@@ -156,16 +156,16 @@ impl Tree {
     }
 
     /// Removes a folder if it exists and is empty.
-    pub(super) fn remove_empty_folder(&self, at: Inside<'_>) -> io::Result<()> {
+    pub(super) fn remove_empty_folder(&self, at: InsidePath<'_>) -> io::Result<()> {
         self.unlink(at, AtFlags::REMOVEDIR)
     }
 
     /// Removes a file if it exists.
-    pub(super) fn remove(&self, at: Inside<'_>) -> io::Result<()> {
+    pub(super) fn remove(&self, at: InsidePath<'_>) -> io::Result<()> {
         self.unlink(at, AtFlags::empty())
     }
 
-    fn unlink(&self, at: Inside<'_>, flags: AtFlags) -> io::Result<()> {
+    fn unlink(&self, at: InsidePath<'_>, flags: AtFlags) -> io::Result<()> {
         let folder = match self.folder(at.folder()) {
             Err(error) if is_missing(&error) => return Ok(()),
             folder => folder?,
@@ -180,16 +180,16 @@ impl Tree {
     }
 
     /// Creates a new file with the usual mode.
-    pub(super) fn create(&self, at: Inside<'_>) -> io::Result<File> {
+    pub(super) fn create(&self, at: InsidePath<'_>) -> io::Result<File> {
         self.create_with(at, Mode::from_raw_mode(0o666))
     }
 
     /// Creates a new file that only its owner can read, until its final mode is set.
-    pub(super) fn create_private(&self, at: Inside<'_>) -> io::Result<File> {
+    pub(super) fn create_private(&self, at: InsidePath<'_>) -> io::Result<File> {
         self.create_with(at, Mode::from_raw_mode(0o600))
     }
 
-    fn create_with(&self, at: Inside<'_>, mode: Mode) -> io::Result<File> {
+    fn create_with(&self, at: InsidePath<'_>, mode: Mode) -> io::Result<File> {
         let folder = self.folder(at.folder())?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -197,7 +197,7 @@ impl Tree {
     }
 
     /// Replaces a file by another in the same folder, atomically and durably.
-    pub(super) fn rename(&self, from: Inside<'_>, to: Inside<'_>) -> io::Result<()> {
+    pub(super) fn rename(&self, from: InsidePath<'_>, to: InsidePath<'_>) -> io::Result<()> {
         let folder = self.folder(to.folder())?;
         rustix::fs::renameat(&folder, from.name(), &folder, to.name())?;
         folder.sync_all()
@@ -205,17 +205,17 @@ impl Tree {
 
     /// Renames a file in the same folder, atomically and durably. Fails with `AlreadyExists` if the
     /// name is taken, and with `Unsupported` if the file system cannot do it.
-    pub(super) fn rename_to_new(&self, from: Inside<'_>, to: Inside<'_>) -> io::Result<()> {
+    pub(super) fn rename_to_new(&self, from: InsidePath<'_>, to: InsidePath<'_>) -> io::Result<()> {
         let folder = self.folder(to.folder())?;
-        in_one_step(&folder, (from.name(), to.name()), Manner::ToNew)?;
+        in_one_step(&folder, (from.name(), to.name()), RenameKind::ToNew)?;
         folder.sync_all()
     }
 
     /// Swaps two files in the same folder, atomically and durably. Fails with `Unsupported` as
     /// above.
-    pub(super) fn exchange(&self, one: Inside<'_>, other: Inside<'_>) -> io::Result<()> {
+    pub(super) fn exchange(&self, one: InsidePath<'_>, other: InsidePath<'_>) -> io::Result<()> {
         let folder = self.folder(other.folder())?;
-        in_one_step(&folder, (one.name(), other.name()), Manner::Exchange)?;
+        in_one_step(&folder, (one.name(), other.name()), RenameKind::Exchange)?;
         folder.sync_all()
     }
 
@@ -242,12 +242,12 @@ impl Tree {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn in_one_step(folder: &File, (from, to): (&str, &str), manner: Manner) -> io::Result<()> {
+fn in_one_step(folder: &File, (from, to): (&str, &str), manner: RenameKind) -> io::Result<()> {
     use rustix::fs::RenameFlags;
 
     let flags = match manner {
-        Manner::ToNew => RenameFlags::NOREPLACE,
-        Manner::Exchange => RenameFlags::EXCHANGE,
+        RenameKind::ToNew => RenameFlags::NOREPLACE,
+        RenameKind::Exchange => RenameFlags::EXCHANGE,
     };
     match rustix::fs::renameat_with(folder, from, folder, to, flags) {
         // Errors of kernels and file systems that do not know the flag.
@@ -258,7 +258,7 @@ fn in_one_step(folder: &File, (from, to): (&str, &str), manner: Manner) -> io::R
 
 /// Not available on other systems.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn in_one_step(_: &File, _: (&str, &str), _: Manner) -> io::Result<()> {
+fn in_one_step(_: &File, _: (&str, &str), _: RenameKind) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::ground::Ground;
+use super::reviewed_checkout::ReviewedCheckout;
 use crate::commands::interrupts;
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::config::environment::{Environment, PATH};
 use crate::programs;
 use crate::programs::VerifyJob;
@@ -30,11 +30,11 @@ pub(super) struct Verification<'b> {
     /// Remaining time for all runs.
     left: Cell<Duration>,
     path: &'b OsStr,
-    shut_in: ShutIn<'b>,
+    shut_in: Isolation<'b>,
 }
 
 /// Isolation of the command.
-enum ShutIn<'b> {
+enum Isolation<'b> {
     /// In the sandbox.
     Yes(Sandbox),
     /// As the user, because the change is trusted. Has the path of crh, if known.
@@ -45,7 +45,7 @@ enum ShutIn<'b> {
 
 /// Result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum VerificationResult {
     Passed,
     /// It failed, with its last output as the end of a sentence.
     Failed(String),
@@ -57,16 +57,16 @@ pub(super) enum Said {
 
 impl<'b> Verification<'b> {
     /// The command for one pass of fixes. `None` if none is configured.
-    pub(super) fn of(begun: &'b Begun, environment: &'b Environment) -> Option<Self> {
-        let (program, args) = begun.settings.fix_verify.value.split()?;
-        let time = Duration::from_secs(begun.settings.fix_verify_seconds.value.get());
+    pub(super) fn new(session: &'b ReviewSession, environment: &'b Environment) -> Option<Self> {
+        let (program, args) = session.settings.fix_verify.value.split()?;
+        let time = Duration::from_secs(session.settings.fix_verify_seconds.value.get());
         let path = environment.variable(PATH).unwrap_or_default();
-        let shut_in = match (begun.is_trusted(), &environment.program) {
-            (true, crh) => ShutIn::No(crh.as_deref()),
-            (false, None) => ShutIn::Impossible("the path of crh is unknown".to_owned()),
+        let shut_in = match (session.is_trusted(), &environment.program) {
+            (true, crh) => Isolation::No(crh.as_deref()),
+            (false, None) => Isolation::Impossible("the path of crh is unknown".to_owned()),
             (false, Some(helper)) => match Sandbox::probe(helper) {
-                Ok(sandbox) => ShutIn::Yes(sandbox),
-                Err(why) => ShutIn::Impossible(why.to_string()),
+                Ok(sandbox) => Isolation::Yes(sandbox),
+                Err(why) => Isolation::Impossible(why.to_string()),
             },
         };
         let left = Cell::new(time.saturating_mul(RUNS));
@@ -74,32 +74,43 @@ impl<'b> Verification<'b> {
     }
 
     /// Runs the command on a temporary copy of a commit.
-    pub(super) fn of_commit(&self, ground: &Ground<'_>, commit: &str) -> Said {
+    pub(super) fn of_commit(
+        &self,
+        reviewed_checkout: &ReviewedCheckout<'_>,
+        commit: &str,
+    ) -> VerificationResult {
         let (began, left) = (Instant::now(), self.left.get());
         if left.is_zero() {
             return self.out_of_time();
         }
-        let said = self.said_within(left.min(self.time), ground, commit);
+        let said = self.said_within(left.min(self.time), reviewed_checkout, commit);
         self.left.set(left.saturating_sub(began.elapsed()));
         said
     }
 
-    fn out_of_time(&self) -> Said {
+    fn out_of_time(&self) -> VerificationResult {
         let all = self.time.saturating_mul(RUNS).as_secs();
-        Said::OutOfTime(format!("the time limit for all runs of `fix.verify` is {all} seconds"))
+        VerificationResult::OutOfTime(format!(
+            "the time limit for all runs of `fix.verify` is {all} seconds"
+        ))
     }
 
-    fn said_within(&self, time: Duration, ground: &Ground<'_>, commit: &str) -> Said {
-        let tree = match TempCheckout::create(ground.bare, commit) {
+    fn said_within(
+        &self,
+        time: Duration,
+        reviewed_checkout: &ReviewedCheckout<'_>,
+        commit: &str,
+    ) -> VerificationResult {
+        let tree = match TempCheckout::create(reviewed_checkout.bare, commit) {
             Ok(tree) => tree,
-            Err(why) => return Said::Nothing(why.to_string()),
+            Err(why) => return VerificationResult::Nothing(why.to_string()),
         };
         let folder = tree.path();
         let end = match &self.shut_in {
-            ShutIn::Impossible(why) => {
-                return Said::Nothing(format!("no sandbox is available: {why}"));
+            Isolation::Impossible(why) => {
+                return VerificationResult::Nothing(format!("no sandbox is available: {why}"));
             }
-            ShutIn::Yes(sandbox) => sandbox.run_command(&UserCommand {
+            Isolation::Yes(sandbox) => sandbox.run_command(&UserCommand {
                 program: self.program,
                 args: self.args,
                 path: self.path,
@@ -108,7 +119,7 @@ impl<'b> Verification<'b> {
                 time,
                 is_stopped: interrupts::is_pressed,
             }),
-            ShutIn::No(crh) => {
+            Isolation::No(crh) => {
                 let check = VerifyJob {
                     program: self.program.to_owned(),
                     args: self.args.to_vec(),
@@ -119,22 +130,22 @@ impl<'b> Verification<'b> {
             }
         };
         match end {
-            CommandOutcome::Passed => Said::Passed,
+            CommandOutcome::Passed => VerificationResult::Passed,
             CommandOutcome::Failed(code, printed) => {
                 let how = match code {
                     Some(code) => format!("exit code {code}"),
                     None => "killed by a signal".to_owned(),
                 };
-                Said::Failed(match last_words(&printed) {
+                VerificationResult::Failed(match last_words(&printed) {
                     words if words.is_empty() => how,
                     words => format!("{how}: {words}"),
                 })
             }
             CommandOutcome::TooSlow(_) if time < self.time => self.out_of_time(),
             CommandOutcome::TooSlow(seconds) => {
-                Said::Failed(format!("timed out after {seconds} s"))
+                VerificationResult::Failed(format!("timed out after {seconds} s"))
             }
-            CommandOutcome::NotRun(why) => Said::Nothing(why),
+            CommandOutcome::NotRun(why) => VerificationResult::Nothing(why),
         }
     }
 }

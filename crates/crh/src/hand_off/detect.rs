@@ -26,27 +26,27 @@ impl Tracker {
 
 /// How certain the detection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Confidence {
+pub(super) enum DetectionConfidence {
     High,
     Low,
 }
 
 /// The detected tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct DetectedTracker {
     pub(super) tracker: Tracker,
-    pub(super) confidence: Confidence,
+    pub(super) confidence: DetectionConfidence,
 }
 
 /// A text of the project that may mention a tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Text {
-    pub(super) kind: Kind,
+pub(super) struct ProjectText {
+    pub(super) kind: TextKind,
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TextKind {
     /// Instructions for agents.
     Instructions,
     /// A page for people, such as the README.
@@ -54,7 +54,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mention {
+enum MentionForm {
     /// By URL.
     Address,
     /// By name.
@@ -69,8 +69,13 @@ const LINEAR_BEFORE: [&str; 7] = ["in", "on", "to", "with", "use", "via", "using
 
 /// The tracker of a project, or `None`. `own` is the GitHub repository of the project; links to
 /// issues of other repositories do not count.
-pub(super) fn named(choice: TrackerChoice, own: Option<&str>, texts: &[Text]) -> Option<Named> {
-    let certain = |tracker| Some(Named { tracker, confidence: Confidence::High });
+pub(super) fn named(
+    choice: TrackerChoice,
+    own: Option<&str>,
+    texts: &[ProjectText],
+) -> Option<DetectedTracker> {
+    let certain =
+        |tracker| Some(DetectedTracker { tracker, confidence: DetectionConfidence::High });
     match choice {
         TrackerChoice::Github => return certain(Tracker::GitHub),
         TrackerChoice::Linear => return certain(Tracker::Linear),
@@ -79,51 +84,53 @@ pub(super) fn named(choice: TrackerChoice, own: Option<&str>, texts: &[Text]) ->
         TrackerChoice::None => return None,
         TrackerChoice::Auto => {}
     }
-    let of_kind = |kind: Kind| -> Vec<(Tracker, Mention)> {
+    let of_kind = |kind: TextKind| -> Vec<(Tracker, MentionForm)> {
         let texts = texts.iter().filter(|text| text.kind == kind);
         texts.flat_map(|text| mentions(&text.text, own)).collect()
     };
-    let told = of_kind(Kind::Instructions);
+    let told = of_kind(TextKind::Instructions);
     if let Some((tracker, _)) = told.first().copied() {
-        return Some(Named {
+        return Some(DetectedTracker {
             tracker,
             confidence: sure_if(told.iter().all(|(other, _)| *other == tracker)),
         });
     }
-    let seen = of_kind(Kind::Page);
+    let seen = of_kind(TextKind::Page);
     let addresses: Vec<Tracker> = seen
         .iter()
-        .filter(|(_, mention)| *mention == Mention::Address)
+        .filter(|(_, mention)| *mention == MentionForm::Address)
         .map(|(tracker, _)| *tracker)
         .collect();
     match (addresses.first().copied(), seen.first().copied()) {
         (Some(tracker), _) => {
             let confidence = sure_if(addresses.iter().all(|other| *other == tracker));
-            Some(Named { tracker, confidence })
+            Some(DetectedTracker { tracker, confidence })
         }
-        (None, Some((tracker, _))) => Some(Named { tracker, confidence: Confidence::Low }),
+        (None, Some((tracker, _))) => {
+            Some(DetectedTracker { tracker, confidence: DetectionConfidence::Low })
+        }
         (None, None) => None,
     }
 }
 
-fn sure_if(only_one: bool) -> Confidence {
-    if only_one { Confidence::High } else { Confidence::Low }
+fn sure_if(only_one: bool) -> DetectionConfidence {
+    if only_one { DetectionConfidence::High } else { DetectionConfidence::Low }
 }
 
 /// The trackers that a text mentions, once per kind of mention.
-fn mentions(text: &str, own: Option<&str>) -> Vec<(Tracker, Mention)> {
+fn mentions(text: &str, own: Option<&str>) -> Vec<(Tracker, MentionForm)> {
     let lower = text.to_lowercase();
     let has_own_issues = own.is_some_and(|own| {
         let address = format!("github.com/{}/issues", own.to_lowercase());
         lower.contains(&address)
     });
     let found = [
-        (lower.contains("linear.app/"), Tracker::Linear, Mention::Address),
-        (lower.contains(".atlassian.net"), Tracker::Jira, Mention::Address),
-        (has_own_issues, Tracker::GitHub, Mention::Address),
-        (is_about_linear(text), Tracker::Linear, Mention::Words),
-        (words(&lower).any(|word| word == "jira"), Tracker::Jira, Mention::Words),
-        (lower.contains("github issue"), Tracker::GitHub, Mention::Words),
+        (lower.contains("linear.app/"), Tracker::Linear, MentionForm::Address),
+        (lower.contains(".atlassian.net"), Tracker::Jira, MentionForm::Address),
+        (has_own_issues, Tracker::GitHub, MentionForm::Address),
+        (is_about_linear(text), Tracker::Linear, MentionForm::Words),
+        (words(&lower).any(|word| word == "jira"), Tracker::Jira, MentionForm::Words),
+        (lower.contains("github issue"), Tracker::GitHub, MentionForm::Words),
     ];
     found
         .into_iter()
@@ -153,32 +160,34 @@ mod tests {
 
     fn check(
         choice: TrackerChoice,
-        texts: &[(Kind, &str)],
-        expected: Option<(Tracker, Confidence)>,
+        texts: &[(TextKind, &str)],
+        expected: Option<(Tracker, DetectionConfidence)>,
     ) {
-        let given: Vec<Text> = texts
+        let given: Vec<ProjectText> = texts
             .iter()
-            .map(|(kind, text)| Text { kind: *kind, text: (*text).to_owned() })
+            .map(|(kind, text)| ProjectText { kind: *kind, text: (*text).to_owned() })
             .collect();
-        let expected = expected.map(|(tracker, confidence)| Named { tracker, confidence });
+        let expected =
+            expected.map(|(tracker, confidence)| DetectedTracker { tracker, confidence });
         assert_eq!(named(choice, Some("Acme/shop"), &given), expected, "{texts:?}");
     }
 
     #[test]
     fn setting_overrides_detected_tracker() {
-        let told = [(Kind::Instructions, "File bugs in Linear.")];
-        check(TrackerChoice::Jira, &told, Some((Tracker::Jira, Confidence::High)));
-        check(TrackerChoice::Github, &told, Some((Tracker::GitHub, Confidence::High)));
-        check(TrackerChoice::Command, &told, Some((Tracker::Command, Confidence::High)));
+        let told = [(TextKind::Instructions, "File bugs in Linear.")];
+        check(TrackerChoice::Jira, &told, Some((Tracker::Jira, DetectionConfidence::High)));
+        check(TrackerChoice::Github, &told, Some((Tracker::GitHub, DetectionConfidence::High)));
+        check(TrackerChoice::Command, &told, Some((Tracker::Command, DetectionConfidence::High)));
         check(TrackerChoice::None, &told, None);
-        check(TrackerChoice::Auto, &told, Some((Tracker::Linear, Confidence::High)));
+        check(TrackerChoice::Auto, &told, Some((Tracker::Linear, DetectionConfidence::High)));
     }
 
     #[test]
     fn agent_instructions_override_pages() {
-        use Confidence::{High, Low};
-        let auto = |texts: &[(Kind, &str)], expected| check(TrackerChoice::Auto, texts, expected);
-        let (told, page) = (Kind::Instructions, Kind::Page);
+        use DetectionConfidence::{High, Low};
+        let auto =
+            |texts: &[(TextKind, &str)], expected| check(TrackerChoice::Auto, texts, expected);
+        let (told, page) = (TextKind::Instructions, TextKind::Page);
         auto(
             &[(page, "https://acme.atlassian.net/x"), (told, "Linear issues")],
             Some((Tracker::Linear, High)),

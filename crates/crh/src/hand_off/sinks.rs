@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::detect::{Named, Tracker};
+use super::detect::{DetectedTracker, Tracker};
 use crate::commands::forge::Forge;
 use crate::commands::github::GitHubSession;
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::commands::{github, models};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
@@ -55,7 +55,7 @@ pub(super) struct TicketCommand {
 
 /// Whether crh may use the network. The user's command is not restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum NetworkAccess {
     Online,
     /// Offline mode.
     Offline,
@@ -84,8 +84,11 @@ impl Sink {
 }
 
 /// The GitHub repository for issues: the target of the pull request, or that of a remote.
-pub(super) fn repository(begun: &Begun, environment: &Environment) -> Option<(GitHubHost, Repo)> {
-    match begun.pull.as_ref().map(|pull| &pull.forge) {
+pub(super) fn repository(
+    session: &ReviewSession,
+    environment: &Environment,
+) -> Option<(GitHubHost, Repo)> {
+    match session.pull.as_ref().map(|pull| &pull.forge) {
         Some(Forge::GitHub(pull_ref)) => Some((pull_ref.host.clone(), pull_ref.repo.clone())),
         Some(_) | None => github::repo_of_folder(environment),
     }
@@ -93,14 +96,15 @@ pub(super) fn repository(begun: &Begun, environment: &Environment) -> Option<(Gi
 
 /// The usable trackers in order, and why the others are not usable. Sends no request.
 pub(super) fn chain(
-    named: Option<Named>,
+    named: Option<DetectedTracker>,
     at_github: Option<&(GitHubHost, Repo)>,
     settings: &Settings,
     environment: &Environment,
 ) -> (VecDeque<Sink>, Vec<String>) {
-    let reach = if settings.git_offline.value { Reach::Offline } else { Reach::Online };
+    let reach =
+        if settings.git_offline.value { NetworkAccess::Offline } else { NetworkAccess::Online };
     let (mut sinks, mut missing) = (VecDeque::new(), Vec::new());
-    if reach == Reach::Offline {
+    if reach == NetworkAccess::Offline {
         missing.push("offline mode is on".to_owned());
     }
     let mut add = |sink: Result<Sink, String>| match sink {
@@ -124,13 +128,13 @@ pub(super) fn chain(
 
 /// Order of the trackers: the project's own, GitHub, the user's command. Linear and Jira are used
 /// only if they are named.
-fn order(named: Option<Tracker>, reach: Reach) -> Vec<Tracker> {
+fn order(named: Option<Tracker>, reach: NetworkAccess) -> Vec<Tracker> {
     let own = named.into_iter();
     let usual = [Tracker::GitHub, Tracker::Command].into_iter();
     let all = own.chain(usual.filter(|tracker| named != Some(*tracker)));
     let is_within = |tracker: &Tracker| match (reach, tracker) {
-        (Reach::Online, _) | (Reach::Offline, Tracker::Command) => true,
-        (Reach::Offline, Tracker::GitHub | Tracker::Linear | Tracker::Jira) => false,
+        (NetworkAccess::Online, _) | (NetworkAccess::Offline, Tracker::Command) => true,
+        (NetworkAccess::Offline, Tracker::GitHub | Tracker::Linear | Tracker::Jira) => false,
     };
     all.filter(is_within).collect()
 }

@@ -13,10 +13,10 @@ use std::path::Path;
 
 use tokio::runtime::Runtime;
 
-use super::detect::{Confidence, Kind, Named, Text, Tracker};
+use super::detect::{DetectedTracker, DetectionConfidence, ProjectText, TextKind, Tracker};
 use super::sinks::Sink;
 use super::{detect, sinks};
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::config::environment::Environment;
 use crate::config::hand_off::TrackerChoice;
 use crate::ui;
@@ -49,12 +49,12 @@ pub(crate) enum TrackerLabel {
 
 /// Why a ticket was not filed, in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotFiled(pub(crate) String);
+pub(crate) struct TicketFailure(pub(crate) String);
 
 pub(crate) struct Tickets {
     /// Remaining trackers. The first one is in use.
     chain: VecDeque<Sink>,
-    named: Option<Named>,
+    named: Option<DetectedTracker>,
     label: TrackerLabel,
     /// Tickets filed by this process, because a command cannot be asked for existing tickets.
     filed: BTreeMap<String, FiledTicket>,
@@ -67,12 +67,12 @@ pub(crate) struct Tickets {
 
 impl Tickets {
     /// Detects the project's tracker and checks whether it is reachable.
-    pub(crate) fn detect(begun: &Begun, environment: &Environment) -> Self {
-        let settings = &begun.settings;
+    pub(crate) fn detect(session: &ReviewSession, environment: &Environment) -> Self {
+        let settings = &session.settings;
         let choice = settings.tracker_kind.value;
-        let at_github = sinks::repository(begun, environment);
+        let at_github = sinks::repository(session, environment);
         let own = at_github.as_ref().map(|(_, repo)| repo.to_string());
-        let texts = begun.checkout.as_deref().map(texts).unwrap_or_default();
+        let texts = session.checkout.as_deref().map(texts).unwrap_or_default();
         let named = detect::named(choice, own.as_deref(), &texts);
         let chain = match choice {
             TrackerChoice::None => Err("`tracker.kind` is `none`".to_owned()),
@@ -89,14 +89,14 @@ impl Tickets {
             Ok(chain) => chain,
             Err(why) => (VecDeque::new(), vec![why]),
         };
-        Self::of(chain, passed_over, named, instance, begun.redactor.clone())
+        Self::with_chain(chain, passed_over, named, instance, session.redactor.clone())
     }
 
     /// The same for a given chain.
-    fn of(
+    fn with_chain(
         chain: VecDeque<Sink>,
         passed_over: Vec<String>,
-        named: Option<Named>,
+        named: Option<DetectedTracker>,
         instance: String,
         redactor: Redactor,
     ) -> Self {
@@ -114,7 +114,11 @@ impl Tickets {
     }
 
     /// Files a ticket unless the issue has one.
-    pub(crate) fn file(&mut self, issue: &Issue, report: &Report) -> Result<FiledTicket, NotFiled> {
+    pub(crate) fn file(
+        &mut self,
+        issue: &Issue,
+        report: &Report,
+    ) -> Result<FiledTicket, TicketFailure> {
         if let Some(filed) = self.filed.get(&issue.dedupe_key) {
             return Ok(FiledTicket { already_filed: true, ..filed.clone() });
         }
@@ -127,7 +131,7 @@ impl Tickets {
             instance: self.instance.clone(),
         };
         let Some(sink) = self.chain.front() else {
-            return Err(NotFiled("no tracker is reachable".to_owned()));
+            return Err(TicketFailure("no tracker is reachable".to_owned()));
         };
         let filed = match sink {
             Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.file(&ticket)),
@@ -135,7 +139,7 @@ impl Tickets {
             Sink::Jira(jira) => self.wait(jira.file(&ticket)),
             Sink::Command(command) => command.file(&ticket, issue, report),
         };
-        let filed = filed.map_err(|why| NotFiled(ui::one_line(&why)))?;
+        let filed = filed.map_err(|why| TicketFailure(ui::one_line(&why)))?;
         self.filed.insert(issue.dedupe_key.clone(), filed.clone());
         Ok(filed)
     }
@@ -174,9 +178,10 @@ impl Tickets {
             self.chain.pop_front();
         }
         self.label = match (self.chain.front(), self.named) {
-            (Some(sink), Some(Named { tracker, confidence: Confidence::High }))
-                if sink.tracker() == tracker && tracker != Tracker::Command =>
-            {
+            (
+                Some(sink),
+                Some(DetectedTracker { tracker, confidence: DetectionConfidence::High }),
+            ) if sink.tracker() == tracker && tracker != Tracker::Command => {
                 TrackerLabel::Named(tracker.name().to_owned())
             }
             (Some(_), _) => TrackerLabel::Generic,
@@ -196,14 +201,15 @@ impl Tickets {
 }
 
 /// The texts of a checkout that may name a tracker.
-fn texts(root: &Path) -> Vec<Text> {
-    let read = |kind: Kind, path: &Path| text(&root.join(path)).map(|text| Text { kind, text });
-    let told = INSTRUCTIONS.iter().filter_map(|name| read(Kind::Instructions, Path::new(name)));
-    let pages = PAGES.iter().filter_map(|name| read(Kind::Page, Path::new(name)));
+fn texts(root: &Path) -> Vec<ProjectText> {
+    let read =
+        |kind: TextKind, path: &Path| text(&root.join(path)).map(|text| ProjectText { kind, text });
+    let told = INSTRUCTIONS.iter().filter_map(|name| read(TextKind::Instructions, Path::new(name)));
+    let pages = PAGES.iter().filter_map(|name| read(TextKind::Page, Path::new(name)));
     let templates = fs::read_dir(root.join(TEMPLATES)).into_iter().flatten().take(TEMPLATES_MAX);
     let mut templates: Vec<_> = templates.filter_map(|entry| Some(entry.ok()?.path())).collect();
     templates.sort();
-    let templates = templates.iter().filter_map(|path| read(Kind::Page, path));
+    let templates = templates.iter().filter_map(|path| read(TextKind::Page, path));
     told.chain(pages).chain(templates).collect()
 }
 

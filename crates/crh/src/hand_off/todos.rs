@@ -14,7 +14,7 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{GitError, Repository};
@@ -43,12 +43,12 @@ const ID_MAX: u64 = 999_999_999;
 /// Writes a todo for every open issue of the owner `downstream-resolver`. Returns the new files.
 /// Does nothing without a checkout.
 pub(crate) fn write(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &Report,
     settings: &Settings,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let Some(root) = &begun.checkout else { return Ok(Vec::new()) };
-    let mask = |text: &str| begun.redactor.redact(text).into_owned();
+    let Some(root) = &session.checkout else { return Ok(Vec::new()) };
+    let mask = |text: &str| session.redactor.redact(text).into_owned();
     written(root, settings.todos_dir.value.path(), report, &mask)
 }
 
@@ -90,7 +90,7 @@ fn written(
     let lock = File::open(&folder).with_context(failed).or_fail(FailureKind::External)?;
     lock.lock().with_context(failed).or_fail(FailureKind::External)?;
     remove_temp_files(&folder).with_context(failed).or_fail(FailureKind::External)?;
-    let mut taken = Taken::of(&folder, &root.join(LEGACY))?;
+    let mut taken = ExistingTodos::load(&folder, &root.join(LEGACY))?;
     let mut new = Vec::new();
     for issue in issues {
         if taken.keys.contains(&issue.dedupe_key) {
@@ -152,15 +152,15 @@ fn made(root: &Path, dir: &Path) -> Result<PathBuf, Failure> {
 
 /// Existing todos.
 #[derive(Debug, PartialEq, Eq)]
-struct Taken {
+struct ExistingTodos {
     /// Highest id ever used.
     highest: u64,
     /// Dedupe keys of issues that have a todo.
     keys: BTreeSet<String>,
 }
 
-impl Taken {
-    fn of(folder: &Path, legacy: &Path) -> Result<Self, Failure> {
+impl ExistingTodos {
+    fn load(folder: &Path, legacy: &Path) -> Result<Self, Failure> {
         let mut taken = Self { highest: highest_before(folder)?, keys: BTreeSet::new() };
         for place in [folder, legacy] {
             taken

@@ -12,7 +12,7 @@ use crh_review::wrap;
 const NOTHING_APPLIED: &str = "nothing was applied: ";
 
 pub(super) fn text(report: &Report, flow: &Flow, columns: usize) -> String {
-    let groups = Groups::of(report, flow);
+    let groups = Groups::new(report, flow);
     let mut out = String::from("\nReview completed.\n");
     for (name, lines) in groups.named() {
         if lines.is_empty() {
@@ -54,7 +54,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(report: &Report, flow: &Flow) -> Self {
+    fn new(report: &Report, flow: &Flow) -> Self {
         let mut groups = Self::default();
         for issue in report.all_issues() {
             groups.add(issue, report, flow);

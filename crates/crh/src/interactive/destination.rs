@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::commands::github::PullRequestTarget;
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
@@ -34,14 +34,14 @@ pub(super) enum Checkout {
 
 /// Position of a checkout: the parent of a commit of the fixes, and its branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CheckoutPosition {
     pub(super) head: Option<String>,
     pub(super) branch: Option<String>,
 }
 
-impl Place {
+impl CheckoutPosition {
     /// Reads the current position.
-    pub(super) fn of(checkout: &Path) -> Result<Self, Failure> {
+    pub(super) fn read(checkout: &Path) -> Result<Self, Failure> {
         let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
         let head = repository.head().or_fail(FailureKind::External)?;
         Ok(Self { head, branch: repository.branch() })
@@ -60,27 +60,27 @@ impl Place {
 /// Classifies a checkout that was at `place` before the fixes, and checks whether fixes can be
 /// pushed.
 pub(super) fn destination(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &Report,
-    place: &Place,
+    place: &CheckoutPosition,
     environment: &Environment,
 ) -> Destination {
-    let defaults = discovered(begun).map(|it| it.default_branches()).unwrap_or_default();
+    let defaults = discovered(session).map(|it| it.default_branches()).unwrap_or_default();
     let checkout = checkout_at(&report.change, place, &defaults);
     let is_clean =
-        place.head.as_deref() == Some(report.change.head_sha.as_str()) && !is_mixed(begun);
+        place.head.as_deref() == Some(report.change.head_sha.as_str()) && !is_mixed(session);
     let at = |checkout, stays| Destination { checkout, stays };
     match (checkout, is_clean) {
         (Checkout::Base, _) => at(checkout, None),
         (Checkout::PullRequest | Checkout::Branch, false) => {
             at(checkout, Some(NOT_COMMITTED.to_owned()))
         }
-        (Checkout::PullRequest, true) => at(checkout, not_pushed(begun, report, place).err()),
-        (Checkout::Branch, true) => match opening(begun, environment) {
+        (Checkout::PullRequest, true) => at(checkout, not_pushed(session, report, place).err()),
+        (Checkout::Branch, true) => match opening(session, environment) {
             Err(why) => at(checkout, Some(why)),
             // The review compared with another base, so crh did not look for a pull request yet.
-            Ok(opening) if opening.is_open(branch_of(place), environment, &begun.settings) => {
-                at(Checkout::PullRequest, not_pushed(begun, report, place).err())
+            Ok(opening) if opening.is_open(branch_of(place), environment, &session.settings) => {
+                at(Checkout::PullRequest, not_pushed(session, report, place).err())
             }
             Ok(_) => at(checkout, None),
         },
@@ -89,15 +89,18 @@ pub(super) fn destination(
 
 /// Whether files of the fixes also contain edits of the user. Returns true if that cannot be
 /// determined.
-pub(super) fn is_mixed(begun: &Begun) -> bool {
-    begun.place.folder().is_some_and(|run| fix::Standing::of(run).map_or(true, |it| it.is_mixed()))
+pub(super) fn is_mixed(session: &ReviewSession) -> bool {
+    session
+        .place
+        .folder()
+        .is_some_and(|run| fix::AppliedFixes::load(run).map_or(true, |it| it.is_mixed()))
 }
 
-fn branch_of(place: &Place) -> &str {
+fn branch_of(place: &CheckoutPosition) -> &str {
     place.branch.as_deref().unwrap_or_default()
 }
 
-fn checkout_at(change: &ReviewedChange, place: &Place, defaults: &[String]) -> Checkout {
+fn checkout_at(change: &ReviewedChange, place: &CheckoutPosition, defaults: &[String]) -> Checkout {
     let Some(branch) = place.branch.as_deref() else { return Checkout::Base };
     // The default branch is a base for any comparison.
     let is_base = branch_named(&change.base_ref) == Some(branch)
@@ -116,16 +119,20 @@ pub(super) fn branch_named(name: &str) -> Option<&str> {
 }
 
 /// Checks that the checked-out branch tracks the branch of its pull request.
-fn not_pushed(begun: &Begun, report: &Report, place: &Place) -> Result<(), String> {
-    if begun.settings.git_offline.value {
+fn not_pushed(
+    session: &ReviewSession,
+    report: &Report,
+    place: &CheckoutPosition,
+) -> Result<(), String> {
+    if session.settings.git_offline.value {
         return Err(OFFLINE.to_owned());
     }
-    followed_by_pull(&discovered(begun)?, report, head_of_pull(begun, report), place).map(drop)
+    followed_by_pull(&discovered(session)?, report, head_of_pull(session, report), place).map(drop)
 }
 
 /// The head commit of the pull request. Falls back to the reviewed commit.
-pub(super) fn head_of_pull<'r>(begun: &'r Begun, report: &'r Report) -> &'r str {
-    let pull = begun.pull.as_ref();
+pub(super) fn head_of_pull<'r>(session: &'r ReviewSession, report: &'r Report) -> &'r str {
+    let pull = session.pull.as_ref();
     pull.map_or(&report.change.head_sha, |pull| &pull.proposal.source.commit)
 }
 
@@ -135,7 +142,7 @@ pub(super) fn followed_by_pull(
     repository: &Repository,
     report: &Report,
     head: &str,
-    place: &Place,
+    place: &CheckoutPosition,
 ) -> Result<RemoteBranch, String> {
     let branch = branch_of(place);
     let followed = repository.upstream_branch(branch).ok_or(FOLLOWS_NOTHING)?;
@@ -162,14 +169,14 @@ pub(super) fn followed_by_pull(
 
 /// Where a pull request can be opened, or why none can.
 pub(super) fn opening(
-    begun: &Begun,
+    session: &ReviewSession,
     environment: &Environment,
 ) -> Result<PullRequestTarget, String> {
-    PullRequestTarget::find(&discovered(begun)?, environment, &begun.settings)
+    PullRequestTarget::find(&discovered(session)?, environment, &session.settings)
 }
 
-fn discovered(begun: &Begun) -> Result<Repository, String> {
-    let checkout = begun.checkout.as_deref().ok_or("there is no checkout")?;
+fn discovered(session: &ReviewSession) -> Result<Repository, String> {
+    let checkout = session.checkout.as_deref().ok_or("there is no checkout")?;
     Repository::discover(checkout).map_err(|error| error.to_string())
 }
 

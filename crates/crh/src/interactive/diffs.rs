@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::fix;
 use crh_git::BareRepository;
 use crh_pipeline::change_secrets::ChangeSecrets;
@@ -19,14 +19,14 @@ pub(super) struct Diffs {
 
 impl Diffs {
     /// Reads the diffs of a review and of its rounds.
-    pub(super) fn of(begun: &Begun) -> Self {
-        let found_on = begun.place.folder().map(fix::found_on).unwrap_or_default();
-        let base = &begun.subject.report_change.base_sha;
+    pub(super) fn load(session: &ReviewSession) -> Self {
+        let found_on = session.place.folder().map(fix::found_on).unwrap_or_default();
+        let base = &session.subject.report_change.base_sha;
         let later = found_on.values().filter_map(|commit| {
-            let (bare, _) = begun.files.as_ref()?;
+            let (bare, _) = session.files.as_ref()?;
             Some((commit.clone(), hidden(&diff(bare, base, commit)?)))
         });
-        Self { later: later.collect(), found_on, ..Self::only(&begun.subject.diff) }
+        Self { later: later.collect(), found_on, ..Self::only(&session.subject.diff) }
     }
 
     /// The diff of a review without rounds.

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::destination::{Checkout, Destination};
 use super::next::{
-    About, Ask, Decision, Deferring, Finding, Next, NextSink, NotFiled, Pick, Plan, PlanKind,
-    Publish, Resolved, SafeFixes,
+    ActionPlan, Choice, Decision, DeferAvailability, FilingFailure, FindingQuestion, NextSink,
+    NextStep, PlanKind, PublishStep, Question, QuestionSubject, ResolvedCounts, SafeFixes,
 };
 use super::replacement::Replacement;
 use crate::fix;
 use crate::fix::SafeFixTiming;
-use crate::fix::outcome::Fixed;
+use crate::fix::outcome::FixPass;
 use crate::hand_off::tickets::TrackerLabel;
 use crh_review::finding::{AutofixClass, Owner};
 use crh_review::report::{Action, Issue, Report};
@@ -28,11 +28,11 @@ const NOTHING_SAID: &str = "the fixer did not report on it";
 pub(super) struct Flow {
     state: FlowState,
     safe: SafeFixes,
-    items: Vec<Item>,
+    items: Vec<OpenFinding>,
     tracker: TrackerLabel,
-    resolved: Resolved,
+    resolved: ResolvedCounts,
     fixes: usize,
-    dismissing: Dismissing,
+    dismissing: DismissAvailability,
     /// Why a safe fix failed, by issue number.
     pub(super) not_fixed: BTreeMap<u32, String>,
     pub(super) decided: BTreeMap<u32, Decision>,
@@ -40,18 +40,18 @@ pub(super) struct Flow {
 
 /// Whether issues can be dismissed: dismissals are stored per repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Dismissing {
+enum DismissAvailability {
     Possible,
     NoRepository,
 }
 
 /// An issue that needs a decision.
 #[derive(Debug, Clone, Copy)]
-struct Item {
+struct OpenFinding {
     number: u32,
     action: Action,
     /// Apply, or Acknowledge if crh cannot fix the issue.
-    first: Pick,
+    first: Choice,
 }
 
 #[derive(Debug, Clone)]
@@ -62,36 +62,36 @@ enum FlowState {
     Detecting,
     Routing,
     Walking(usize),
-    Preview { plan: Plan, back: Back },
-    Filing(Filing),
-    NotFiled { filing: Filing, not_filed: NotFiled },
-    FallingBack(Filing),
+    Preview { plan: ActionPlan, back: CancelTarget },
+    Filing(PendingTickets),
+    NotFiled { filing: PendingTickets, not_filed: FilingFailure },
+    FallingBack(PendingTickets),
     Fixing,
     Dismissing,
     Undoing,
     Completing,
     FindingDestination,
     NextSteps(Destination),
-    Publishing(Publish),
+    Publishing(PublishStep),
     Ended,
 }
 
 /// Where Cancel in a preview leads.
 #[derive(Debug, Clone, Copy)]
-enum Back {
+enum CancelTarget {
     Routing,
     Walking(usize),
 }
 
 /// Tickets to file; the first is in progress.
 #[derive(Debug, Clone)]
-struct Filing {
+struct PendingTickets {
     left: VecDeque<u32>,
-    then: Then,
+    then: AfterFiling,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Then {
+enum AfterFiling {
     /// Continue the walk-through at this index.
     WalkFrom(usize),
     Fixing,
@@ -111,11 +111,11 @@ impl Flow {
             safe,
             items: Vec::new(),
             tracker: TrackerLabel::None(String::new()),
-            resolved: Resolved { safe_fixes: 0, advisory: 0, pre_existing: 0 },
+            resolved: ResolvedCounts { safe_fixes: 0, advisory: 0, pre_existing: 0 },
             fixes: 0,
             dismissing: match report.change.repo.is_empty() {
-                true => Dismissing::NoRepository,
-                false => Dismissing::Possible,
+                true => DismissAvailability::NoRepository,
+                false => DismissAvailability::Possible,
             },
             not_fixed: BTreeMap::new(),
             decided: BTreeMap::new(),
@@ -129,35 +129,35 @@ impl Flow {
         flow
     }
 
-    pub(super) fn next(&self) -> Next {
+    pub(super) fn next(&self) -> NextStep {
         match &self.state {
-            FlowState::SafeFixes => Next::FixSafe,
-            FlowState::Showing => Next::Show,
-            FlowState::Resolved => Next::Resolved(self.resolved),
-            FlowState::Detecting => Next::Detect,
-            FlowState::Routing => Next::Ask(self.routing()),
-            FlowState::Walking(at) => Next::Ask(self.finding(*at)),
-            FlowState::Preview { plan, .. } => Next::Ask(Ask {
-                about: About::Preview(plan.clone()),
-                picks: vec![Pick::Proceed, Pick::Cancel],
+            FlowState::SafeFixes => NextStep::FixSafe,
+            FlowState::Showing => NextStep::Show,
+            FlowState::Resolved => NextStep::Resolved(self.resolved),
+            FlowState::Detecting => NextStep::Detect,
+            FlowState::Routing => NextStep::Ask(self.routing()),
+            FlowState::Walking(at) => NextStep::Ask(self.finding(*at)),
+            FlowState::Preview { plan, .. } => NextStep::Ask(Question {
+                about: QuestionSubject::Preview(plan.clone()),
+                picks: vec![Choice::Proceed, Choice::Cancel],
                 recommended: None,
             }),
             FlowState::Filing(filing) => match filing.left.front() {
-                Some(number) => Next::File(*number),
-                None => Next::End,
+                Some(number) => NextStep::File(*number),
+                None => NextStep::End,
             },
             FlowState::NotFiled { filing, not_filed } => {
-                Next::Ask(not_filed_ask(filing, not_filed))
+                NextStep::Ask(not_filed_ask(filing, not_filed))
             }
-            FlowState::FallingBack(_) => Next::FallBack,
-            FlowState::Fixing => Next::Fix(self.waiting(&Decision::ToApply)),
-            FlowState::Dismissing => Next::Dismiss(self.waiting(&Decision::ToDismiss)),
-            FlowState::Undoing => Next::Undo,
-            FlowState::Completing => Next::Complete,
-            FlowState::FindingDestination => Next::FindDestination,
-            FlowState::NextSteps(destination) => Next::Ask(self.next_steps(destination)),
-            FlowState::Publishing(publish) => Next::Publish(*publish),
-            FlowState::Ended => Next::End,
+            FlowState::FallingBack(_) => NextStep::FallBack,
+            FlowState::Fixing => NextStep::Fix(self.waiting(&Decision::ToApply)),
+            FlowState::Dismissing => NextStep::Dismiss(self.waiting(&Decision::ToDismiss)),
+            FlowState::Undoing => NextStep::Undo,
+            FlowState::Completing => NextStep::Complete,
+            FlowState::FindingDestination => NextStep::FindDestination,
+            FlowState::NextSteps(destination) => NextStep::Ask(self.next_steps(destination)),
+            FlowState::Publishing(publish) => NextStep::Publish(*publish),
+            FlowState::Ended => NextStep::End,
         }
     }
 
@@ -166,7 +166,7 @@ impl Flow {
     }
 
     /// Receives the result of a fix pass. `report` is up to date.
-    pub(super) fn fixed(&mut self, report: &Report, fixed: &Fixed) {
+    pub(super) fn fixed(&mut self, report: &Report, fixed: &FixPass) {
         match &self.state {
             FlowState::SafeFixes => {
                 let count = report.applied_fixes.len();
@@ -232,15 +232,15 @@ impl Flow {
     }
 
     /// Receives the answer to the current question.
-    pub(super) fn answered(&mut self, pick: Pick) {
+    pub(super) fn answered(&mut self, pick: Choice) {
         match (self.next(), self.state.clone()) {
-            (Next::Ask(ask), state) if ask.picks.contains(&pick) => self.go(state, pick),
+            (NextStep::Ask(ask), state) if ask.picks.contains(&pick) => self.go(state, pick),
             _ => {}
         }
     }
 
     /// Receives the address of the first ticket, or why it could not be filed.
-    pub(super) fn filed(&mut self, filed: Result<String, NotFiled>) {
+    pub(super) fn filed(&mut self, filed: Result<String, FilingFailure>) {
         let FlowState::Filing(filing) = self.state.clone() else { return };
         match filed {
             Ok(url) => self.next_ticket(filing, Decision::Deferred { url }),
@@ -278,7 +278,7 @@ impl Flow {
 
     /// Collects the issues that need a decision.
     fn take_stock(&mut self, report: &Report) {
-        let item = |issue: &Issue| Item {
+        let item = |issue: &Issue| OpenFinding {
             number: issue.number,
             action: open_action(issue, report),
             first: first_pick(issue),
@@ -290,47 +290,54 @@ impl Flow {
         self.state = FlowState::Showing;
     }
 
-    fn routing(&self) -> Ask {
+    fn routing(&self) -> Question {
         let last = match self.safe {
-            SafeFixes::Agreed(_) => Pick::KeepFixes,
+            SafeFixes::Agreed(_) => Choice::KeepFixes,
             SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::AppliedFirst(_) => {
-                Pick::ReportOnly
+                Choice::ReportOnly
             }
         };
-        let mut picks = vec![Pick::OneByOne, Pick::BestJudgment, Pick::FileAll, last];
-        picks.retain(|pick| *pick != Pick::FileAll || self.can_file());
+        let mut picks = vec![Choice::OneByOne, Choice::BestJudgment, Choice::FileAll, last];
+        picks.retain(|pick| *pick != Choice::FileAll || self.can_file());
         if let SafeFixes::Offered(_) = self.safe {
-            picks.insert(0, Pick::ApplySafe);
+            picks.insert(0, Choice::ApplySafe);
         }
-        let about = About::Routing { remaining: self.items.len(), safe: self.safe.clone() };
-        Ask { about, picks, recommended: None }
+        let about =
+            QuestionSubject::Routing { remaining: self.items.len(), safe: self.safe.clone() };
+        Question { about, picks, recommended: None }
     }
 
-    fn finding(&self, at: usize) -> Ask {
+    fn finding(&self, at: usize) -> Question {
         let item = self.items[at];
         let (recommended, deferring) = self.recommended(item);
         let is_only = self.items.len() == 1;
-        let mut picks = vec![item.first, Pick::Defer, Pick::Skip, Pick::TheRest, Pick::Dismiss];
-        picks.retain(|pick| *pick != Pick::Dismiss || self.dismissing == Dismissing::Possible);
-        picks.retain(|pick| *pick != Pick::Defer || self.can_file());
-        picks.retain(|pick| *pick != Pick::TheRest || !is_only);
+        let mut picks =
+            vec![item.first, Choice::Defer, Choice::Skip, Choice::TheRest, Choice::Dismiss];
+        picks.retain(|pick| {
+            *pick != Choice::Dismiss || self.dismissing == DismissAvailability::Possible
+        });
+        picks.retain(|pick| *pick != Choice::Defer || self.can_file());
+        picks.retain(|pick| *pick != Choice::TheRest || !is_only);
         let position = (!is_only).then_some((at + 1, self.items.len()));
-        let finding = Finding { number: item.number, position, deferring };
-        Ask { about: About::Finding(finding), picks, recommended: Some(recommended) }
+        let finding = FindingQuestion { number: item.number, position, deferring };
+        Question { about: QuestionSubject::Finding(finding), picks, recommended: Some(recommended) }
     }
 
-    fn next_steps(&self, destination: &Destination) -> Ask {
+    fn next_steps(&self, destination: &Destination) -> Question {
         let picks = match (destination.checkout, &destination.stays) {
-            (Checkout::PullRequest, None) => vec![Pick::PushFixes, Pick::Exit],
-            (Checkout::Branch, None) => vec![Pick::CreatePullRequest, Pick::Continue, Pick::Exit],
+            (Checkout::PullRequest, None) => vec![Choice::PushFixes, Choice::Exit],
+            (Checkout::Branch, None) => {
+                vec![Choice::CreatePullRequest, Choice::Continue, Choice::Exit]
+            }
             (Checkout::Base, _) | (Checkout::PullRequest | Checkout::Branch, Some(_)) => {
-                vec![Pick::Continue, Pick::Exit]
+                vec![Choice::Continue, Choice::Exit]
             }
         };
         let recommended =
-            picks.contains(&Pick::CreatePullRequest).then_some(Pick::CreatePullRequest);
-        let about = About::NextSteps { fixes: self.fixes, destination: destination.clone() };
-        Ask { about, picks, recommended }
+            picks.contains(&Choice::CreatePullRequest).then_some(Choice::CreatePullRequest);
+        let about =
+            QuestionSubject::NextSteps { fixes: self.fixes, destination: destination.clone() };
+        Question { about, picks, recommended }
     }
 
     fn can_file(&self) -> bool {
@@ -340,30 +347,30 @@ impl Flow {
         }
     }
 
-    fn recommended(&self, item: Item) -> (Pick, Deferring) {
+    fn recommended(&self, item: OpenFinding) -> (Choice, DeferAvailability) {
         match item.action {
-            Action::Acknowledge => (Pick::Acknowledge, Deferring::AsRecommended),
-            Action::Apply => (Pick::Apply, Deferring::AsRecommended),
-            Action::Skip => (Pick::Skip, Deferring::AsRecommended),
-            Action::Defer if self.can_file() => (Pick::Defer, Deferring::AsRecommended),
-            Action::Defer => (Pick::Skip, Deferring::BecomesSkip),
+            Action::Acknowledge => (Choice::Acknowledge, DeferAvailability::AsRecommended),
+            Action::Apply => (Choice::Apply, DeferAvailability::AsRecommended),
+            Action::Skip => (Choice::Skip, DeferAvailability::AsRecommended),
+            Action::Defer if self.can_file() => (Choice::Defer, DeferAvailability::AsRecommended),
+            Action::Defer => (Choice::Skip, DeferAvailability::BecomesSkip),
         }
     }
 
     /// Moves to the next state. The question offers `pick`.
-    fn go(&mut self, state: FlowState, pick: Pick) {
+    fn go(&mut self, state: FlowState, pick: Choice) {
         match (state, pick) {
-            (FlowState::Routing, Pick::ApplySafe) => self.state = FlowState::SafeFixes,
-            (FlowState::Routing, Pick::OneByOne) => self.state = FlowState::Walking(0),
-            (FlowState::Routing, Pick::BestJudgment) => {
+            (FlowState::Routing, Choice::ApplySafe) => self.state = FlowState::SafeFixes,
+            (FlowState::Routing, Choice::OneByOne) => self.state = FlowState::Walking(0),
+            (FlowState::Routing, Choice::BestJudgment) => {
                 let plan = self.plan(PlanKind::All, 0);
-                self.state = FlowState::Preview { plan, back: Back::Routing };
+                self.state = FlowState::Preview { plan, back: CancelTarget::Routing };
             }
-            (FlowState::Routing, Pick::FileAll) => {
+            (FlowState::Routing, Choice::FileAll) => {
                 let plan = self.plan(PlanKind::Tickets, 0);
-                self.state = FlowState::Preview { plan, back: Back::Routing };
+                self.state = FlowState::Preview { plan, back: CancelTarget::Routing };
             }
-            (FlowState::Routing, Pick::ReportOnly) => {
+            (FlowState::Routing, Choice::ReportOnly) => {
                 self.state = match self.safe {
                     SafeFixes::AppliedFirst(_) => FlowState::Undoing,
                     SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::Agreed(_) => {
@@ -371,29 +378,29 @@ impl Flow {
                     }
                 };
             }
-            (FlowState::Routing, Pick::KeepFixes) => self.state = FlowState::Completing,
+            (FlowState::Routing, Choice::KeepFixes) => self.state = FlowState::Completing,
             (FlowState::Walking(at), pick) => self.walk(at, pick),
-            (FlowState::Preview { plan, .. }, Pick::Proceed) => self.carry_out(plan),
-            (FlowState::Preview { back, .. }, Pick::Cancel) => {
+            (FlowState::Preview { plan, .. }, Choice::Proceed) => self.carry_out(plan),
+            (FlowState::Preview { back, .. }, Choice::Cancel) => {
                 self.state = match back {
-                    Back::Routing => FlowState::Routing,
-                    Back::Walking(at) => FlowState::Walking(at),
+                    CancelTarget::Routing => FlowState::Routing,
+                    CancelTarget::Walking(at) => FlowState::Walking(at),
                 };
             }
-            (FlowState::NotFiled { filing, .. }, Pick::Retry) => {
+            (FlowState::NotFiled { filing, .. }, Choice::Retry) => {
                 self.state = FlowState::Filing(filing);
             }
-            (FlowState::NotFiled { filing, .. }, Pick::NextSink) => {
+            (FlowState::NotFiled { filing, .. }, Choice::NextSink) => {
                 self.state = FlowState::FallingBack(filing);
             }
-            (FlowState::NotFiled { filing, not_filed }, Pick::ConvertToSkip) => {
+            (FlowState::NotFiled { filing, not_filed }, Choice::ConvertToSkip) => {
                 self.next_ticket(filing, Decision::NotFiled(not_filed.why));
             }
-            (FlowState::NextSteps(_), Pick::PushFixes) => {
-                self.state = FlowState::Publishing(Publish::Push);
+            (FlowState::NextSteps(_), Choice::PushFixes) => {
+                self.state = FlowState::Publishing(PublishStep::Push);
             }
-            (FlowState::NextSteps(_), Pick::CreatePullRequest) => {
-                self.state = FlowState::Publishing(Publish::CreatePullRequest);
+            (FlowState::NextSteps(_), Choice::CreatePullRequest) => {
+                self.state = FlowState::Publishing(PublishStep::CreatePullRequest);
             }
             (FlowState::NextSteps(_), _) => self.state = FlowState::Ended,
             // No other question offers this answer.
@@ -401,58 +408,58 @@ impl Flow {
         }
     }
 
-    fn walk(&mut self, at: usize, pick: Pick) {
+    fn walk(&mut self, at: usize, pick: Choice) {
         let number = self.items[at].number;
         let decision = match pick {
-            Pick::Apply => Decision::ToApply,
-            Pick::Acknowledge => Decision::Acknowledged,
-            Pick::Skip => Decision::Skipped,
-            Pick::Dismiss => Decision::ToDismiss,
-            Pick::Defer => {
-                let (left, then) = (VecDeque::from([number]), Then::WalkFrom(at + 1));
-                self.state = FlowState::Filing(Filing { left, then });
+            Choice::Apply => Decision::ToApply,
+            Choice::Acknowledge => Decision::Acknowledged,
+            Choice::Skip => Decision::Skipped,
+            Choice::Dismiss => Decision::ToDismiss,
+            Choice::Defer => {
+                let (left, then) = (VecDeque::from([number]), AfterFiling::WalkFrom(at + 1));
+                self.state = FlowState::Filing(PendingTickets { left, then });
                 return;
             }
-            Pick::TheRest => {
+            Choice::TheRest => {
                 let plan = self.plan(PlanKind::Rest { decided: at }, at);
-                self.state = FlowState::Preview { plan, back: Back::Walking(at) };
+                self.state = FlowState::Preview { plan, back: CancelTarget::Walking(at) };
                 return;
             }
             // A finding's question offers none of these.
-            Pick::ApplySafe
-            | Pick::OneByOne
-            | Pick::BestJudgment
-            | Pick::FileAll
-            | Pick::ReportOnly
-            | Pick::KeepFixes
-            | Pick::Proceed
-            | Pick::Cancel
-            | Pick::Retry
-            | Pick::NextSink
-            | Pick::ConvertToSkip
-            | Pick::PushFixes
-            | Pick::CreatePullRequest
-            | Pick::Continue
-            | Pick::Exit => return,
+            Choice::ApplySafe
+            | Choice::OneByOne
+            | Choice::BestJudgment
+            | Choice::FileAll
+            | Choice::ReportOnly
+            | Choice::KeepFixes
+            | Choice::Proceed
+            | Choice::Cancel
+            | Choice::Retry
+            | Choice::NextSink
+            | Choice::ConvertToSkip
+            | Choice::PushFixes
+            | Choice::CreatePullRequest
+            | Choice::Continue
+            | Choice::Exit => return,
         };
         self.decided.insert(number, decision);
-        self.go_on(Then::WalkFrom(at + 1));
+        self.go_on(AfterFiling::WalkFrom(at + 1));
     }
 
     /// The plan for the issues from this index on.
-    fn plan(&self, kind: PlanKind, from: usize) -> Plan {
+    fn plan(&self, kind: PlanKind, from: usize) -> ActionPlan {
         let (apply, file, skip, acknowledge) = (vec![], vec![], vec![], vec![]);
         let not_deferred = BTreeSet::new();
-        let mut plan = Plan { kind, apply, file, skip, acknowledge, not_deferred };
+        let mut plan = ActionPlan { kind, apply, file, skip, acknowledge, not_deferred };
         for item in &self.items[from..] {
             let (pick, deferring) = self.recommended(*item);
-            if deferring == Deferring::BecomesSkip {
+            if deferring == DeferAvailability::BecomesSkip {
                 plan.not_deferred.insert(item.number);
             }
             let bucket = match (kind, pick) {
-                (PlanKind::Tickets, _) | (_, Pick::Defer) => &mut plan.file,
-                (_, Pick::Apply) => &mut plan.apply,
-                (_, Pick::Acknowledge) => &mut plan.acknowledge,
+                (PlanKind::Tickets, _) | (_, Choice::Defer) => &mut plan.file,
+                (_, Choice::Apply) => &mut plan.apply,
+                (_, Choice::Acknowledge) => &mut plan.acknowledge,
                 (PlanKind::All | PlanKind::Rest { .. }, _) => &mut plan.skip,
             };
             bucket.push(item.number);
@@ -460,22 +467,25 @@ impl Flow {
         plan
     }
 
-    fn carry_out(&mut self, plan: Plan) {
-        let Plan { apply, file, skip, acknowledge, .. } = plan;
+    fn carry_out(&mut self, plan: ActionPlan) {
+        let ActionPlan { apply, file, skip, acknowledge, .. } = plan;
         self.decided.extend(apply.into_iter().map(|number| (number, Decision::ToApply)));
         self.decided.extend(skip.into_iter().map(|number| (number, Decision::Skipped)));
         let acknowledged = |number| (number, Decision::Acknowledged);
         self.decided.extend(acknowledge.into_iter().map(acknowledged));
         match file.is_empty() {
-            true => self.go_on(Then::Fixing),
+            true => self.go_on(AfterFiling::Fixing),
             false => {
-                self.state = FlowState::Filing(Filing { left: file.into(), then: Then::Fixing });
+                self.state = FlowState::Filing(PendingTickets {
+                    left: file.into(),
+                    then: AfterFiling::Fixing,
+                });
             }
         }
     }
 
     /// Records the result of the first ticket and goes on with the next.
-    fn next_ticket(&mut self, mut filing: Filing, decision: Decision) {
+    fn next_ticket(&mut self, mut filing: PendingTickets, decision: Decision) {
         if let Some(number) = filing.left.pop_front() {
             self.decided.insert(number, decision);
         }
@@ -485,13 +495,15 @@ impl Flow {
         }
     }
 
-    fn go_on(&mut self, then: Then) {
+    fn go_on(&mut self, then: AfterFiling) {
         self.state = match then {
-            Then::WalkFrom(at) if at < self.items.len() => FlowState::Walking(at),
-            Then::WalkFrom(_) | Then::Fixing => match self.waiting(&Decision::ToApply).is_empty() {
-                true => self.ending(),
-                false => FlowState::Fixing,
-            },
+            AfterFiling::WalkFrom(at) if at < self.items.len() => FlowState::Walking(at),
+            AfterFiling::WalkFrom(_) | AfterFiling::Fixing => {
+                match self.waiting(&Decision::ToApply).is_empty() {
+                    true => self.ending(),
+                    false => FlowState::Fixing,
+                }
+            }
         };
     }
 
@@ -511,14 +523,14 @@ impl Flow {
 }
 
 /// The question after a ticket could not be filed.
-fn not_filed_ask(filing: &Filing, not_filed: &NotFiled) -> Ask {
+fn not_filed_ask(filing: &PendingTickets, not_filed: &FilingFailure) -> Question {
     let number = filing.left.front().copied().unwrap_or_default();
     let picks = match not_filed.next {
-        NextSink::There => vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip],
-        NextSink::None => vec![Pick::Retry, Pick::ConvertToSkip],
+        NextSink::There => vec![Choice::Retry, Choice::NextSink, Choice::ConvertToSkip],
+        NextSink::None => vec![Choice::Retry, Choice::ConvertToSkip],
     };
-    let about = About::NotFiled { number, not_filed: not_filed.clone() };
-    Ask { about, picks, recommended: None }
+    let about = QuestionSubject::NotFiled { number, not_filed: not_filed.clone() };
+    Question { about, picks, recommended: None }
 }
 
 /// The recommended action for an open issue. A fix that did not help is not recommended again, and
@@ -533,11 +545,11 @@ fn open_action(issue: &Issue, report: &Report) -> Action {
 }
 
 /// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement.
-fn first_pick(issue: &Issue) -> Pick {
+fn first_pick(issue: &Issue) -> Choice {
     match (issue.action, issue.owner) {
-        (Action::Acknowledge, _) => Pick::Acknowledge,
-        (_, Owner::Human | Owner::Release) if issue.replacement.is_none() => Pick::Acknowledge,
-        (Action::Apply | Action::Defer | Action::Skip, _) => Pick::Apply,
+        (Action::Acknowledge, _) => Choice::Acknowledge,
+        (_, Owner::Human | Owner::Release) if issue.replacement.is_none() => Choice::Acknowledge,
+        (Action::Apply | Action::Defer | Action::Skip, _) => Choice::Apply,
     }
 }
 

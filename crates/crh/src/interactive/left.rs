@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::destination::Place;
+use super::destination::CheckoutPosition;
 use super::flow::Flow;
 use super::next::Decision;
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::failure::Failure;
-use crate::fix::journal::{Locked, UNDISTURBED};
-use crate::fix::{Asker, Standing};
+use crate::fix::journal::{LockedCheckout, UNDISTURBED};
+use crate::fix::{AppliedFixes, FixOrigin};
 use crate::{fix, ui};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::Report;
@@ -29,14 +29,14 @@ const OTHERS_FIXES: (&str, &str) = (
 #[serde(rename_all = "snake_case", tag = "state")]
 enum Questions {
     /// At least one question is not answered.
-    Open(Open),
+    Open(StartPosition),
     /// All questions are answered.
-    Answered { decisions: Vec<Decided> },
+    Answered { decisions: Vec<StoredDecision> },
 }
 
 /// Position of the checkout when the questions began. It must be the same for an undo.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Open {
+struct StartPosition {
     #[serde(default)]
     head: Option<String>,
     #[serde(default)]
@@ -44,7 +44,7 @@ struct Open {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Decided {
+struct StoredDecision {
     number: u32,
     decision: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -52,13 +52,13 @@ struct Decided {
 }
 
 /// Stores that questions are open, and the position of the checkout.
-pub(super) fn keep_open(begun: &Begun, place: &Place) {
-    let Place { head, branch } = place.clone();
-    keep(begun, &Questions::Open(Open { head, branch }));
+pub(super) fn keep_open(session: &ReviewSession, place: &CheckoutPosition) {
+    let CheckoutPosition { head, branch } = place.clone();
+    keep(session, &Questions::Open(StartPosition { head, branch }));
 }
 
 /// Stores the decisions.
-pub(super) fn keep_answered(begun: &Begun, flow: &Flow) {
+pub(super) fn keep_answered(session: &ReviewSession, flow: &Flow) {
     let decided = |(number, decision): (&u32, &Decision)| {
         let (word, detail) = match decision {
             Decision::ToApply => ("applied", ""),
@@ -71,13 +71,13 @@ pub(super) fn keep_answered(begun: &Begun, flow: &Flow) {
             Decision::ToDismiss | Decision::Dismissed => ("dismissed", ""),
             Decision::NotDismissed(why) => ("not_dismissed", why.as_str()),
         };
-        Decided { number: *number, decision: word.to_owned(), detail: detail.to_owned() }
+        StoredDecision { number: *number, decision: word.to_owned(), detail: detail.to_owned() }
     };
-    keep(begun, &Questions::Answered { decisions: flow.decided.iter().map(decided).collect() });
+    keep(session, &Questions::Answered { decisions: flow.decided.iter().map(decided).collect() });
 }
 
-fn keep(begun: &Begun, questions: &Questions) {
-    if let Some(folder) = begun.place.folder()
+fn keep(session: &ReviewSession, questions: &Questions) {
+    if let Some(folder) = session.place.folder()
         && let Err(problem) = folder.store(QUESTIONS, questions)
     {
         ui::warn(&problem.to_string());
@@ -85,14 +85,18 @@ fn keep(begun: &Begun, questions: &Questions) {
 }
 
 /// Undoes all fixes if the checkout is still at `place`. Returns the restored files.
-pub(super) fn taken_back(begun: &Begun, place: &Place) -> Result<Vec<String>, Failure> {
-    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
-    if let (false, Some(checkout)) = (standing.is_empty(), &begun.checkout)
-        && let Some(why) = place.left_for(&Place::of(checkout)?)
+pub(super) fn taken_back(
+    session: &ReviewSession,
+    place: &CheckoutPosition,
+) -> Result<Vec<String>, Failure> {
+    let applied_fixes =
+        session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
+    if let (false, Some(checkout)) = (applied_fixes.is_empty(), &session.checkout)
+        && let Some(why) = place.left_for(&CheckoutPosition::read(checkout)?)
     {
         return Err(Failure::usage(why));
     }
-    undo(begun)
+    undo(session)
 }
 
 pub(crate) fn is_answered(run: &RunFolder) -> bool {
@@ -105,7 +109,7 @@ pub(crate) fn is_answered(run: &RunFolder) -> bool {
 /// Drops stored answers before a new review.
 pub(crate) fn forget_answers(run: &RunFolder) -> Result<(), FileWriteError> {
     match is_answered(run) {
-        true => run.store(QUESTIONS, &Questions::Open(Open::default())),
+        true => run.store(QUESTIONS, &Questions::Open(StartPosition::default())),
         false => Ok(()),
     }
 }
@@ -118,24 +122,24 @@ pub(crate) fn others_fixes() -> Failure {
 
 /// The report of a finished review with open questions, so that it need not run again. Undoes fixes
 /// that a killed process left behind.
-pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
-    let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
+pub(crate) fn left_open(session: &ReviewSession) -> Result<Option<Report>, Failure> {
+    let (Some(folder), Some(checkout)) = (session.place.folder(), &session.checkout) else {
         return Ok(None);
     };
     let open = match folder.read::<Questions>(QUESTIONS) {
         Ok(Questions::Open(open)) => open,
         Ok(Questions::Answered { .. }) | Err(_) => return Ok(None),
     };
-    let standing = Standing::of(folder)?;
-    if !standing.is_all_for(Asker::Questions) {
+    let applied_fixes = AppliedFixes::load(folder)?;
+    if !applied_fixes.is_all_for(FixOrigin::Questions) {
         return Err(others_fixes());
     }
-    if !standing.is_empty()
-        && let Some((why, hint)) = not_where_it_was(&open, &Place::of(checkout)?)
+    if !applied_fixes.is_empty()
+        && let Some((why, hint)) = not_where_it_was(&open, &CheckoutPosition::read(checkout)?)
     {
         return Err(Failure::usage(why).hint(hint));
     }
-    let files = undo(begun)?;
+    let files = undo(session)?;
     if !files.is_empty() {
         let files = files.join(", ");
         ui::note(&format!("undid the fixes of the interrupted questions: {files}"));
@@ -144,7 +148,10 @@ pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
 }
 
 /// Why fixes cannot be undone at this position, with a hint.
-fn not_where_it_was(open: &Open, now: &Place) -> Option<(&'static str, &'static str)> {
+fn not_where_it_was(
+    open: &StartPosition,
+    now: &CheckoutPosition,
+) -> Option<(&'static str, &'static str)> {
     if open.head != now.head {
         return Some((
             "the checkout has fixes of this run, and `HEAD` has moved since",
@@ -158,11 +165,11 @@ fn not_where_it_was(open: &Open, now: &Place) -> Option<(&'static str, &'static 
 }
 
 /// Undoes all fixes of the run. Returns the restored files.
-fn undo(begun: &Begun) -> Result<Vec<String>, Failure> {
-    let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
+fn undo(session: &ReviewSession) -> Result<Vec<String>, Failure> {
+    let (Some(folder), Some(checkout)) = (session.place.folder(), &session.checkout) else {
         return Ok(Vec::new());
     };
-    let locked = Locked::take(checkout, folder.stamp_key())?;
+    let locked = LockedCheckout::take(checkout, folder.stamp_key())?;
     let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
     // Issues that failed are tried again after an undo.
     if let Err(problem) = fix::forget_left(folder) {
@@ -177,12 +184,12 @@ mod tests {
 
     #[test]
     fn fixes_are_undone_only_at_the_same_commit_and_branch() {
-        let place = |head: &str, branch: &str| Place {
+        let place = |head: &str, branch: &str| CheckoutPosition {
             head: Some(head.to_owned()),
             branch: Some(branch.to_owned()),
         };
-        let Place { head, branch } = place("c1", "work");
-        let open = Open { head, branch };
+        let CheckoutPosition { head, branch } = place("c1", "work");
+        let open = StartPosition { head, branch };
         let why = |head, branch| not_where_it_was(&open, &place(head, branch)).map(|it| it.0);
         let moved = "the checkout has fixes of this run, and `HEAD` has moved since";
         let other = "the checkout has fixes of this run, and another branch is checked out now";

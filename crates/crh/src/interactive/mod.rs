@@ -18,20 +18,20 @@ mod words;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use self::destination::Place;
+use self::destination::CheckoutPosition;
 use self::diffs::Diffs;
 use self::flow::Flow;
 pub(crate) use self::left::{forget_answers, is_answered, left_open, others_fixes};
-use self::next::{Ask, Next, NextSink, NotFiled, Publish, Resolved};
-use self::words::Beside;
+use self::next::{FilingFailure, NextSink, NextStep, PublishStep, Question, ResolvedCounts};
+use self::words::RenderInput;
 use crate::commands::dismiss::dismiss_issue;
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
-use crate::commands::review::{Begun, chosen_fixes, safe_fixes};
+use crate::commands::review::{ReviewSession, chosen_fixes, safe_fixes};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix::SafeFixTiming;
-use crate::fix::outcome::{Fixed, Left};
+use crate::fix::outcome::{FixPass, SkippedIssue};
 use crate::hand_off::tickets::Tickets;
 use crate::ui::Verbosity;
 use crate::ui::questions::{LeaveEffect, MenuAnswer, TerminalPrompt};
@@ -40,7 +40,7 @@ use crh_review::report::{Report, ReviewMode};
 use crh_review::verdict::CommandKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Talked {
+pub(crate) enum ConversationEnd {
     /// All questions are answered, or there was none.
     Ended,
     /// All questions are answered, but publishing failed. The error is printed already.
@@ -50,10 +50,10 @@ pub(crate) enum Talked {
 }
 
 /// The user at the terminal, if the current checkout is under review in interactive mode.
-pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<TerminalPrompt> {
-    match (begun.terms.mode, begun.terms.command) {
-        (ReviewMode::Interactive, CommandKind::Review) if begun.checkout.is_some() => {
-            TerminalPrompt::detect(environment, begun.settings.color.value)
+pub(crate) fn person(session: &ReviewSession, environment: &Environment) -> Option<TerminalPrompt> {
+    match (session.terms.mode, session.terms.command) {
+        (ReviewMode::Interactive, CommandKind::Review) if session.checkout.is_some() => {
+            TerminalPrompt::detect(environment, session.settings.color.value)
         }
         (
             ReviewMode::Interactive
@@ -66,25 +66,27 @@ pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<Termina
 }
 
 /// Context of the questions.
-pub(crate) struct Table<'a> {
-    pub(crate) begun: &'a Begun,
+pub(crate) struct QuestionContext<'a> {
+    pub(crate) session: &'a ReviewSession,
     pub(crate) environment: &'a Environment,
     pub(crate) person: &'a TerminalPrompt,
     pub(crate) safe_fixes: SafeFixTiming,
     pub(crate) verbosity: Verbosity,
 }
 
-impl Table<'_> {
+impl QuestionContext<'_> {
     /// Shows the report, asks the user, and runs the answers.
     pub(crate) fn after_review(
         &self,
         report: &mut Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
-    ) -> Result<Talked, Failure> {
-        let Some(checkout) = self.begun.checkout.as_deref() else { return Ok(Talked::Ended) };
+    ) -> Result<ConversationEnd, Failure> {
+        let Some(checkout) = self.session.checkout.as_deref() else {
+            return Ok(ConversationEnd::Ended);
+        };
         let reviewed = report.clone();
-        let place = Place::of(checkout)?;
-        left::keep_open(self.begun, &place);
+        let place = CheckoutPosition::read(checkout)?;
+        left::keep_open(self.session, &place);
         interrupts::watch_hangup()?;
         // Covers the time between two questions until the undo is done.
         let _whole = InterruptGuard::watch(|| {})?;
@@ -93,17 +95,17 @@ impl Table<'_> {
             Some(talked) => Ok(talked),
             None => {
                 self.undo(&place, report, &reviewed);
-                left::keep_open(self.begun, &place);
-                Ok(Talked::Left)
+                left::keep_open(self.session, &place);
+                Ok(ConversationEnd::Left)
             }
         }
     }
 
     /// Undoes all fixes. If the user edited a fixed file since, the fixes stay and the user is told
     /// why.
-    fn undo(&self, place: &Place, report: &mut Report, reviewed: &Report) {
+    fn undo(&self, place: &CheckoutPosition, report: &mut Report, reviewed: &Report) {
         let _outlasting = InterruptGuard::ignore_next();
-        match left::taken_back(self.begun, place) {
+        match left::taken_back(self.session, place) {
             Ok(files) => {
                 // The repeated review has been paid for.
                 *report = Report { stats: std::mem::take(&mut report.stats), ..reviewed.clone() };
@@ -117,7 +119,7 @@ impl Table<'_> {
                 self.person.print(&crh_review::wrap("", "  ", &said, self.person.columns()));
             }
         }
-        fix::store_or_warn(self.begun, report);
+        fix::store_or_warn(self.session, report);
     }
 
     /// Runs the steps of the flow. Returns `None` if the user left.
@@ -125,94 +127,94 @@ impl Table<'_> {
     fn talk(
         &self,
         mut flow: Flow,
-        place: &Place,
+        place: &CheckoutPosition,
         report: &mut Report,
         reviewed: &Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
-    ) -> Result<Option<Talked>, Failure> {
-        let mut diffs = Diffs::of(self.begun);
+    ) -> Result<Option<ConversationEnd>, Failure> {
+        let mut diffs = Diffs::load(self.session);
         let mut tickets: Option<Tickets> = None;
         loop {
             let leave = self.person.cancel_flag();
             // A fix pass watches for Ctrl-C itself, so the handler is set again in each iteration.
             let watch = InterruptGuard::watch(move || leave.store(true, Ordering::SeqCst))?;
             match flow.next() {
-                Next::FixSafe => {
+                NextStep::FixSafe => {
                     drop(watch);
-                    let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
+                    let fixed = safe_fixes(self.session, report, self.verbosity, self.environment);
                     warn_unkept(&fixed);
                     if fixed.is_stopped {
                         return Ok(None);
                     }
-                    diffs = Diffs::of(self.begun);
+                    diffs = Diffs::load(self.session);
                     flow.fixed(report, &fixed);
                 }
-                Next::Fix(numbers) => {
+                NextStep::Fix(numbers) => {
                     drop(watch);
                     let fixed = self.chosen(report, &numbers);
                     warn_unkept(&fixed);
                     if fixed.is_stopped {
                         return Ok(None);
                     }
-                    diffs = Diffs::of(self.begun);
+                    diffs = Diffs::load(self.session);
                     flow.fixed(report, &fixed);
                 }
-                Next::Show => {
+                NextStep::Show => {
                     show(report)?;
                     flow.shown(report);
                 }
-                Next::Detect => {
+                NextStep::Detect => {
                     let found = tickets.take();
                     let found =
-                        found.unwrap_or_else(|| Tickets::detect(self.begun, self.environment));
+                        found.unwrap_or_else(|| Tickets::detect(self.session, self.environment));
                     flow.detected(found.label().clone());
                     tickets = Some(found);
                 }
-                Next::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
+                NextStep::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
                     MenuAnswer::Chosen(at) => flow.answered(ask.picks[at]),
                     MenuAnswer::Cancelled => match words::on_leave(&ask.about) {
                         LeaveEffect::Undo => return Ok(None),
                         LeaveEffect::Keep => {
-                            left::keep_answered(self.begun, &flow);
-                            return Ok(Some(Talked::Ended));
+                            left::keep_answered(self.session, &flow);
+                            return Ok(Some(ConversationEnd::Ended));
                         }
                     },
                 },
-                Next::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
-                Next::FallBack => {
+                NextStep::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
+                NextStep::FallBack => {
                     let next = tickets.as_mut().and_then(|tickets| tickets.fall_back().cloned());
                     flow.fell_back(next);
                 }
-                Next::Resolved(resolved) => {
+                NextStep::Resolved(resolved) => {
                     self.say_resolved(resolved, report);
                     flow.completed();
                 }
-                Next::Dismiss(numbers) => {
+                NextStep::Dismiss(numbers) => {
                     for number in numbers {
                         flow.dismissed(number, self.dismissed(number, report));
                     }
                 }
-                Next::Undo => {
+                NextStep::Undo => {
                     drop(watch);
                     self.undo(place, report, reviewed);
                     flow.undone(report);
                 }
-                Next::Complete => {
+                NextStep::Complete => {
                     let columns = self.person.columns();
                     self.person.print(&completion::text(report, &flow, columns));
                     flow.completed();
                 }
-                Next::FindDestination => {
+                NextStep::FindDestination => {
                     let destination =
-                        destination::destination(self.begun, report, place, self.environment);
+                        destination::destination(self.session, report, place, self.environment);
                     flow.leads_to(destination);
                 }
-                Next::Publish(publish) => {
+                NextStep::Publish(publish) => {
                     return Ok(Some(self.published(publish, &flow, report, place)));
                 }
-                Next::End => {
-                    left::keep_answered(self.begun, &flow);
-                    return Ok(Some(Talked::Ended));
+                NextStep::End => {
+                    left::keep_answered(self.session, &flow);
+                    return Ok(Some(ConversationEnd::Ended));
                 }
             }
             if self.person.is_cancelled() {
@@ -227,30 +229,36 @@ impl Table<'_> {
         let Some(issue) = report.issue(number) else {
             return Err("there is no such issue".to_owned());
         };
-        let run_id = self.begun.place.run_id();
-        dismiss_issue(&self.begun.settings, &run_id, report, issue, self.environment)
+        let run_id = self.session.place.run_id();
+        dismiss_issue(&self.session.settings, &run_id, report, issue, self.environment)
             .map_err(|failure| format!("{:#}", failure.error))
     }
 
     /// Publishes the fixes and ends the questions. Leaving is not possible any more, because a push
     /// cannot be undone.
-    fn published(&self, publish: Publish, flow: &Flow, report: &Report, place: &Place) -> Talked {
-        left::keep_answered(self.begun, flow);
-        match publish::publish(publish, self.begun, report, place, self.environment) {
+    fn published(
+        &self,
+        publish: PublishStep,
+        flow: &Flow,
+        report: &Report,
+        place: &CheckoutPosition,
+    ) -> ConversationEnd {
+        left::keep_answered(self.session, flow);
+        match publish::publish(publish, self.session, report, place, self.environment) {
             Ok(said) => {
                 self.person.print(&said);
-                Talked::Ended
+                ConversationEnd::Ended
             }
             Err(failure) => {
                 ui::print_failure(&failure);
-                Talked::NotPublished
+                ConversationEnd::NotPublished
             }
         }
     }
 
-    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diffs: &Diffs) -> MenuAnswer {
+    fn answer(&self, ask: &Question, flow: &Flow, report: &Report, diffs: &Diffs) -> MenuAnswer {
         let beside =
-            Beside { report, diffs, tracker: flow.tracker(), columns: self.person.columns() };
+            RenderInput { report, diffs, tracker: flow.tracker(), columns: self.person.columns() };
         let question = words::question(ask, beside);
         // One empty line above the lead and one above the question.
         let rows = self.person.rows_above(&question).saturating_sub(2);
@@ -262,7 +270,7 @@ impl Table<'_> {
         self.person.ask(&question)
     }
 
-    fn say_resolved(&self, resolved: Resolved, report: &Report) {
+    fn say_resolved(&self, resolved: ResolvedCounts, report: &Report) {
         let columns = self.person.columns();
         let said = words::resolved(resolved);
         self.person.print(&format!("\n{}", crh_review::wrap("", "  ", &said, columns)));
@@ -270,40 +278,44 @@ impl Table<'_> {
     }
 
     /// Applies chosen fixes. If the pass fails, every issue gets the reason.
-    fn chosen(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> Fixed {
-        match chosen_fixes(self.begun, report, numbers, self.verbosity, self.environment) {
+    fn chosen(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> FixPass {
+        match chosen_fixes(self.session, report, numbers, self.verbosity, self.environment) {
             Ok(fixed) => fixed,
             Err(failure) => {
                 let why = format!("{:#}", failure.error);
                 if let Some(hint) = &failure.hint {
                     ui::note(hint);
                 }
-                let left = |number: &u32| Left::new(*number, why.clone());
-                Fixed::leaving(numbers.iter().map(left).collect())
+                let left = |number: &u32| SkippedIssue::new(*number, why.clone());
+                FixPass::leaving(numbers.iter().map(left).collect())
             }
         }
     }
 }
 
 /// Warns that the stored report does not contain the fixes.
-fn warn_unkept(fixed: &Fixed) {
-    if let Some(why) = &fixed.unkept {
+fn warn_unkept(fixed: &FixPass) {
+    if let Some(why) = &fixed.store_error {
         ui::warn(&format!("the stored report does not contain the fixes: {why}"));
     }
 }
 
 /// Files a ticket and returns its address.
-fn file(tickets: Option<&mut Tickets>, number: u32, report: &Report) -> Result<String, NotFiled> {
+fn file(
+    tickets: Option<&mut Tickets>,
+    number: u32,
+    report: &Report,
+) -> Result<String, FilingFailure> {
     let (Some(tickets), Some(issue)) = (tickets, report.issue(number)) else {
         let why = "there is no such issue to file".to_owned();
-        return Err(NotFiled { why, next: NextSink::None });
+        return Err(FilingFailure { why, next: NextSink::None });
     };
     match tickets.file(issue, report) {
         Ok(filed) if filed.already_filed => Ok(format!("{} (already filed)", filed.url)),
         Ok(filed) => Ok(filed.url),
         Err(not_filed) => {
             let next = if tickets.has_next() { NextSink::There } else { NextSink::None };
-            Err(NotFiled { why: not_filed.0, next })
+            Err(FilingFailure { why: not_filed.0, next })
         }
     }
 }

@@ -7,7 +7,7 @@ use crh_review::report::FixOutcome;
 
 /// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextStep {
     /// Apply the safe fixes.
     FixSafe,
     /// Apply fixes for these issues in one pass.
@@ -15,13 +15,13 @@ pub(super) enum Next {
     Show,
     /// Detect the tracker.
     Detect,
-    Ask(Ask),
+    Ask(Question),
     /// File a ticket for this issue.
     File(u32),
     /// Switch to the next tracker.
     FallBack,
     /// Say that no finding needs a decision.
-    Resolved(Resolved),
+    Resolved(ResolvedCounts),
     /// Dismiss these issues.
     Dismiss(BTreeSet<u32>),
     /// Undo the fixes, so that the working tree is as it was before the review.
@@ -30,30 +30,30 @@ pub(super) enum Next {
     Complete,
     /// Find out whether the fixes can be pushed.
     FindDestination,
-    Publish(Publish),
+    Publish(PublishStep),
     End,
 }
 
 /// A question with its answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ask {
-    pub(super) about: About,
+pub(super) struct Question {
+    pub(super) about: QuestionSubject,
     /// Offered answers, in order.
-    pub(super) picks: Vec<Pick>,
-    pub(super) recommended: Option<Pick>,
+    pub(super) picks: Vec<Choice>,
+    pub(super) recommended: Option<Choice>,
 }
 
 /// The subject of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum About {
+pub(super) enum QuestionSubject {
     /// What to do with the open findings.
     Routing { remaining: usize, safe: SafeFixes },
     /// What to do with one finding.
-    Finding(Finding),
+    Finding(FindingQuestion),
     /// Whether to run the plan.
-    Preview(Plan),
+    Preview(ActionPlan),
     /// What to do about a ticket that could not be filed.
-    NotFiled { number: u32, not_filed: NotFiled },
+    NotFiled { number: u32, not_filed: FilingFailure },
     /// Whether to publish the fixes.
     NextSteps { fixes: usize, destination: Destination },
 }
@@ -72,7 +72,7 @@ pub(super) enum SafeFixes {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NotFiled {
+pub(super) struct FilingFailure {
     pub(super) why: String,
     pub(super) next: NextSink,
 }
@@ -86,16 +86,16 @@ pub(super) enum NextSink {
 
 /// A finding of the walk-through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct FindingQuestion {
     pub(super) number: u32,
     /// Index and total, from 1. `None` if it is the only one.
     pub(super) position: Option<(usize, usize)>,
-    pub(super) deferring: Deferring,
+    pub(super) deferring: DeferAvailability,
 }
 
 /// Whether a finding can be deferred as recommended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deferring {
+pub(super) enum DeferAvailability {
     /// It can be deferred, or Defer is not recommended.
     AsRecommended,
     /// Defer is recommended but there is no tracker. Skip is recommended instead.
@@ -103,7 +103,7 @@ pub(super) enum Deferring {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Pick {
+pub(super) enum Choice {
     ApplySafe,
     OneByOne,
     BestJudgment,
@@ -129,7 +129,7 @@ pub(super) enum Pick {
 
 /// Actions for many issues, by issue number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ActionPlan {
     pub(super) kind: PlanKind,
     pub(super) apply: Vec<u32>,
     pub(super) file: Vec<u32>,
@@ -174,14 +174,14 @@ pub(super) enum Decision {
 
 /// Counts for the message that no finding needs a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedCounts {
     pub(super) safe_fixes: usize,
     pub(super) advisory: usize,
     pub(super) pre_existing: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Publish {
+pub(super) enum PublishStep {
     Push,
     CreatePullRequest,
 }

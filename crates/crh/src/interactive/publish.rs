@@ -4,16 +4,17 @@
 use std::path::Path;
 
 use super::destination::{
-    NOT_COMMITTED, Place, branch_named, followed_by_pull, head_of_pull, is_mixed, opening,
+    CheckoutPosition, NOT_COMMITTED, branch_named, followed_by_pull, head_of_pull, is_mixed,
+    opening,
 };
-use super::next::Publish;
+use super::next::PublishStep;
 use crate::commands::hidden_variables;
-use crate::commands::review::Begun;
+use crate::commands::review::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
-use crate::fix::Standing;
-use crate::fix::journal::Locked;
+use crate::fix::AppliedFixes;
+use crate::fix::journal::LockedCheckout;
 use crate::ui::one_line;
 use crh_git::{BranchTip, RemoteBranch, Repository};
 use crh_review::render::commit_title;
@@ -22,15 +23,15 @@ use crh_review::report::{FixOutcome, Issue, Report};
 /// Commits and pushes the fixes, and opens a pull request if wanted. Returns a message for the
 /// user. `place` is the position of the checkout before the fixes.
 pub(super) fn publish(
-    publish: Publish,
-    begun: &Begun,
+    publish: PublishStep,
+    session: &ReviewSession,
     report: &Report,
-    place: &Place,
+    place: &CheckoutPosition,
     environment: &Environment,
 ) -> Result<String, Failure> {
-    let Some(checkout) = begun.checkout.as_deref() else { return Ok(String::new()) };
+    let Some(checkout) = session.checkout.as_deref() else { return Ok(String::new()) };
     let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
-    let withheld = hidden_variables(&begun.settings)?;
+    let withheld = hidden_variables(&session.settings)?;
     let not_committed = |error| {
         let hint = "the fixes are in the working tree; commit and push them yourself";
         Failure::new(FailureKind::External, error).hint(hint)
@@ -40,26 +41,27 @@ pub(super) fn publish(
     let not_pushed_there =
         |why| Failure::new(FailureKind::External, anyhow::Error::msg(why)).hint(by_hand);
     // Includes fixes whose issue was found again: they are in the tree too.
-    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
-    let files = standing.files();
+    let applied_fixes =
+        session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
+    let files = applied_fixes.files();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
-    check(begun, checkout, place, &standing, &files)?;
+    check(session, checkout, place, &applied_fixes, &files)?;
     repository.commit_files(&files, &message(report), &withheld).map_err(not_committed)?;
     let branch = place.branch.clone().unwrap_or_default();
     only_fixes(&repository.tip(&branch).map_err(not_pushed)?, place, &files)
         .map_err(not_pushed_there)?;
     match publish {
-        Publish::Push => {
-            let head = head_of_pull(begun, report);
+        PublishStep::Push => {
+            let head = head_of_pull(session, report);
             let to = followed_by_pull(&repository, report, head, place);
             let to = to.map_err(not_pushed_there)?;
             repository.push(&branch, &to, &withheld).map_err(not_pushed)?;
             Ok("The fixes are pushed.".to_owned())
         }
-        Publish::CreatePullRequest => {
+        PublishStep::CreatePullRequest => {
             let to = RemoteBranch { remote: "origin".to_owned(), branch: branch.clone() };
             repository.push(&branch, &to, &withheld).map_err(not_pushed)?;
-            let url = opened(begun, report, place, &repository, environment)?;
+            let url = opened(session, report, place, &repository, environment)?;
             Ok(format!("Opened the pull request: {}", one_line(&url)))
         }
     }
@@ -68,9 +70,9 @@ pub(super) fn publish(
 /// Opens a pull request for the pushed branch, with a title and text from its commits. Returns its
 /// address.
 fn opened(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &Report,
-    place: &Place,
+    place: &CheckoutPosition,
     repository: &Repository,
     environment: &Environment,
 ) -> Result<String, Failure> {
@@ -82,33 +84,33 @@ fn opened(
         let hint = failure.hint.unwrap_or_else(|| "open it by hand".to_owned());
         Failure::new(FailureKind::External, anyhow::anyhow!(message)).hint(hint)
     };
-    let opening = opening(begun, environment).map_err(|why| pushed(Failure::usage(why)))?;
+    let opening = opening(session, environment).map_err(|why| pushed(Failure::usage(why)))?;
     let change = &report.change;
     let branch = place.branch.as_deref().unwrap_or_default();
     let is_there =
         |name: &&str| repository.commit(&format!("refs/remotes/origin/{name}")).is_some();
     // If the remote does not have the base branch, the host chooses its default branch.
     let base = branch_named(&change.base_ref).filter(is_there);
-    let said = begun.subject.workspace().map(|workspace| workspace.metadata().body.clone());
+    let said = session.subject.workspace().map(|workspace| workspace.metadata().body.clone());
     let said = said.unwrap_or_default();
     let title = if change.title.is_empty() { branch } else { &change.title };
     let ends = (branch, base);
-    opening.open(ends, (title, &said), environment, &begun.settings).map_err(pushed)
+    opening.open(ends, (title, &said), environment, &session.settings).map_err(pushed)
 }
 
 /// Why nothing is committed, or `None` if position and files are as the fixes left them.
 fn changed_since(
     checkout: &Path,
-    place: &Place,
+    place: &CheckoutPosition,
     files: &[&str],
     fixed: impl Fn(&str) -> Result<Option<Vec<u8>>, String>,
 ) -> Result<Option<String>, Failure> {
-    if let Some(why) = place.left_for(&Place::of(checkout)?) {
+    if let Some(why) = place.left_for(&CheckoutPosition::read(checkout)?) {
         return Ok(Some(why.to_owned()));
     }
     // Without a key, it only reads files.
     let stamp_key = None;
-    let locked = Locked::take(checkout, stamp_key)?;
+    let locked = LockedCheckout::take(checkout, stamp_key)?;
     for path in files {
         let (found, fixed) = (locked.bytes(path)?, fixed(path));
         let is_as_fixed = match fixed {
@@ -124,10 +126,10 @@ fn changed_since(
 
 /// Fails if the commit would contain anything else than the fixes.
 fn check(
-    begun: &Begun,
+    session: &ReviewSession,
     checkout: &Path,
-    place: &Place,
-    standing: &Standing,
+    place: &CheckoutPosition,
+    applied_fixes: &AppliedFixes,
     files: &[&str],
 ) -> Result<(), Failure> {
     let refused = |why: String| {
@@ -139,7 +141,7 @@ fn check(
     if files.is_empty() {
         return Err(refused("no fix has changed a file".to_owned()));
     }
-    if is_mixed(begun) {
+    if is_mixed(session) {
         return Err(refused(NOT_COMMITTED.to_owned()));
     }
     let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
@@ -148,7 +150,7 @@ fn check(
     if let Some(path) = staged.iter().find(|path| files.contains(&path.as_str())) {
         return Err(refused(format!("`{path}` is staged")));
     }
-    let (Some((bare, _)), Some(commit)) = (&begun.files, standing.commit()) else {
+    let (Some((bare, _)), Some(commit)) = (&session.files, applied_fixes.commit()) else {
         return Err(refused("the journal of the fixes is missing".to_owned()));
     };
     let objects = bare.objects().or_fail(FailureKind::External)?;
@@ -162,7 +164,7 @@ fn check(
 
 /// Fails if the commit contains more than the fixes. A hook or another program may have staged
 /// files meanwhile.
-fn only_fixes(tip: &BranchTip, place: &Place, files: &[&str]) -> Result<(), String> {
+fn only_fixes(tip: &BranchTip, place: &CheckoutPosition, files: &[&str]) -> Result<(), String> {
     let is_alone = place.head.iter().eq(&tip.parents);
     let other = tip.files.iter().find(|file| !files.contains(&file.as_str()));
     match (is_alone, other) {

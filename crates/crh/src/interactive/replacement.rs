@@ -23,7 +23,7 @@ pub(super) struct Replacement {
 
 impl Replacement {
     /// The exact fix of an issue. `None` if it has none, or one that changes nothing.
-    pub(super) fn of(issue: &Issue, diff: Option<&Diff>) -> Option<Self> {
+    pub(super) fn from_issue(issue: &Issue, diff: Option<&Diff>) -> Option<Self> {
         let text = issue.replacement.as_deref().filter(|_| fix::is_exact(issue))?;
         let mut removed = replaced(issue, diff);
         let mut added: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -6,7 +6,8 @@ use super::code;
 use super::destination::{Checkout, Destination};
 use super::diffs::Diffs;
 use super::next::{
-    About, Ask, Deferring, Finding, NextSink, NotFiled, Pick, Plan, PlanKind, Resolved, SafeFixes,
+    ActionPlan, Choice, DeferAvailability, FilingFailure, FindingQuestion, NextSink, PlanKind,
+    Question, QuestionSubject, ResolvedCounts, SafeFixes,
 };
 use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
@@ -30,7 +31,7 @@ const UNDER_ITEM: &str = "    ";
 
 /// Data for rendering, besides the question itself.
 #[derive(Clone, Copy)]
-pub(super) struct Beside<'a> {
+pub(super) struct RenderInput<'a> {
     pub(super) report: &'a Report,
     pub(super) diffs: &'a Diffs,
     pub(super) tracker: &'a TrackerLabel,
@@ -40,22 +41,24 @@ pub(super) struct Beside<'a> {
 
 /// Text above a question; may be empty. It keeps to `rows` rows if it can be shortened without
 /// losing facts.
-pub(super) fn lead(about: &About, beside: Beside<'_>, rows: usize) -> String {
+pub(super) fn lead(about: &QuestionSubject, beside: RenderInput<'_>, rows: usize) -> String {
     match about {
-        About::Finding(finding) => match beside.report.issue(finding.number) {
+        QuestionSubject::Finding(finding) => match beside.report.issue(finding.number) {
             Some(issue) => format!("\n{}", finding_text(issue, *finding, beside, rows)),
             None => String::new(),
         },
-        About::Preview(plan) => format!("\n{}", plan_text(plan, beside, rows)),
-        About::Routing { remaining, safe: SafeFixes::Offered(numbers) } => {
+        QuestionSubject::Preview(plan) => format!("\n{}", plan_text(plan, beside, rows)),
+        QuestionSubject::Routing { remaining, safe: SafeFixes::Offered(numbers) } => {
             format!("\n{}", safe_text(numbers, *remaining, beside, rows))
         }
-        About::Routing { .. } | About::NotFiled { .. } | About::NextSteps { .. } => String::new(),
+        QuestionSubject::Routing { .. }
+        | QuestionSubject::NotFiled { .. }
+        | QuestionSubject::NextSteps { .. } => String::new(),
     }
 }
 
 /// The findings that crh can fix by itself, one line each, cut to the room.
-fn safe_text(numbers: &[u32], findings: usize, beside: Beside<'_>, rows: usize) -> String {
+fn safe_text(numbers: &[u32], findings: usize, beside: RenderInput<'_>, rows: usize) -> String {
     let count = numbers.len();
     let of = counted(findings, "finding", "findings");
     let head = match count == findings {
@@ -82,10 +85,10 @@ fn safe_text(numbers: &[u32], findings: usize, beside: Beside<'_>, rows: usize) 
 }
 
 /// The question with its options, in the order of `ask.picks`.
-pub(super) fn question(ask: &Ask, beside: Beside<'_>) -> MenuQuestion {
-    let option = |pick: &Pick| {
+pub(super) fn question(ask: &Question, beside: RenderInput<'_>) -> MenuQuestion {
+    let option = |pick: &Choice| {
         // The label of this option contains "Recommended" already.
-        let is_marked = ask.recommended == Some(*pick) && *pick != Pick::CreatePullRequest;
+        let is_marked = ask.recommended == Some(*pick) && *pick != Choice::CreatePullRequest;
         let mark = if is_marked { RECOMMENDED } else { "" };
         MenuOption { key: letter(*pick), label: format!("{}{mark}", label(*pick, ask, beside)) }
     };
@@ -99,18 +102,19 @@ pub(super) fn question(ask: &Ask, beside: Beside<'_>) -> MenuQuestion {
 }
 
 /// At the last question, all decisions are made.
-pub(super) fn on_leave(about: &About) -> LeaveEffect {
+pub(super) fn on_leave(about: &QuestionSubject) -> LeaveEffect {
     match about {
-        About::NextSteps { .. } => LeaveEffect::Keep,
-        About::Routing { .. } | About::Finding(_) | About::Preview(_) | About::NotFiled { .. } => {
-            LeaveEffect::Undo
-        }
+        QuestionSubject::NextSteps { .. } => LeaveEffect::Keep,
+        QuestionSubject::Routing { .. }
+        | QuestionSubject::Finding(_)
+        | QuestionSubject::Preview(_)
+        | QuestionSubject::NotFiled { .. } => LeaveEffect::Undo,
     }
 }
 
-fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
+fn stem(about: &QuestionSubject, beside: RenderInput<'_>) -> Vec<String> {
     match about {
-        About::Routing { remaining, safe } => {
+        QuestionSubject::Routing { remaining, safe } => {
             let findings = counted(*remaining, "finding", "findings");
             let mut stem = match safe {
                 SafeFixes::Offered(_) => vec![
@@ -136,12 +140,12 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
             }
             stem
         }
-        About::Finding(finding) => {
+        QuestionSubject::Finding(finding) => {
             let heading = beside.report.issue(finding.number).map(|issue| heading(issue, *finding));
             let mut stem = vec![truncate(&heading.unwrap_or_default(), beside.columns)];
             match finding.deferring {
-                Deferring::AsRecommended => {}
-                Deferring::BecomesSkip => stem.push(format!(
+                DeferAvailability::AsRecommended => {}
+                DeferAvailability::BecomesSkip => stem.push(format!(
                     "Defer is recommended but unavailable: {}",
                     reason(beside.tracker)
                 )),
@@ -149,8 +153,8 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
             stem.push("What should the agent do with it?".to_owned());
             stem
         }
-        About::Preview(_) => vec!["Should the agent do this?".to_owned()],
-        About::NotFiled { number, not_filed: NotFiled { why, next } } => {
+        QuestionSubject::Preview(_) => vec!["Should the agent do this?".to_owned()],
+        QuestionSubject::NotFiled { number, not_filed: FilingFailure { why, next } } => {
             let mut stem =
                 vec![format!("The ticket for #{number} was not filed: {}", one_line(why))];
             match next {
@@ -160,7 +164,7 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
             stem.push("What should the agent do about it?".to_owned());
             stem
         }
-        About::NextSteps { fixes, destination } => {
+        QuestionSubject::NextSteps { fixes, destination } => {
             let fixes = counted(*fixes, "fix was", "fixes were");
             let mut stem = vec![format!("{fixes} applied. What should happen next?")];
             let what = match destination.checkout {
@@ -175,76 +179,76 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
 }
 
 /// Letters of the first question, as the specification names them. Other questions have numbers.
-fn letter(pick: Pick) -> Option<char> {
+fn letter(pick: Choice) -> Option<char> {
     match pick {
-        Pick::ApplySafe => Some('F'),
-        Pick::OneByOne => Some('A'),
-        Pick::BestJudgment => Some('B'),
-        Pick::FileAll => Some('C'),
-        Pick::ReportOnly | Pick::KeepFixes => Some('D'),
-        Pick::Apply
-        | Pick::Acknowledge
-        | Pick::Defer
-        | Pick::Skip
-        | Pick::TheRest
-        | Pick::Dismiss
-        | Pick::Proceed
-        | Pick::Cancel
-        | Pick::Retry
-        | Pick::NextSink
-        | Pick::ConvertToSkip
-        | Pick::PushFixes
-        | Pick::CreatePullRequest
-        | Pick::Continue
-        | Pick::Exit => None,
+        Choice::ApplySafe => Some('F'),
+        Choice::OneByOne => Some('A'),
+        Choice::BestJudgment => Some('B'),
+        Choice::FileAll => Some('C'),
+        Choice::ReportOnly | Choice::KeepFixes => Some('D'),
+        Choice::Apply
+        | Choice::Acknowledge
+        | Choice::Defer
+        | Choice::Skip
+        | Choice::TheRest
+        | Choice::Dismiss
+        | Choice::Proceed
+        | Choice::Cancel
+        | Choice::Retry
+        | Choice::NextSink
+        | Choice::ConvertToSkip
+        | Choice::PushFixes
+        | Choice::CreatePullRequest
+        | Choice::Continue
+        | Choice::Exit => None,
     }
 }
 
-fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
+fn label(pick: Choice, ask: &Question, beside: RenderInput<'_>) -> String {
     let label = match pick {
-        Pick::ApplySafe => return apply_safe(&ask.about),
-        Pick::OneByOne => {
+        Choice::ApplySafe => return apply_safe(&ask.about),
+        Choice::OneByOne => {
             "Review each finding one by one — accept the recommendation or choose another action"
         }
-        Pick::BestJudgment => "LFG. Apply the agent's best-judgment action per finding",
-        Pick::FileAll => {
+        Choice::BestJudgment => "LFG. Apply the agent's best-judgment action per finding",
+        Choice::FileAll => {
             let ticket = ticket(beside.tracker);
             return format!("File {ticket} per finding without applying fixes");
         }
-        Pick::ReportOnly => "Report only — take no further action",
-        Pick::KeepFixes => "Stop here — keep the applied fixes, leave the rest in the report",
-        Pick::Apply => "Apply the proposed fix",
-        Pick::Acknowledge => "Acknowledge — take note, change nothing",
-        Pick::Defer => return format!("Defer — file {}", ticket(beside.tracker)),
-        Pick::Skip => "Skip — don't apply, don't track",
-        Pick::TheRest => "LFG the rest",
-        Pick::Dismiss => "Dismiss — never report it again",
-        Pick::Proceed => "Proceed",
-        Pick::Cancel => "Cancel",
-        Pick::Retry => "Retry",
-        Pick::NextSink => "Fall back to the next sink",
-        Pick::ConvertToSkip => "Convert to Skip",
-        Pick::PushFixes => "Push fixes -- push commits to the existing PR branch",
-        Pick::CreatePullRequest => "Create a PR (Recommended) -- push and open a pull request",
-        Pick::Continue => match &ask.about {
-            About::NextSteps {
+        Choice::ReportOnly => "Report only — take no further action",
+        Choice::KeepFixes => "Stop here — keep the applied fixes, leave the rest in the report",
+        Choice::Apply => "Apply the proposed fix",
+        Choice::Acknowledge => "Acknowledge — take note, change nothing",
+        Choice::Defer => return format!("Defer — file {}", ticket(beside.tracker)),
+        Choice::Skip => "Skip — don't apply, don't track",
+        Choice::TheRest => "LFG the rest",
+        Choice::Dismiss => "Dismiss — never report it again",
+        Choice::Proceed => "Proceed",
+        Choice::Cancel => "Cancel",
+        Choice::Retry => "Retry",
+        Choice::NextSink => "Fall back to the next sink",
+        Choice::ConvertToSkip => "Convert to Skip",
+        Choice::PushFixes => "Push fixes -- push commits to the existing PR branch",
+        Choice::CreatePullRequest => "Create a PR (Recommended) -- push and open a pull request",
+        Choice::Continue => match &ask.about {
+            QuestionSubject::NextSteps {
                 destination: Destination { checkout: Checkout::Branch, .. },
                 ..
             } => "Continue without PR -- stay on the branch",
-            About::NextSteps { .. }
-            | About::Routing { .. }
-            | About::Finding(_)
-            | About::Preview(_)
-            | About::NotFiled { .. } => "Continue -- proceed with next steps",
+            QuestionSubject::NextSteps { .. }
+            | QuestionSubject::Routing { .. }
+            | QuestionSubject::Finding(_)
+            | QuestionSubject::Preview(_)
+            | QuestionSubject::NotFiled { .. } => "Continue -- proceed with next steps",
         },
-        Pick::Exit => "Exit -- done for now",
+        Choice::Exit => "Exit -- done for now",
     };
     label.to_owned()
 }
 
 /// Label of the option that applies the safe fixes.
-fn apply_safe(about: &About) -> String {
-    let About::Routing { remaining, safe: SafeFixes::Offered(numbers) } = about else {
+fn apply_safe(about: &QuestionSubject) -> String {
+    let QuestionSubject::Routing { remaining, safe: SafeFixes::Offered(numbers) } = about else {
         return String::new();
     };
     let fixes = match numbers.len() {
@@ -266,10 +270,15 @@ fn ticket(tracker: &TrackerLabel) -> String {
 }
 
 /// One finding: location, code, problem, proposed fix.
-fn finding_text(issue: &Issue, finding: Finding, beside: Beside<'_>, rows: usize) -> String {
+fn finding_text(
+    issue: &Issue,
+    finding: FindingQuestion,
+    beside: RenderInput<'_>,
+    rows: usize,
+) -> String {
     let width = beside.columns;
     let diff = beside.diffs.of_issue(issue.number);
-    let exact = Replacement::of(issue, diff);
+    let exact = Replacement::from_issue(issue, diff);
     let mut head = wrap("", "  ", &heading(issue, finding), width);
     head.push_str(&format!("{}\n\n", truncate(&place(issue), width)));
     let why = one_line(&issue.why_it_matters);
@@ -308,7 +317,7 @@ fn proposed(issue: &Issue, is_exact: bool) -> String {
     }
 }
 
-fn heading(issue: &Issue, finding: Finding) -> String {
+fn heading(issue: &Issue, finding: FindingQuestion) -> String {
     let counter = match finding.position {
         Some((at, of)) => format!("Finding {at} of {of}"),
         None => "Finding".to_owned(),
@@ -317,7 +326,7 @@ fn heading(issue: &Issue, finding: Finding) -> String {
 }
 
 /// The plan by action. If it is longer than the window, it ends with the counts.
-fn plan_text(plan: &Plan, beside: Beside<'_>, rows: usize) -> String {
+fn plan_text(plan: &ActionPlan, beside: RenderInput<'_>, rows: usize) -> String {
     let (fixes, note) = plan_fixes(plan, beside, rows);
     let mut out = plan_buckets(plan, beside, &fixes);
     let counts = [
@@ -342,15 +351,15 @@ fn plan_text(plan: &Plan, beside: Beside<'_>, rows: usize) -> String {
 /// The exact fixes of a plan by issue number, with the same room for each. If there is too little
 /// room, returns a note instead.
 fn plan_fixes(
-    plan: &Plan,
-    beside: Beside<'_>,
+    plan: &ActionPlan,
+    beside: RenderInput<'_>,
     rows: usize,
 ) -> (BTreeMap<u32, String>, Option<String>) {
     let issues = plan.apply.iter().filter_map(|number| beside.report.issue(*number));
     let fixes = issues
         .filter_map(|issue| {
             let diff = beside.diffs.of_issue(issue.number);
-            Some((issue.number, Replacement::of(issue, diff)?))
+            Some((issue.number, Replacement::from_issue(issue, diff)?))
         })
         .collect::<BTreeMap<u32, Replacement>>();
     let without = plan_buckets(plan, beside, &BTreeMap::new());
@@ -372,7 +381,11 @@ fn plan_fixes(
 }
 
 /// The plan, with the text of `under` below each issue.
-fn plan_buckets(plan: &Plan, beside: Beside<'_>, under: &BTreeMap<u32, String>) -> String {
+fn plan_buckets(
+    plan: &ActionPlan,
+    beside: RenderInput<'_>,
+    under: &BTreeMap<u32, String>,
+) -> String {
     let tickets = match beside.tracker {
         TrackerLabel::Named(name) => format!("{} tickets", one_line(name)),
         TrackerLabel::Generic | TrackerLabel::None(_) => "issues".to_owned(),
@@ -402,7 +415,7 @@ fn plan_buckets(plan: &Plan, beside: Beside<'_>, under: &BTreeMap<u32, String>) 
     out
 }
 
-fn plan_header(plan: &Plan, tracker: &TrackerLabel, tickets: &str) -> String {
+fn plan_header(plan: &ActionPlan, tracker: &TrackerLabel, tickets: &str) -> String {
     let count = plan.apply.len() + plan.file.len() + plan.skip.len() + plan.acknowledge.len();
     let findings = counted(count, "finding", "findings");
     let (findings, decided) = match plan.kind {
@@ -425,8 +438,8 @@ fn plan_header(plan: &Plan, tracker: &TrackerLabel, tickets: &str) -> String {
 }
 
 /// The message that no finding needs a decision.
-pub(super) fn resolved(resolved: Resolved) -> String {
-    let Resolved { safe_fixes, advisory, pre_existing } = resolved;
+pub(super) fn resolved(resolved: ResolvedCounts) -> String {
+    let ResolvedCounts { safe_fixes, advisory, pre_existing } = resolved;
     let mut remain = Vec::new();
     if advisory > 0 {
         remain.push(format!("{advisory} advisory"));

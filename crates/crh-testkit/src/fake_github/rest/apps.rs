@@ -6,7 +6,7 @@ use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedP
 use serde_json::{Value, json};
 
 use super::super::json::{View, permissions};
-use super::super::state::{App, State, Token};
+use super::super::state::{App, FakeGitHubState, Token};
 use super::super::time::{format_time, now};
 use super::{Call, Reply, ReplyResult};
 
@@ -41,7 +41,7 @@ pub(super) fn installation(view: &View<'_>, call: &Call, owner: &str, name: &str
 }
 
 /// A new token with the permissions of the installation.
-pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> ReplyResult {
+pub(super) fn access_token(state: &mut FakeGitHubState, call: &Call, id: &str) -> ReplyResult {
     let app = verify_jwt(state, call)?;
     if id != app.installation.0.to_string() {
         return Err(Reply::not_found());
@@ -60,7 +60,7 @@ pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> ReplyRes
 }
 
 /// The App that signed the JWT.
-fn verify_jwt<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
+fn verify_jwt<'a>(state: &'a FakeGitHubState, call: &Call) -> Result<&'a App, Reply> {
     let refused = |message: &str| Reply::refused(401, message);
     let undecoded = || refused("A JSON web token could not be decoded");
     let claim = call.token.as_deref().ok_or_else(undecoded)?;

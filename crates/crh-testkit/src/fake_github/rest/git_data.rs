@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::json::View;
 use super::super::scenario::PullHandle;
-use super::super::state::{PullRequest, Repository, State};
+use super::super::state::{FakeGitHubState, PullRequest, Repository};
 use super::writes::{RepoName, fields};
 use super::{Call, Reply, ReplyResult};
 
@@ -72,7 +72,7 @@ fn wrapped(text: &str) -> String {
 
 /// Creates a tree from another one with some files replaced.
 pub(super) fn create_tree(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -106,7 +106,7 @@ pub(super) fn create_tree(
 
 /// Creates a commit.
 pub(super) fn create_commit(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -128,7 +128,7 @@ pub(super) fn create_commit(
 
 /// Moves a branch. Without `force`, only forward.
 pub(super) fn update_branch(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,

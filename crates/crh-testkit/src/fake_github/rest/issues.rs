@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::json::View;
-use super::super::state::{Issue, Repository, State};
+use super::super::state::{FakeGitHubState, Issue, Repository};
 use super::writes::{MAX_BODY, RepoName, fields};
 use super::{Call, Reply, ReplyResult, page};
 
@@ -46,7 +46,7 @@ pub(super) fn label(view: &View<'_>, repository: &Repository, name: &str) -> Rep
 
 /// Opens an issue and creates missing labels.
 pub(super) fn create(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,

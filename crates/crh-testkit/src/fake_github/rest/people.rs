@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::json::View;
-use super::super::state::{App, Repository, State};
+use super::super::state::{App, FakeGitHubState, Repository};
 use super::super::time::format_time;
 use super::writes::{RepoName, fields};
 use super::{Call, Reply, ReplyResult};
@@ -29,7 +29,7 @@ pub(super) fn permission(view: &View<'_>, repository: &Repository, login: &str) 
 
 /// Adds a reaction to a comment.
 pub(super) fn react(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,

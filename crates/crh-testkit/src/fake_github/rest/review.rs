@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::diff::{Diff, Side};
 use super::super::git::DiffContext;
 use super::super::json::View;
-use super::super::state::{Comment, PENDING, Review, State, Thread};
+use super::super::state::{Comment, FakeGitHubState, PENDING, Review, Thread};
 use super::writes::{MAX_BODY, RepoName, fields};
 use super::{Call, Reply, ReplyResult};
 
@@ -17,7 +17,7 @@ const COMMENT_FIELDS: [&str; 6] = ["path", "body", "line", "side", "start_line",
 
 /// Posts a review.
 pub(super) fn post(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -76,7 +76,7 @@ pub(super) fn post(
 
 /// Submits a pending review.
 pub(super) fn submit(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     place: (RepoName<'_>, &str, &str),
@@ -92,7 +92,7 @@ pub(super) fn submit(
 
 /// Dismisses a review.
 pub(super) fn dismiss(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     place: (RepoName<'_>, &str, &str),
@@ -106,7 +106,7 @@ pub(super) fn dismiss(
 
 /// Changes the state of a review if permitted.
 fn change_review(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     ((owner, name), number, id): (RepoName<'_>, &str, &str),
     becomes: &str,
@@ -135,7 +135,7 @@ struct ParsedReview {
 }
 
 fn apply(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     (owner, name): RepoName<'_>,
     number: u64,
     posted: ParsedReview,

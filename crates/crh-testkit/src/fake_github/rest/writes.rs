@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::super::json::View;
 use super::super::scenario::{Pull, PullHandle};
-use super::super::state::{CheckRun, Comment, Permission, PullRequest, Sarif, State, Thread};
+use super::super::state::{
+    CheckRun, Comment, FakeGitHubState, Permission, PullRequest, Sarif, Thread,
+};
 use super::{Call, Reply, ReplyResult, check_permission, git_data, issues, people, review};
 
 /// The longest text, in characters.
@@ -26,7 +28,7 @@ pub(super) type RepoName<'a> = (&'a str, &'a str);
 
 /// Answers a write in a repository. Writes are atomic.
 pub(super) fn answer(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     name: RepoName<'_>,
@@ -102,7 +104,7 @@ pub(super) fn answer(
 }
 
 /// Only Apps can create check runs.
-fn check_is_app(state: &State, call: &Call) -> Result<(), Reply> {
+fn check_is_app(state: &FakeGitHubState, call: &Call) -> Result<(), Reply> {
     let account = call.login.as_ref().and_then(|login| state.account(login));
     if account.is_some_and(|account| !account.bot) {
         return Err(Reply::refused(403, "You must authenticate via a GitHub App."));
@@ -112,7 +114,7 @@ fn check_is_app(state: &State, call: &Call) -> Result<(), Reply> {
 
 /// Fields of a body. Unknown fields are recorded as surprises.
 pub(super) fn fields<'a>(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     what: &str,
     value: &'a Value,
     known: &[&str],
@@ -145,7 +147,7 @@ fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
 
 /// Opens a pull request for a pushed branch. A branch has at most one.
 fn open_pull(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -186,7 +188,7 @@ fn open_pull(
 }
 
 fn post_comment(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -208,7 +210,7 @@ fn post_comment(
 
 /// Replies in the thread that starts with a comment.
 fn post_reply(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -241,7 +243,7 @@ fn post_reply(
 }
 
 fn change_comment(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -273,7 +275,11 @@ fn change_comment(
     Ok(Reply::with(200, view.comment(repository, number, &comment)))
 }
 
-fn delete_comment(state: &mut State, (owner, name): RepoName<'_>, id: &str) -> ReplyResult {
+fn delete_comment(
+    state: &mut FakeGitHubState,
+    (owner, name): RepoName<'_>,
+    id: &str,
+) -> ReplyResult {
     let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
     for pull in repository.pulls.values_mut() {
         let count = pull.comments.len();
@@ -303,7 +309,7 @@ const CONCLUSIONS: [&str; 7] =
 
 /// Creates or changes a check run.
 fn check_run(
-    state: &mut State,
+    state: &mut FakeGitHubState,
     server: &str,
     call: &Call,
     (owner, name): RepoName<'_>,
@@ -389,7 +395,12 @@ fn check_annotations(sent: &Map<String, Value>, new: bool) -> Result<Vec<Value>,
 const SARIF_FIELDS: [&str; 7] =
     ["commit_sha", "ref", "sarif", "checkout_uri", "started_at", "tool_name", "validate"];
 
-fn sarif(state: &mut State, server: &str, call: &Call, (owner, name): RepoName<'_>) -> ReplyResult {
+fn sarif(
+    state: &mut FakeGitHubState,
+    server: &str,
+    call: &Call,
+    (owner, name): RepoName<'_>,
+) -> ReplyResult {
     let sent = fields(state, "a SARIF upload", &call.body, &SARIF_FIELDS)?;
     let word = |key: &str| sent.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (commit, reference, packed) = (word("commit_sha"), word("ref"), word("sarif"));

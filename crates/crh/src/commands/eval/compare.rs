@@ -1,6 +1,6 @@
 //! `crh eval compare`: shows which differences between two evaluations are significant.
 
-use super::sheet;
+use super::evaluation_files;
 use crate::cli::EvalCompareArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -8,13 +8,13 @@ use crh_review::eval::{Sheet, compare};
 
 pub(super) fn run(args: &EvalCompareArgs, environment: &Environment) -> Result<(), Failure> {
     let rule = args.match_args.rule;
-    let before = sheet::stored(&args.before, rule, environment)?;
-    let after = sheet::stored(&args.after, rule, environment)?;
+    let before = evaluation_files::stored(&args.before, rule, environment)?;
+    let after = evaluation_files::stored(&args.after, rule, environment)?;
     let comparison = compare(&before, &after);
     if comparison.cases == 0 {
         return Err(Failure::usage("the two evaluations have no case in common")
             .hint("compare evaluations of the same suite"));
     }
     let sheets = [after, before].map(|evaluation| Sheet::new(evaluation, &[]));
-    sheet::print_comparison(&comparison, &sheets, args.format)
+    evaluation_files::print_comparison(&comparison, &sheets, args.format)
 }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use super::lenses::Lenses;
-use super::measured::Opened;
-use super::reviews::{End, Reviews};
-use super::{reviews, sheet};
+use super::evaluated_reviewers::EvaluatedReviewers;
+use super::reviews::{EvalEnding, ReviewBatch};
+use super::suite_reviews::OpenedSuite;
+use super::{evaluation_files, reviews};
 use crate::cli::{ArmChoice, EvalGateArgs, EvalReviewArgs, RuleArg, SuiteArgs};
 use crate::config::environment::Environment;
 use crate::config::review::BudgetChoice;
@@ -28,7 +28,7 @@ const CASE_LISTS: &str = "eval/cases";
 const ANY_MODEL: &str = "MODEL";
 
 /// One comparison with a baseline.
-struct Gate {
+struct BaselineCheck {
     suite: SuiteArgs,
     review: EvalReviewArgs,
     baseline: PathBuf,
@@ -46,8 +46,8 @@ struct Gate {
 pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     ui::set_verbosity(args.review.verbosity.verbosity());
     match (&args.baseline, args.review.strategy) {
-        (Some(baseline), _) => Gate::new(args, baseline, environment).run(environment),
-        (None, Some(arm)) => Gate::for_arm(args, arm, environment).run(environment),
+        (Some(baseline), _) => BaselineCheck::new(args, baseline, environment).run(environment),
+        (None, Some(arm)) => BaselineCheck::for_arm(args, arm, environment).run(environment),
         (None, None) => run_all(args, environment),
     }
 }
@@ -69,7 +69,7 @@ fn run_all(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, F
     let mut last = ExitCode::SUCCESS;
     for arm in arms {
         ui::result_text(&format!("strategy {}\n", arm.name()))?;
-        let code = Gate::for_arm(args, arm, environment).run(environment)?;
+        let code = BaselineCheck::for_arm(args, arm, environment).run(environment)?;
         // A regression counts more than a missing case.
         if last == ExitCode::SUCCESS || code == ExitCode::from(1) {
             last = code;
@@ -83,9 +83,9 @@ fn arm_file(folder: &str, arm: ArmChoice, extension: &str) -> PathBuf {
     Path::new(folder).join(format!("{}.{extension}", arm.name()))
 }
 
-impl Gate {
+impl BaselineCheck {
     fn new(args: &EvalGateArgs, baseline: &Path, environment: &Environment) -> Self {
-        let stored = sheet::stored(baseline, None, environment).ok();
+        let stored = evaluation_files::stored(baseline, None, environment).ok();
         Self {
             suite: args.suite.clone(),
             review: args.review.clone(),
@@ -131,25 +131,25 @@ impl Gate {
         let before = match self.write_baseline {
             true => None,
             // Read the baseline before any model is paid.
-            false => Some(sheet::stored(&self.baseline, self.rule, environment)?),
+            false => Some(evaluation_files::stored(&self.baseline, self.rule, environment)?),
         };
         let after = match &self.result {
-            Some(result) => sheet::stored(result, self.rule, environment)?,
+            Some(result) => evaluation_files::stored(result, self.rule, environment)?,
             None => {
-                let lenses = Lenses::of(&self.review)?;
-                let opened = Opened::new(&self.suite, &lenses, environment)?;
+                let evaluated = EvaluatedReviewers::from_args(&self.review)?;
+                let opened = OpenedSuite::new(&self.suite, &evaluated, environment)?;
                 let no_model = || self.no_model_failure();
-                let reviews = Reviews::open(&self.review, &lenses, environment, no_model)?;
+                let reviews = ReviewBatch::open(&self.review, &evaluated, environment, no_model)?;
                 if let Some(prompts) = reviews.outdated_prompts() {
                     let now = reviews.prompt_version();
                     let why = format!("it was made with the prompts `{prompts}`, now `{now}`");
                     return self.outdated(&reviews, &why);
                 }
                 let repeats = self.review.repeat.get();
-                let rule = sheet::rule(self.rule, &opened.suite, reviews.arm())?;
+                let rule = evaluation_files::rule(self.rule, &opened.suite, reviews.arm())?;
                 let (evaluation, end) =
                     opened.review(&reviews, repeats, rule, environment, |_, _, _| {})?;
-                if end == End::Interrupted {
+                if end == EvalEnding::Interrupted {
                     return Ok(ui::interrupted());
                 }
                 match reviews.unrecorded_count() {
@@ -164,7 +164,7 @@ impl Gate {
             }
         };
         match before {
-            None if sheet::endings(&after).any(sheet::is_missing) => {
+            None if evaluation_files::endings(&after).any(evaluation_files::is_missing) => {
                 Err(Failure::usage("cannot write a baseline: not every case was reviewed")
                     .hint("the rows above say why; finished cases are not reviewed again"))
             }
@@ -187,7 +187,7 @@ impl Gate {
     }
 
     /// Says that a recording is out of date, and how to renew it.
-    fn outdated(&self, reviews: &Reviews, why: &str) -> Result<ExitCode, Failure> {
+    fn outdated(&self, reviews: &ReviewBatch, why: &str) -> Result<ExitCode, Failure> {
         let recording = reviews.recording().map(quoted).unwrap_or_default();
         let command = self.renewing_command(reviews, &recording);
         ui::result_text(&crh_review::escape_invisible(&format!(
@@ -197,7 +197,7 @@ impl Gate {
     }
 
     /// The commands that record the reviews again and write the baseline.
-    fn renewing_command(&self, reviews: &Reviews, recording: &str) -> String {
+    fn renewing_command(&self, reviews: &ReviewBatch, recording: &str) -> String {
         let mut common: Vec<String> = self.suite.suite.iter().map(|suite| quoted(suite)).collect();
         common.extend(["--strategy".to_owned(), reviews.arm().name()]);
         if let Some(file) = &self.suite.case_list {
@@ -286,7 +286,11 @@ fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
         }
     }
     ui::result_text(&crh_review::escape_invisible(&text))?;
-    Ok(if worse.is_empty() { sheet::exit_code(sheet::endings(after)) } else { ExitCode::from(1) })
+    Ok(if worse.is_empty() {
+        evaluation_files::exit_code(evaluation_files::endings(after))
+    } else {
+        ExitCode::from(1)
+    })
 }
 
 /// Warns if the two evaluations were made with different settings.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::super::models;
 use super::super::models::ModelResolver;
 use super::reviews;
-use super::reviews::Reviews;
+use super::reviews::ReviewBatch;
 use crate::cli::EvalRunArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::eval::rows::KeptRows;
+use crate::eval::review_cache::ReviewCache;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
 use crate::ui::task_progress::{AlreadyDone, TaskProgress};
@@ -27,19 +27,19 @@ use crh_review::report::Decimal;
 const ANY_AMOUNT: Money = Money::cents(u64::MAX);
 
 /// A model that acts as judge.
-pub(super) struct Bench {
+pub(super) struct JudgeModel {
     model: Model,
     /// Name of the model; for a recording, its content hash.
     identity: String,
     is_paid: bool,
     redactor: Redactor,
-    rows: KeptRows,
+    rows: ReviewCache,
     side_by_side: usize,
     verbosity: Verbosity,
 }
 
 /// A run of a case or twin that needs judging.
-struct Open {
+struct UnjudgedRun {
     case: usize,
     run: usize,
     /// Name for people.
@@ -68,7 +68,7 @@ struct Answer {
 }
 
 /// Result of one question.
-struct Ended {
+struct JudgeReply {
     /// The answer, or the reason why there is none, without secrets.
     pairs: Result<DefectMatches, String>,
     cost_usd: Decimal,
@@ -77,19 +77,19 @@ struct Ended {
 
 /// Totals of all questions.
 #[derive(Default)]
-struct Sums {
+struct JudgeTotals {
     cost_usd: u64,
     unanswered: u32,
     /// Reason of the first failure.
     why: Option<String>,
 }
 
-impl Bench {
+impl JudgeModel {
     /// Resolves the judge model without calling it.
     pub(super) fn open(
         name: &str,
         args: &EvalRunArgs,
-        reviews: &Reviews,
+        reviews: &ReviewBatch,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         // Do not quote the command line: the address may contain a password.
@@ -127,16 +127,16 @@ impl Bench {
         let open = open(evaluation);
         let prompt = judge::version();
         let mut names = Vec::new();
-        for Open { question, .. } in &open {
+        for UnjudgedRun { question, .. } in &open {
             let question = &question.text();
             let facts = self.model.facts();
             let key = AnswerKey { judge: &self.identity, facts, prompt: &prompt, question };
-            names.push(KeptRows::name(&key).or_fail(FailureKind::Bug)?);
+            names.push(ReviewCache::name(&key).or_fail(FailureKind::Bug)?);
         }
         let mut shown = TaskProgress::new(open.len(), self.verbosity, environment);
-        let mut sums = Sums::default();
-        let mut ended = |at: usize, ended: Ended| {
-            let Open { case, run, shown: name, findings, .. } = &open[at];
+        let mut sums = JudgeTotals::default();
+        let mut ended = |at: usize, ended: JudgeReply| {
+            let UnjudgedRun { case, run, shown: name, findings, .. } = &open[at];
             shown.task_ended(&line(name, &ended.pairs), ended.before);
             let pairs = sums.add(ended);
             let run = &mut evaluation.cases[*case].runs[*run];
@@ -179,15 +179,15 @@ impl Bench {
         name: &str,
         question: &JudgeQuestion,
         environment: &Environment,
-    ) -> Option<Ended> {
+    ) -> Option<JudgeReply> {
         let Answer { pairs, cost_usd } = self.rows.find(name, environment.now())?;
         // The file may have been edited.
         let (expected, reported) = question.size();
         let fits = pairs.iter().all(|(first, second)| *first < expected && *second < reported);
-        fits.then_some(Ended { pairs: Ok(pairs), cost_usd, before: AlreadyDone::Yes })
+        fits.then_some(JudgeReply { pairs: Ok(pairs), cost_usd, before: AlreadyDone::Yes })
     }
 
-    fn keep(&self, name: &str, said: &Ended) {
+    fn keep(&self, name: &str, said: &JudgeReply) {
         let Ok(pairs) = said.pairs.clone() else { return };
         let answer = Answer { pairs, cost_usd: said.cost_usd };
         if let Err(error) = self.rows.keep(name, &answer) {
@@ -200,10 +200,10 @@ impl Bench {
     /// Asks the questions at the given indices.
     fn ask(
         &self,
-        open: &[Open],
+        open: &[UnjudgedRun],
         places: &[usize],
         left: Money,
-        mut ended: impl FnMut(usize, Ended),
+        mut ended: impl FnMut(usize, JudgeReply),
     ) -> Result<(), Failure> {
         if places.is_empty() {
             return Ok(());
@@ -222,14 +222,14 @@ impl Bench {
             let cost_usd = Decimal((cost.as_dollars() * 1e6).round() as u64);
             // A vendor's error may repeat what it was sent.
             let pairs = pairs.map_err(|why| self.redactor.redact(&why).into_owned());
-            ended(places[place], Ended { pairs, cost_usd, before: AlreadyDone::No });
+            ended(places[place], JudgeReply { pairs, cost_usd, before: AlreadyDone::No });
         }));
         models::warn_if_recording_failed(&self.model);
         Ok(())
     }
 
     /// Records the judge in the evaluation.
-    fn sign(&self, evaluation: &mut Evaluation, prompt: String, sums: &Sums) {
+    fn sign(&self, evaluation: &mut Evaluation, prompt: String, sums: &JudgeTotals) {
         evaluation.rule = Rule::Judge;
         evaluation.about.is_repeatable &= !self.is_paid;
         evaluation.judged_by = Some(JudgedBy {
@@ -242,9 +242,9 @@ impl Bench {
     }
 }
 
-impl Sums {
+impl JudgeTotals {
     /// Adds a result and returns its answer, if there is one.
-    fn add(&mut self, ended: Ended) -> Option<DefectMatches> {
+    fn add(&mut self, ended: JudgeReply) -> Option<DefectMatches> {
         self.cost_usd = self.cost_usd.saturating_add(ended.cost_usd.0);
         match ended.pairs {
             Ok(pairs) => Some(pairs),
@@ -268,7 +268,7 @@ impl Sums {
 
 /// Runs with something to decide. Runs of twins are compared with the expected issues of their
 /// cases, because a pair gets credit only for what is not reported on the twin.
-fn open(evaluation: &Evaluation) -> Vec<Open> {
+fn open(evaluation: &Evaluation) -> Vec<UnjudgedRun> {
     let cases = evaluation.cases.iter().map(|case| (case.labels.id.as_str(), &case.labels));
     let labels: BTreeMap<&str, &Labels> = cases.collect();
     let mut open = Vec::new();
@@ -289,7 +289,13 @@ fn open(evaluation: &Evaluation) -> Vec<Open> {
                 if cases.runs.len() == 1 { String::new() } else { format!(" ({})", run + 1) };
             let shown = format!("{}{repeat}", cases.labels.id);
             if let Some(question) = question {
-                open.push(Open { case, run, shown: shown.clone(), findings: None, question });
+                open.push(UnjudgedRun {
+                    case,
+                    run,
+                    shown: shown.clone(),
+                    findings: None,
+                    question,
+                });
             }
             let is_reviewed = match ending {
                 Ending::Reviewed | Ending::Incomplete(_) => true,
@@ -302,7 +308,7 @@ fn open(evaluation: &Evaluation) -> Vec<Open> {
                 let number = open.len() + 1;
                 let question = JudgeQuestion::new(number, &cases.labels.expected, &reports)?;
                 let shown = format!("{shown}, findings");
-                Some(Open { case, run, shown, findings: Some(findings), question })
+                Some(UnjudgedRun { case, run, shown, findings: Some(findings), question })
             });
             open.extend(about_findings);
         }

@@ -2,17 +2,17 @@
 
 mod calibrate;
 mod compare;
+mod evaluated_reviewers;
+mod evaluation_files;
 mod gate;
 mod judge;
-mod lenses;
-mod measured;
 mod noise;
 mod outcomes;
 mod reviews;
 mod run;
 mod score;
-mod sheet;
 mod show;
+mod suite_reviews;
 
 use std::process::ExitCode;
 

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use super::super::review::quiet::Subject;
-use super::lenses::Lenses;
-use super::reviews::{End, Reviews, Task, no_model_failure};
-use super::sheet;
+use super::evaluated_reviewers::EvaluatedReviewers;
+use super::evaluation_files;
+use super::reviews::{EvalEnding, ReviewBatch, ReviewTask, no_model_failure};
 use crate::cli::{EvalNoiseArgs, NoiseFormatArg};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -22,9 +22,9 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("pass a folder inside a repository"))?;
     let commits = commits(&repository, args.last.get().into())?;
-    let lenses = Lenses::of(&args.review)?;
-    let reviews = Reviews::open(&args.review, &lenses, environment, no_model_failure)?;
-    let tasks: Vec<Task> = commits.iter().map(|commit| task(commit)).collect();
+    let evaluated = EvaluatedReviewers::from_args(&args.review)?;
+    let reviews = ReviewBatch::open(&args.review, &evaluated, environment, no_model_failure)?;
+    let tasks: Vec<ReviewTask> = commits.iter().map(|commit| task(commit)).collect();
     let repeats = args.review.repeat.get();
     // User settings must not influence the measurement.
     let home = tempfile::tempdir().or_fail(FailureKind::External)?;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
         runs[number].push((repeat, run));
         line
     })?;
-    if end == End::Interrupted {
+    if end == EvalEnding::Interrupted {
         return Ok(ui::interrupted());
     }
     runs.iter_mut().for_each(|runs| runs.sort_by_key(|(repeat, _)| *repeat));
@@ -57,7 +57,7 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
         NoiseFormatArg::Markdown => noise.markdown(),
         NoiseFormatArg::Json => stable_json(&noise).or_fail(FailureKind::Bug)?,
     })?;
-    Ok(sheet::exit_code(endings.iter()))
+    Ok(evaluation_files::exit_code(endings.iter()))
 }
 
 /// The last commits without merges, newest first.
@@ -74,9 +74,9 @@ fn commits(repository: &Repository, last: usize) -> Result<Vec<String>, Failure>
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
-fn task(commit: &str) -> Task {
+fn task(commit: &str) -> ReviewTask {
     let target = Target::Commit(commit.to_owned());
-    Task { subject: Subject { target, description: None }, change: commit.to_owned() }
+    ReviewTask { subject: Subject { target, description: None }, change: commit.to_owned() }
 }
 
 fn line(run: &CommitRun) -> String {

@@ -14,14 +14,14 @@ use anyhow::Context;
 use super::super::interrupts::InterruptGuard;
 use super::super::models;
 use super::super::models::ModelResolver;
-use super::super::review::quiet::{Quiet, Subject};
+use super::super::review::quiet::{QuietReviewer, Subject};
 use super::super::review::terms;
-use super::lenses::Lenses;
+use super::evaluated_reviewers::EvaluatedReviewers;
 use crate::cli::{ArmChoice, EvalReviewArgs, PanelArgs, PromptArgs};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
-use crate::eval::purse::Purse;
-use crate::eval::rows::{KeptRows, Row, RowKey, Use};
+use crate::eval::eval_budget::EvalBudget;
+use crate::eval::review_cache::{CachePolicy, CaseReview, ReviewCache, RowKey};
 use crate::eval::side_by_side::side_by_side;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
@@ -51,12 +51,12 @@ const GO_ON: &str = "run the same command again to continue";
 
 /// Who reviews: a strategy of crh, or the model alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arm {
+pub(super) enum EvalArm {
     Strategy(Strategy),
     Bare,
 }
 
-impl Arm {
+impl EvalArm {
     /// Name as users type it.
     pub(super) fn name(self) -> String {
         match self {
@@ -76,17 +76,17 @@ impl Arm {
 }
 
 /// Settings and state of all reviews.
-pub(super) struct Reviews {
-    arm: Arm,
-    quiet: Quiet,
-    rows: KeptRows,
+pub(super) struct ReviewBatch {
+    arm: EvalArm,
+    quiet: QuietReviewer,
+    rows: ReviewCache,
     models: Vec<String>,
     /// The first recording that is replayed.
     recording: Option<PathBuf>,
     prompt_version: String,
     build: String,
     /// `None` if no model costs money.
-    purse: Option<Purse>,
+    eval_budget: Option<EvalBudget>,
     max_total_cost: Money,
     jobs: usize,
     verbosity: Verbosity,
@@ -94,7 +94,7 @@ pub(super) struct Reviews {
 
 /// A change to review.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
+pub(super) struct ReviewTask {
     pub(super) subject: Subject,
     /// Hash of everything that a reviewer can see.
     pub(super) change: String,
@@ -102,7 +102,7 @@ pub(super) struct Task {
 
 /// Whether all reviews finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum EvalEnding {
     Finished,
     /// The user pressed Ctrl-C.
     Interrupted,
@@ -110,7 +110,7 @@ pub(super) enum End {
 
 /// Cancels all running reviews.
 #[derive(Default)]
-struct Stop {
+struct StopHandle {
     is_set: AtomicBool,
     /// Running reviews, by thread.
     under_way: Mutex<HashMap<ThreadId, CancelToken>>,
@@ -122,12 +122,12 @@ pub(super) fn no_model_failure() -> Failure {
         .hint("pass one with `--model`, or use `--strategy static`, which needs none")
 }
 
-impl Reviews {
+impl ReviewBatch {
     /// Resolves settings and models without calling a model. If the strategy needs a model and none
     /// is configured, fails with `no_model`.
     pub(super) fn open(
         args: &EvalReviewArgs,
-        lenses: &Lenses,
+        evaluated: &EvaluatedReviewers,
         environment: &Environment,
         no_model: impl FnOnce() -> Failure,
     ) -> Result<Self, Failure> {
@@ -135,22 +135,22 @@ impl Reviews {
         args.set_strategy(&mut flags);
         args.model.clone().set(&mut flags)?;
         args.budget.clone().set(&mut flags);
-        lenses.set(&mut flags)?;
+        evaluated.set(&mut flags)?;
         let settings = config::load(environment, None, flags)?;
         let prompts = PromptArgs::default();
         let panel = PanelArgs::default();
         let mut terms =
             terms::terms(&settings, CommandKind::Review, ReviewMode::ReportOnly, &panel, &prompts)?;
         // Canonical names, so that an alias finds the cached rows.
-        terms.panel.only = lenses.names();
-        lenses.warn_of_notes();
+        terms.panel.only = evaluated.names();
+        evaluated.warn_of_notes();
         let arm = match args.strategy {
-            Some(ArmChoice::Bare) => Arm::Bare,
-            Some(_) | None => Arm::Strategy(terms.strategy),
+            Some(ArmChoice::Bare) => EvalArm::Bare,
+            Some(_) | None => EvalArm::Strategy(terms.strategy),
         };
         let prompt_version = arm.prompt_version(&terms.overrides);
         let known = ModelResolver::new(&settings, environment)?.with_prompts(&prompt_version);
-        let (crew, models, recording, is_paid) = match terms.strategy {
+        let (model_set, models, recording, is_paid) = match terms.strategy {
             Strategy::Static => (None, Vec::new(), None, false),
             Strategy::Single | Strategy::Delegate | Strategy::Panel => {
                 if known.has_no_model(&settings) {
@@ -158,8 +158,8 @@ impl Reviews {
                     return Err(no_model());
                 }
                 let (names, recording, is_paid) = named(&known, &settings, environment)?;
-                let crew = known.open_all(&settings, args.record.as_deref())?;
-                (Some(crew), names, recording, is_paid)
+                let model_set = known.open_all(&settings, args.record.as_deref())?;
+                (Some(model_set), names, recording, is_paid)
             }
         };
         let rows = kept_rows(args, &settings, environment)?;
@@ -168,12 +168,12 @@ impl Reviews {
             arm,
             prompt_version,
             build: environment.build_id(),
-            purse: is_paid.then(|| Purse::new(args.max_total_cost)),
+            eval_budget: is_paid.then(|| EvalBudget::new(args.max_total_cost)),
             max_total_cost: args.max_total_cost,
             verbosity: args.verbosity.verbosity(),
-            quiet: Quiet {
+            quiet: QuietReviewer {
                 terms: Arc::new(terms),
-                crew,
+                model_set,
                 redactor: known.redactor(),
                 min_severity: settings.review_min_severity.value.severity(),
             },
@@ -184,7 +184,7 @@ impl Reviews {
         })
     }
 
-    pub(super) fn arm(&self) -> Arm {
+    pub(super) fn arm(&self) -> EvalArm {
         self.arm
     }
 
@@ -200,7 +200,7 @@ impl Reviews {
 
     /// Model names, sorted and joined; empty for static reviews.
     pub(super) fn model(&self) -> String {
-        self.quiet.crew.as_ref().map(ModelSet::names).unwrap_or_default()
+        self.quiet.model_set.as_ref().map(ModelSet::names).unwrap_or_default()
     }
 
     /// Empty for static reviews.
@@ -214,48 +214,48 @@ impl Reviews {
 
     /// Hash of the prompts of a recording that was made with other prompts.
     pub(super) fn outdated_prompts(&self) -> Option<String> {
-        let mut roles = self.quiet.crew.iter().flat_map(ModelSet::roles);
+        let mut roles = self.quiet.model_set.iter().flat_map(ModelSet::roles);
         let recorded = roles.find_map(|model| model.recorded_prompts())?;
         (recorded != self.prompt_version).then(|| recorded.to_owned())
     }
 
     /// Number of questions that the recordings could not answer.
     pub(super) fn unrecorded_count(&self) -> usize {
-        let roles = self.quiet.crew.iter().flat_map(ModelSet::roles);
+        let roles = self.quiet.model_set.iter().flat_map(ModelSet::roles);
         roles.map(Model::unrecorded_count).max().unwrap_or_default()
     }
 
     /// Whether results are deterministic. With repeats, chance decides which recorded answer each
     /// repeat gets.
     pub(super) fn is_repeatable(&self, repeats: u32) -> bool {
-        self.quiet.crew.is_none() || (self.purse.is_none() && repeats == 1)
+        self.quiet.model_set.is_none() || (self.eval_budget.is_none() && repeats == 1)
     }
 
     /// Remaining budget of the whole evaluation.
     pub(super) fn left(&self) -> Money {
-        self.purse.as_ref().map_or(self.max_total_cost, Purse::left)
+        self.eval_budget.as_ref().map_or(self.max_total_cost, EvalBudget::left)
     }
 
     pub(super) fn recorder(&self) -> Option<Arc<Recorder>> {
-        self.quiet.crew.as_ref()?.reviewer.recorder()
+        self.quiet.model_set.as_ref()?.reviewer.recorder()
     }
 
     /// Reviews each task the given number of times in the repository `there`. Calls `ended` with
     /// each row, its task number and its repeat; `ended` returns the progress line.
     pub(super) fn carry_out(
         &self,
-        tasks: &[Task],
+        tasks: &[ReviewTask],
         repeats: u32,
         there: &Environment,
         environment: &Environment,
-        mut ended: impl FnMut(usize, u32, Row) -> String,
-    ) -> Result<End, Failure> {
+        mut ended: impl FnMut(usize, u32, CaseReview) -> String,
+    ) -> Result<EvalEnding, Failure> {
         let reviews = tasks.len().saturating_mul(usize::try_from(repeats).unwrap_or(usize::MAX));
         let nth = |number: usize| {
             let repeat = u32::try_from(number / tasks.len()).unwrap_or(u32::MAX);
             (number % tasks.len(), repeat + 1)
         };
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(StopHandle::default());
         let stopped = stop.clone();
         let interrupts = InterruptGuard::watch(move || {
             stopped.stop();
@@ -278,19 +278,19 @@ impl Reviews {
         );
         drop(shown);
         drop(interrupts);
-        if let Some(crew) = &self.quiet.crew {
-            models::warn_if_recording_failed(&crew.reviewer);
+        if let Some(model_set) = &self.quiet.model_set {
+            models::warn_if_recording_failed(&model_set.reviewer);
         }
         if stop.is_set.load(Ordering::Relaxed) {
             ui::note(GO_ON);
-            return Ok(End::Interrupted);
+            return Ok(EvalEnding::Interrupted);
         }
-        Ok(End::Finished)
+        Ok(EvalEnding::Finished)
     }
 
     /// Prints the worst-case cost of all remaining reviews.
-    fn say_cost<'a>(&self, all: impl Iterator<Item = (&'a Task, u32)>) {
-        if self.purse.is_none() {
+    fn say_cost<'a>(&self, all: impl Iterator<Item = (&'a ReviewTask, u32)>) {
+        if self.eval_budget.is_none() {
             return;
         }
         let is_kept =
@@ -309,12 +309,12 @@ impl Reviews {
     /// Returns the cached row of a task or computes it. `None` after an interruption.
     fn row(
         &self,
-        task: &Task,
+        task: &ReviewTask,
         repeat: u32,
         there: &Environment,
         environment: &Environment,
-        stop: &Stop,
-    ) -> Option<(Row, AlreadyDone)> {
+        stop: &StopHandle,
+    ) -> Option<(CaseReview, AlreadyDone)> {
         if stop.is_set.load(Ordering::Relaxed) {
             return None;
         }
@@ -330,9 +330,9 @@ impl Reviews {
         if let Some(row) = self.rows.find(&name, environment.now()) {
             return Some((row, AlreadyDone::Yes));
         }
-        let reserved = match &self.purse {
+        let reserved = match &self.eval_budget {
             None => None,
-            Some(purse) => match purse.reserve(self.quiet.terms.budget.money) {
+            Some(eval_budget) => match eval_budget.reserve(self.quiet.terms.budget.money) {
                 Some(reserved) => Some(reserved),
                 None => {
                     let why = "skipped: `--max-total-cost` is used up".to_owned();
@@ -341,8 +341,8 @@ impl Reviews {
             },
         };
         let row = match self.arm {
-            Arm::Strategy(_) => self.reviewed(task, repeat, there, stop),
-            Arm::Bare => self.reviewed_bare(task, repeat, there, stop),
+            EvalArm::Strategy(_) => self.reviewed(task, repeat, there, stop),
+            EvalArm::Bare => self.reviewed_bare(task, repeat, there, stop),
         };
         if let Some(reserved) = reserved {
             reserved.settle(row.run.effort.cost_usd.0);
@@ -361,9 +361,10 @@ impl Reviews {
         Some((row, AlreadyDone::No))
     }
 
-    fn name(&self, task: &Task, repeat: u32) -> Result<String, serde_json::Error> {
-        let facts = self.quiet.crew.iter().flat_map(ModelSet::roles).map(|m| m.facts().clone());
-        KeptRows::name(&RowKey {
+    fn name(&self, task: &ReviewTask, repeat: u32) -> Result<String, serde_json::Error> {
+        let facts =
+            self.quiet.model_set.iter().flat_map(ModelSet::roles).map(|m| m.facts().clone());
+        ReviewCache::name(&RowKey {
             build: &self.build,
             arm: &self.arm.name(),
             change: &task.change,
@@ -376,23 +377,35 @@ impl Reviews {
         })
     }
 
-    fn reviewed(&self, task: &Task, repeat: u32, there: &Environment, stop: &Stop) -> Row {
-        let begun = |cancel| stop.add(cancel);
-        match self.quiet.review(&task.subject, repeat.into(), there, begun) {
+    fn reviewed(
+        &self,
+        task: &ReviewTask,
+        repeat: u32,
+        there: &Environment,
+        stop: &StopHandle,
+    ) -> CaseReview {
+        let session = |cancel| stop.add(cancel);
+        match self.quiet.review(&task.subject, repeat.into(), there, session) {
             Ok(ReviewOutput { report, funnel, .. }) => {
                 let asked = self.quiet.terms.command;
                 let run = CaseRun { funnel: Some(funnel), ..case_run(&report, asked) };
-                Row { run, report: Some(report) }
+                CaseReview { run, report: Some(report) }
             }
             Err(failure) => failed(&format!("{:#}", failure.error)),
         }
     }
 
     /// A review by the model alone. It has no report.
-    fn reviewed_bare(&self, task: &Task, repeat: u32, there: &Environment, stop: &Stop) -> Row {
+    fn reviewed_bare(
+        &self,
+        task: &ReviewTask,
+        repeat: u32,
+        there: &Environment,
+        stop: &StopHandle,
+    ) -> CaseReview {
         let since = Instant::now();
-        let begun = |cancel| stop.add(cancel);
-        match self.quiet.review_bare(&task.subject, repeat.into(), there, begun) {
+        let session = |cancel| stop.add(cancel);
+        match self.quiet.review_bare(&task.subject, repeat.into(), there, session) {
             Ok(BareOutcome { comments, totals }) => {
                 let stats = with_spending(Stats::default(), &totals);
                 let effort = Effort {
@@ -406,14 +419,14 @@ impl Reviews {
                     Err(why) => (Ending::Failed(why), Vec::new()),
                 };
                 let row = without_report(ending);
-                Row { run: CaseRun { reported, effort, ..row.run }, ..row }
+                CaseReview { run: CaseRun { reported, effort, ..row.run }, ..row }
             }
             Err(failure) => failed(&format!("{:#}", failure.error)),
         }
     }
 }
 
-impl Stop {
+impl StopHandle {
     fn stop(&self) {
         self.is_set.store(true, Ordering::Relaxed);
         for cancel in self.under_way.lock().unwrap_or_else(PoisonError::into_inner).values() {
@@ -473,12 +486,12 @@ pub(super) fn kept_rows(
     args: &EvalReviewArgs,
     settings: &Settings,
     environment: &Environment,
-) -> Result<KeptRows, Failure> {
+) -> Result<ReviewCache, Failure> {
     let folder = settings.store_folder.value.path()?.join(ROWS);
     // A recording must contain every exchange, so do not use cached rows.
     let is_made_anew = args.fresh || args.record.is_some();
-    let use_of = if is_made_anew { Use::Replaced } else { Use::Taken };
-    KeptRows::open(folder.clone(), use_of, environment.now())
+    let use_of = if is_made_anew { CachePolicy::Replaced } else { CachePolicy::Taken };
+    ReviewCache::open(folder.clone(), use_of, environment.now())
         .with_context(|| format!("storing results in `{}`", folder.display()))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("set another folder with `store.folder` or `CRH_STORE`"))
@@ -522,7 +535,7 @@ fn why(report: &Report) -> String {
 }
 
 /// Whether a row can be cached. A failed model call may succeed next time.
-fn is_lasting(row: &Row) -> bool {
+fn is_lasting(row: &CaseReview) -> bool {
     let is_whole = |report: &Report| match report.status {
         Status::Ok | Status::Truncated => true,
         Status::Degraded | Status::Error => false,
@@ -534,11 +547,11 @@ fn is_lasting(row: &Row) -> bool {
     }
 }
 
-fn failed(why: &str) -> Row {
+fn failed(why: &str) -> CaseReview {
     without_report(Ending::Failed(why.to_owned()))
 }
 
-fn without_report(ending: Ending) -> Row {
+fn without_report(ending: Ending) -> CaseReview {
     let run = CaseRun {
         ending,
         reported: Vec::new(),
@@ -548,7 +561,7 @@ fn without_report(ending: Ending) -> Row {
         effort: Effort::default(),
         funnel: None,
     };
-    Row { run, report: None }
+    CaseReview { run, report: None }
 }
 
 pub(super) fn cores() -> usize {

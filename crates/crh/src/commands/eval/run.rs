@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::judge::Bench;
-use super::lenses::Lenses;
-use super::measured::{Opened, report_file};
-use super::reviews::{End, Reviews, no_model_failure};
-use super::sheet;
+use super::evaluated_reviewers::EvaluatedReviewers;
+use super::evaluation_files;
+use super::judge::JudgeModel;
+use super::reviews::{EvalEnding, ReviewBatch, no_model_failure};
+use super::suite_reviews::{OpenedSuite, report_file};
 use crate::cli::EvalRunArgs;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -20,18 +20,19 @@ use crh_review::stable_json;
 pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let verbosity = args.review.verbosity.verbosity();
     ui::set_verbosity(verbosity);
-    let lenses = Lenses::of(&args.review)?;
-    let opened = Opened::new(&args.suite, &lenses, environment)?;
-    let reviews = Reviews::open(&args.review, &lenses, environment, no_model_failure)?;
+    let evaluated = EvaluatedReviewers::from_args(&args.review)?;
+    let opened = OpenedSuite::new(&args.suite, &evaluated, environment)?;
+    let reviews = ReviewBatch::open(&args.review, &evaluated, environment, no_model_failure)?;
     // Check the judge before any model is paid.
-    let judge = args.judge.as_deref().map(|name| Bench::open(name, args, &reviews, environment));
+    let judge =
+        args.judge.as_deref().map(|name| JudgeModel::open(name, args, &reviews, environment));
     let judge = judge.transpose()?;
     let rule = match judge {
         Some(_) => Rule::Judge,
-        None => sheet::rule(args.match_args.rule, &opened.suite, reviews.arm())?,
+        None => evaluation_files::rule(args.match_args.rule, &opened.suite, reviews.arm())?,
     };
     // Create the folder only after all input is validated.
-    let folder = sheet::folder(args.out.as_deref(), &opened.suite.name, environment)?;
+    let folder = evaluation_files::folder(args.out.as_deref(), &opened.suite.name, environment)?;
     let mut not_written = None;
     let repeats = args.review.repeat.get();
     let (mut evaluation, end) =
@@ -50,17 +51,17 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
             .with_context(|| format!("writing `{}`", path.display()))
             .or_fail(FailureKind::Usage);
     }
-    if end == End::Interrupted {
+    if end == EvalEnding::Interrupted {
         return Ok(ui::interrupted());
     }
     if let Some(judge) = judge {
         judge.judge(&mut evaluation, reviews.left(), environment)?;
     }
-    let ended = sheet::exit_code(sheet::endings(&evaluation));
-    let sheet = sheet::sheet(evaluation, &opened, verbosity, environment);
-    let kept = sheet::keep(&sheet, &folder);
+    let ended = evaluation_files::exit_code(evaluation_files::endings(&evaluation));
+    let sheet = evaluation_files::sheet(evaluation, &opened, verbosity, environment);
+    let kept = evaluation_files::keep(&sheet, &folder);
     // Print the result even if storing it failed.
-    sheet::print(&sheet, args.format)?;
+    evaluation_files::print(&sheet, args.format)?;
     kept?;
     ui::note(&format!(
         "stored in `{}`; open `eval.html` to see every case",

@@ -1,6 +1,6 @@
 //! `crh eval show`: prints a stored evaluation in another format or scored by another rule.
 
-use super::sheet;
+use super::evaluation_files;
 use crate::cli::{EvalFormatArg, EvalShowArgs};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -9,7 +9,8 @@ use crh_review::eval::{Sheet, render};
 
 pub(super) fn run(args: &EvalShowArgs, environment: &Environment) -> Result<(), Failure> {
     let stored = args.evaluations.iter();
-    let stored = stored.map(|place| sheet::stored(place, args.match_args.rule, environment));
+    let stored =
+        stored.map(|place| evaluation_files::stored(place, args.match_args.rule, environment));
     let evaluations = stored.collect::<Result<Vec<_>, _>>()?;
     let sheets: Vec<Sheet> =
         evaluations.into_iter().map(|evaluation| Sheet::new(evaluation, &[])).collect();
@@ -17,7 +18,7 @@ pub(super) fn run(args: &EvalShowArgs, environment: &Environment) -> Result<(), 
         (EvalFormatArg::Html, sheets) => {
             ui::result_text(&render::html(sheets, None).or_fail(FailureKind::Bug)?)
         }
-        (format, [sheet]) => sheet::print(sheet, format),
+        (format, [sheet]) => evaluation_files::print(sheet, format),
         (EvalFormatArg::Text | EvalFormatArg::Markdown | EvalFormatArg::Json, _) => {
             Err(Failure::usage("only the HTML page can show several evaluations")
                 .hint("use `--format html`, or `crh eval compare` for two"))

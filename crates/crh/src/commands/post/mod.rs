@@ -18,7 +18,7 @@ use super::github::GitHubSession;
 use super::models::ModelResolver;
 use super::rest_forge::{REST_FORGES, RestChangeRef};
 use super::review::BASIS;
-use super::review::since::{GROUND, Ground};
+use super::review::since::{INCREMENTAL_BASE, IncrementalBase};
 use super::{forge, github, interrupts, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
@@ -270,7 +270,8 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
             .ok_or_else(|| Failure::usage("the run has no diff").hint("review the change again"))?;
         // Runs without this file can be posted, but later reviews do not build on them.
         let basis = folder.read_within(BASIS, BASIS_MAX).unwrap_or_default();
-        let incremental = folder.read_within(GROUND, GROUND_MAX).ok().and_then(Ground::since);
+        let incremental =
+            folder.read_within(INCREMENTAL_BASE, GROUND_MAX).ok().and_then(IncrementalBase::since);
         let report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
         StoredRun { report, diff, basis, incremental }
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::begin::{Beginning, Begun, NO_MODEL};
+use super::session::{NO_MODEL, ReviewRequest, ReviewSession};
 use crate::cli::AnswerArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -39,13 +39,13 @@ pub(in crate::commands) fn run(args: AnswerArgs, environment: &Environment) -> R
     let reply = String::from_utf8_lossy(&reply).into_owned();
     let mut flags = RawSettings::default();
     args.budget.set(&mut flags);
-    let begun = Beginning::of_packed(args.packed, flags).begin(environment)?;
-    let Some(crew) = &begun.crew else {
+    let session = ReviewRequest::from_archive(args.packed, flags).begin(environment)?;
+    let Some(model_set) = &session.model_set else {
         let error =
             anyhow::anyhow!("no model can answer: none is configured, or the strategy is `static`");
         return Err(Failure::new(FailureKind::Skipped, error).hint(NO_MODEL));
     };
-    let (answer, spent) = ask(&begun, crew, &issue, &reply)?;
+    let (answer, spent) = ask(&session, model_set, &issue, &reply)?;
     let (answer, failure) = match answer {
         Ok(answer) => (Some(answer), None),
         Err(why) => (None, Some(why)),
@@ -53,25 +53,25 @@ pub(in crate::commands) fn run(args: AnswerArgs, environment: &Environment) -> R
     let printed = PrintedAnswer { answer, failure, cost_usd: spent.money.as_dollars() };
     let text = stable_json(&printed).or_fail(FailureKind::Bug)?;
     // The answer may repeat a key.
-    ui::result_text(&begun.redactor.redact(&text))
+    ui::result_text(&session.redactor.redact(&text))
 }
 
 fn ask(
-    begun: &Begun,
-    crew: &ModelSet,
+    session: &ReviewSession,
+    model_set: &ModelSet,
     issue: &Issue,
     reply: &str,
 ) -> Result<(Result<ReplyAnswer, String>, UsageTotals), Failure> {
-    let (redactor, detail) = (begun.redactor.clone(), TranscriptDetail::LengthsOnly);
+    let (redactor, detail) = (session.redactor.clone(), TranscriptDetail::LengthsOnly);
     let journal = ReviewJournal::open(None, redactor, detail, Vec::new(), |_| {});
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
     let asked = runtime.block_on(async {
-        let options = Arc::new(begun.terms.clone());
+        let options = Arc::new(session.terms.clone());
         let context = ReviewContext {
-            change: Arc::new(begun.subject.clone()),
-            prompts: Arc::new(Prompts::new(&begun.subject, &options, crew.min_context())),
-            models: crew.clone(),
+            change: Arc::new(session.subject.clone()),
+            prompts: Arc::new(Prompts::new(&session.subject, &options, model_set.min_context())),
+            models: model_set.clone(),
             ledger: Ledger::open(options.budget.ledger_budget()),
             options,
             static_findings: StaticFindings::new(),

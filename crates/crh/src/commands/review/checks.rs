@@ -38,7 +38,7 @@ pub(in crate::commands) enum BaselineAt<'a> {
 
 /// Suppressions outside the code. A run stores them, so that a resumed run gives the same result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(in crate::commands) struct Silencing {
+pub(in crate::commands) struct SuppressionSettings {
     ignore: Vec<Ignored>,
     baseline: Option<String>,
     /// Text of the lessons at the base of the change. Never from the change itself or the checkout.
@@ -54,10 +54,10 @@ struct Ignored {
     is_brought_along: bool,
 }
 
-impl Silencing {
+impl SuppressionSettings {
     /// Suppressions from the settings and the baseline. A row that is missing in the settings
     /// `before` the change belongs to the change.
-    pub(in crate::commands) fn of(
+    pub(in crate::commands) fn new(
         ignore: &RulePaths,
         before: &RulePaths,
         baseline: &BaselineAt<'_>,
@@ -93,7 +93,7 @@ impl Silencing {
 }
 
 pub(in crate::commands) fn terms(
-    silencing: &Silencing,
+    silencing: &SuppressionSettings,
     sarif: &SarifFlags,
     environment: &Environment,
 ) -> Result<CheckOptions, Failure> {

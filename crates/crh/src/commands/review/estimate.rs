@@ -1,6 +1,6 @@
 //! `crh review --estimate`: prints the plan and its maximum cost.
 
-use super::Begun;
+use super::ReviewSession;
 use crate::cli::{FormatArg, ListFormatArg};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -28,11 +28,14 @@ pub(super) fn estimate_format(format: Option<FormatArg>) -> Result<ListFormatArg
     }
 }
 
-pub(super) fn print_estimate(begun: &Begun, format: ListFormatArg) -> Result<(), Failure> {
-    let estimate = estimate(begun);
+pub(super) fn print_estimate(
+    session: &ReviewSession,
+    format: ListFormatArg,
+) -> Result<(), Failure> {
+    let estimate = estimate(session);
     let text = match format {
         ListFormatArg::Json => stable_json(&estimate).or_fail(FailureKind::Bug)?,
-        ListFormatArg::Text if begun.crew.is_none() => {
+        ListFormatArg::Text if session.model_set.is_none() => {
             "No model is used: this review is free.\n".to_owned()
         }
         ListFormatArg::Text => estimate.to_string(),
@@ -40,16 +43,20 @@ pub(super) fn print_estimate(begun: &Begun, format: ListFormatArg) -> Result<(),
     ui::result_text(&crh_review::escape_invisible(&text))
 }
 
-fn estimate(begun: &Begun) -> CostEstimate {
-    let Begun { subject, terms, checks, crew, .. } = begun;
-    let Some(crew) = crew else {
+fn estimate(session: &ReviewSession) -> CostEstimate {
+    let ReviewSession { subject, terms, checks, model_set, .. } = session;
+    let Some(model_set) = model_set else {
         let plan = plan::plan(subject, terms.strategy, checks, &PanelContext::default());
         return plan::estimate_without_model(&plan);
     };
-    let known =
-        context::context_without_models(subject, terms, checks.change_origin, crew.min_context());
+    let known = context::context_without_models(
+        subject,
+        terms,
+        checks.change_origin,
+        model_set.min_context(),
+    );
     let plan = plan::plan(subject, terms.strategy, checks, &known);
-    plan::estimate(&plan, subject, crew, terms, &known)
+    plan::estimate(&plan, subject, model_set, terms, &known)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::begin::Beginning;
+use super::session::ReviewRequest;
 use crate::cli::CheckFixArgs;
 use crate::config::environment::Environment;
 use crate::config::key::SourcedValue;
@@ -19,11 +19,11 @@ use crh_review::stable_json;
 #[derive(Debug, Serialize)]
 struct FixCheck {
     /// The first finding of P0 or P1 that the fix introduces.
-    objection: Option<Objection>,
+    objection: Option<FixProblem>,
 }
 
 #[derive(Debug, Serialize)]
-struct Objection {
+struct FixProblem {
     title: String,
     file: String,
     line: Option<u32>,
@@ -38,24 +38,24 @@ pub(in crate::commands) fn run(
     // No model is asked, also if the settings name one.
     let strategy = SourcedValue::from_flag("--strategy", StrategyChoice::Static);
     let flags = RawSettings { review_strategy: Some(strategy), ..RawSettings::default() };
-    let begun = Beginning::of_packed(args.packed, flags).begin(environment)?;
+    let session = ReviewRequest::from_archive(args.packed, flags).begin(environment)?;
     let no_files = || Failure::usage("the archive has only a diff").hint("pack a pull request");
-    let (bare, head) = begun.files.as_ref().ok_or_else(no_files)?;
+    let (bare, head) = session.files.as_ref().ok_or_else(no_files)?;
     let fixed = bare
         .commit_with_changes(head, &[(args.path.as_str(), Some(&text))])
         .or_fail(FailureKind::External)?;
-    let found = checks::check_fix(&begun.subject, &begun.checks, bare, head, &fixed)
+    let found = checks::check_fix(&session.subject, &session.checks, bare, head, &fixed)
         .or_fail(FailureKind::External)?;
     let serious = found
         .into_iter()
         .find(|member| matches!(member.finding.severity, Severity::P0 | Severity::P1));
     let printed = FixCheck { objection: serious.map(objection) };
-    ui::result_text(&begun.redactor.redact(&stable_json(&printed).or_fail(FailureKind::Bug)?))
+    ui::result_text(&session.redactor.redact(&stable_json(&printed).or_fail(FailureKind::Bug)?))
 }
 
-fn objection(member: Member) -> Objection {
+fn objection(member: Member) -> FixProblem {
     let Member { finding, rule, reviewer, .. } = member;
-    Objection {
+    FixProblem {
         title: finding.title,
         file: finding.file,
         line: finding.line_start.map(u32::from),

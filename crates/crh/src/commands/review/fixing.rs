@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use super::super::forge::Forge;
-use super::begin::{Begun, Posts};
-use super::outcome::End;
+use super::outcome::ReviewEnding;
 use super::progress::Progress;
-use super::{Questions, again};
+use super::session::{PostDestination, ReviewSession};
+use super::{Questions, repeat};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix::outcome::{Fixed, Left};
-use crate::fix::{Asker, Authority, SafeFixTiming, Standing};
+use crate::fix::outcome::{FixPass, SkippedIssue};
+use crate::fix::{AppliedFixes, EditAuthority, FixOrigin, SafeFixTiming};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
 use crate::{fix, ui};
@@ -49,23 +49,26 @@ pub(super) fn safe_fix_timing(typed: Option<target_args::RequestedMode>) -> Safe
 pub(super) fn authority(
     mode: ReviewMode,
     timing: SafeFixTiming,
-    posts: Posts,
+    posts: PostDestination,
     questions: Questions,
-) -> Authority {
+) -> EditAuthority {
     let authority = match (mode, questions) {
-        (ReviewMode::Autofix, _) => Authority::SafeFixes { rounds: ROUNDS },
-        (ReviewMode::Headless, _) => Authority::SafeFixes { rounds: HEADLESS_ROUNDS },
+        (ReviewMode::Autofix, _) => EditAuthority::SafeFixes { rounds: ROUNDS },
+        (ReviewMode::Headless, _) => EditAuthority::SafeFixes { rounds: HEADLESS_ROUNDS },
         (ReviewMode::Interactive, Questions::AtTerminal) if is_talk_possible() => {
-            Authority::AsAsked(timing)
+            EditAuthority::AsAsked(timing)
         }
-        (ReviewMode::Interactive | ReviewMode::ReportOnly, _) => Authority::Unasked,
+        (ReviewMode::Interactive | ReviewMode::ReportOnly, _) => EditAuthority::Unasked,
     };
     match (&authority, posts) {
-        (Authority::Unasked | Authority::NotAllowed(_), _) => authority,
-        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::To(forge)) => {
-            posted(Forge::word(forge))
+        (EditAuthority::Unasked | EditAuthority::NotAllowed(_), _) => authority,
+        (
+            EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_),
+            PostDestination::To(forge),
+        ) => posted(Forge::word(forge)),
+        (EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_), PostDestination::Nothing) => {
+            authority
         }
-        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::Nothing) => authority,
     }
 }
 
@@ -73,10 +76,10 @@ pub(super) fn authority(
 /// does.
 pub(super) fn note_missing_terminal(
     timing: SafeFixTiming,
-    authority: &Authority,
+    authority: &EditAuthority,
     resumed: Option<&str>,
 ) {
-    let is_unasked = matches!(authority, Authority::Unasked);
+    let is_unasked = matches!(authority, EditAuthority::Unasked);
     if timing == SafeFixTiming::BeforeQuestions && is_unasked && resumed.is_none() {
         ui::note(
             "crh asks nothing and changes no file: standard input or standard error is not a terminal",
@@ -85,19 +88,19 @@ pub(super) fn note_missing_terminal(
 }
 
 /// Forbids edits if an interrupted fix could not be rolled back.
-pub(super) fn unless_half_done(authority: Authority, begun: &Begun) -> Authority {
-    let Some(failure) = &begun.half_done else { return authority };
+pub(super) fn unless_half_done(authority: EditAuthority, session: &ReviewSession) -> EditAuthority {
+    let Some(failure) = &session.interrupted_fix else { return authority };
     let why = format!("{:#}", failure.error);
-    if begun.terms.mode == ReviewMode::Interactive {
+    if session.terms.mode == ReviewMode::Interactive {
         ui::warn(&format!("no questions are asked: {why}"));
         failure.hint.iter().for_each(|hint| ui::note(hint));
     }
-    Authority::NotAllowed(why)
+    EditAuthority::NotAllowed(why)
 }
 
 /// Forbids edits of a posted review: its readers do not have the fixes.
-fn posted(place: &str) -> Authority {
-    Authority::NotAllowed(format!(
+fn posted(place: &str) -> EditAuthority {
+    EditAuthority::NotAllowed(format!(
         "the review is posted, and the fixes would not be in the {place}"
     ))
 }
@@ -107,82 +110,88 @@ fn is_talk_possible() -> bool {
 }
 
 /// Result of the fix phase.
-pub(super) struct Ended {
-    pub(super) end: End,
+pub(super) struct FixPhaseResult {
+    pub(super) end: ReviewEnding,
     /// Why the run folder could not be updated.
-    pub(super) unkept: Option<String>,
+    pub(super) store_error: Option<String>,
     /// Why todo files could not be written.
-    pub(super) no_todos: Option<Failure>,
+    pub(super) todo_error: Option<Failure>,
 }
 
 /// Applies the fixes that need no question, and updates the report. Errors become warnings in the
 /// report, so that there always is one.
 pub(super) fn fix(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
-    authority: &Authority,
+    authority: &EditAuthority,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Ended {
+) -> FixPhaseResult {
     match authority {
-        Authority::SafeFixes { rounds } => {
+        EditAuthority::SafeFixes { rounds } => {
             // A resumed run is not stopped any more.
             report.warnings.retain(|warning| {
-                ![FIXING_STOPPED, again::LOOK_STOPPED].contains(&warning.as_str())
+                ![FIXING_STOPPED, repeat::LOOK_STOPPED].contains(&warning.as_str())
             });
-            let fixed = rounds_of_fixes(begun, report, *rounds, verbosity, environment);
+            let fixed = rounds_of_fixes(session, report, *rounds, verbosity, environment);
             if fixed.is_stopped {
                 fix::warn(report, &[FIXING_STOPPED.to_owned()]);
-                let unkept = finish(begun, report, fixed).unkept;
-                return Ended { end: End::Interrupted, unkept, no_todos: None };
+                let store_error = finish(session, report, fixed).store_error;
+                return FixPhaseResult {
+                    end: ReviewEnding::Interrupted,
+                    store_error,
+                    todo_error: None,
+                };
             }
-            let not_fixed = |left: &Left| format!("#{} not fixed: {}", left.number, left.why);
+            let not_fixed =
+                |left: &SkippedIssue| format!("#{} not fixed: {}", left.number, left.why);
             fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
-            let ended = handed_over(begun, report, fixed);
-            if ended.no_todos.is_none() && ended.unkept.is_none() {
+            let ended = handed_over(session, report, fixed);
+            if ended.todo_error.is_none() && ended.store_error.is_none() {
                 // Last, so that an interrupted run can be resumed before it.
-                Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
+                Progress { ended_in: Some(session.terms.mode), ..Progress::load(session) }
+                    .keep(session);
             }
             ended
         }
-        Authority::NotAllowed(why) => {
-            fix::warn(report, &[not_applied(begun, why)]);
-            match begun.terms.mode {
-                ReviewMode::Interactive | ReviewMode::ReportOnly => shown_only(begun, report),
+        EditAuthority::NotAllowed(why) => {
+            fix::warn(report, &[not_applied(session, why)]);
+            match session.terms.mode {
+                ReviewMode::Interactive | ReviewMode::ReportOnly => shown_only(session, report),
                 // Todo files are new files and change nothing that was reviewed.
                 ReviewMode::Autofix | ReviewMode::Headless => {
-                    handed_over(begun, report, Fixed::default())
+                    handed_over(session, report, FixPass::default())
                 }
             }
         }
-        Authority::AsAsked(_) => {
-            let elsewhere = fix::not_the_checkout(begun).filter(|_| begun.checkout.is_none());
-            fix::warn(report, elsewhere.map(|why| not_applied(begun, &why)).as_slice());
-            shown_only(begun, report)
+        EditAuthority::AsAsked(_) => {
+            let elsewhere = fix::not_the_checkout(session).filter(|_| session.checkout.is_none());
+            fix::warn(report, elsewhere.map(|why| not_applied(session, &why)).as_slice());
+            shown_only(session, report)
         }
-        Authority::Unasked => shown_only(begun, report),
+        EditAuthority::Unasked => shown_only(session, report),
     }
 }
 
 /// Updates the run folder and writes todo files.
-fn handed_over(begun: &Begun, report: &mut Report, fixed: Fixed) -> Ended {
-    if begun.terms.mode == ReviewMode::Autofix {
+fn handed_over(session: &ReviewSession, report: &mut Report, fixed: FixPass) -> FixPhaseResult {
+    if session.terms.mode == ReviewMode::Autofix {
         leave_to_others(report);
     }
-    let unkept = finish(begun, report, fixed).unkept;
-    let no_todos = hand_off(begun, report);
-    Ended { end: End::Finished, unkept, no_todos }
+    let store_error = finish(session, report, fixed).store_error;
+    let todo_error = hand_off(session, report);
+    FixPhaseResult { end: ReviewEnding::Finished, store_error, todo_error }
 }
 
 /// Stores the report without fixes.
-fn shown_only(begun: &Begun, report: &Report) -> Ended {
-    fix::store_or_warn(begun, report);
-    Ended { end: End::Finished, unkept: None, no_todos: None }
+fn shown_only(session: &ReviewSession, report: &Report) -> FixPhaseResult {
+    fix::store_or_warn(session, report);
+    FixPhaseResult { end: ReviewEnding::Finished, store_error: None, todo_error: None }
 }
 
 /// The warning that nothing was applied.
-fn not_applied(begun: &Begun, why: &str) -> String {
-    match begun.terms.mode {
+fn not_applied(session: &ReviewSession, why: &str) -> String {
+    match session.terms.mode {
         ReviewMode::Interactive => format!("nothing was applied, and no question was asked: {why}"),
         ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => {
             format!("nothing was applied: {why}")
@@ -201,14 +210,14 @@ fn leave_to_others(report: &mut Report) {
 
 /// Writes todo files in autofix mode. In other modes, callers route the issues themselves. Returns
 /// the failure, if any.
-fn hand_off(begun: &Begun, report: &mut Report) -> Option<Failure> {
-    if begun.terms.mode != ReviewMode::Autofix {
+fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
+    if session.terms.mode != ReviewMode::Autofix {
         return None;
     }
     let said_before = report.warnings.clone();
     // Drop the warning of an earlier attempt.
     report.warnings.retain(|warning| !warning.starts_with(NO_TODOS));
-    let failure = match todos::write(begun, report, &begun.settings) {
+    let failure = match todos::write(session, report, &session.settings) {
         Ok(new) => {
             for path in new {
                 ui::note(&format!("wrote todo `{}`", path.display()));
@@ -221,77 +230,78 @@ fn hand_off(begun: &Begun, report: &mut Report) -> Option<Failure> {
         }
     };
     if report.warnings != said_before {
-        fix::store_or_warn(begun, report);
+        fix::store_or_warn(session, report);
     }
     failure
 }
 
-fn finish(begun: &Begun, report: &mut Report, mut fixed: Fixed) -> Fixed {
-    fix::up_to_date(begun, report);
-    fixed.unkept = fix::store(begun, report, &fixed.left).err().map(|why| why.to_string());
+fn finish(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
+    fix::up_to_date(session, report);
+    fixed.store_error = fix::store(session, report, &fixed.left).err().map(|why| why.to_string());
     fixed
 }
 
 /// Applies safe fixes in an interactive review.
 pub(crate) fn safe_fixes(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Fixed {
-    let fixed = rounds_of_fixes(begun, report, ROUNDS, verbosity, environment);
-    finish(begun, report, fixed)
+) -> FixPass {
+    let fixed = rounds_of_fixes(session, report, ROUNDS, verbosity, environment);
+    finish(session, report, fixed)
 }
 
 /// Applies the chosen fixes in one pass, and reviews the edited files again.
 pub(crate) fn chosen_fixes(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
     numbers: &BTreeSet<u32>,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<Fixed, Failure> {
+) -> Result<FixPass, Failure> {
     let _watch = InterruptGuard::watch(|| {})?;
-    let mut fixed = fix::fix(begun, report, numbers, asker(begun), environment)?;
+    let mut fixed = fix::fix(session, report, numbers, asker(session), environment)?;
     if !fixed.applied.is_empty() {
         // After the rounds of safe fixes.
         let round = ROUNDS + 1;
-        let looked = looked_again(begun, report, &fixed.applied, round, verbosity, environment);
-        fixed.is_stopped |= looked == Looked::Stopped;
+        let looked = looked_again(session, report, &fixed.applied, round, verbosity, environment);
+        fixed.is_stopped |= looked == RepeatResult::Stopped;
     }
-    Ok(finish(begun, report, fixed))
+    Ok(finish(session, report, fixed))
 }
 
 /// Fixes and reviews again until nothing safe is left, the rounds are used up, a round did not
 /// help, or the user stops it.
 fn rounds_of_fixes(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
     rounds: u32,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Fixed {
-    let Some(run) = begun.place.folder().filter(|_| fix::not_the_checkout(begun).is_none()) else {
-        let why = fix::not_the_checkout(begun).unwrap_or_default();
-        fix::warn(report, &[not_applied(begun, &why)]);
-        return Fixed::default();
+) -> FixPass {
+    let Some(run) = session.place.folder().filter(|_| fix::not_the_checkout(session).is_none())
+    else {
+        let why = fix::not_the_checkout(session).unwrap_or_default();
+        fix::warn(report, &[not_applied(session, &why)]);
+        return FixPass::default();
     };
     // Without a handler, the first Ctrl-C ends the process.
     let _watch = InterruptGuard::watch(|| {}).ok();
-    for left in fix::unverifiable(begun, report, &fix::safe(report), asker(begun)) {
+    for left in fix::unverifiable(session, report, &fix::safe(report), asker(session)) {
         ui::note(&format!("crh does not fix #{}: {}", left.number, left.why));
     }
-    let mut progress = Progress::of(begun);
+    let mut progress = Progress::load(session);
     // Issues that another command skipped are tried again: the model or the verification command
     // may have changed.
     let mut all = match progress.has_tried {
-        true => Fixed::leaving(fix::left_before(run)),
-        false => Fixed::default(),
+        true => FixPass::leaving(fix::left_before(run)),
+        false => FixPass::default(),
     };
     while progress.rounds < rounds && !all.is_stopped {
         // Fixes of an interrupted run are not repeated, only reviewed.
-        let standing = Standing::of(run).unwrap_or_default();
-        let mut waiting = standing.applied_after(progress.looked_at);
+        let applied_fixes = AppliedFixes::load(run).unwrap_or_default();
+        let mut waiting = applied_fixes.applied_after(progress.looked_at);
         waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);
         let is_waiting = |number: u32| waiting.iter().any(|fix| fix.number == number);
         let is_open = |number: u32| !report.is_fixed(number) || is_waiting(number);
@@ -299,11 +309,11 @@ fn rounds_of_fixes(
         let applied = match waiting.is_empty() || rounds == 1 {
             false => waiting,
             true => {
-                let fixed = one_round(begun, report, &all, environment);
+                let fixed = one_round(session, report, &all, environment);
                 let applied = fixed.applied.clone();
                 if !fixed.is_stopped {
                     progress.has_tried = true;
-                    progress.keep(begun);
+                    progress.keep(session);
                 }
                 all = all.and(fixed);
                 applied
@@ -315,21 +325,21 @@ fn rounds_of_fixes(
         let looked = match rounds > 1 && !all.is_stopped {
             true => {
                 let round = progress.rounds + 1;
-                looked_again(begun, report, &applied, round, verbosity, environment)
+                looked_again(session, report, &applied, round, verbosity, environment)
             }
-            false => Looked::Over,
+            false => RepeatResult::Over,
         };
-        all.is_stopped |= looked == Looked::Stopped || interrupts::is_pressed();
-        if looked != Looked::Over || all.is_stopped {
+        all.is_stopped |= looked == RepeatResult::Stopped || interrupts::is_pressed();
+        if looked != RepeatResult::Over || all.is_stopped {
             break;
         }
-        let looked_at = Standing::of(run).unwrap_or_default().last();
+        let looked_at = AppliedFixes::load(run).unwrap_or_default().last();
         progress = Progress { rounds: progress.rounds + 1, looked_at, ..progress };
-        all.unkept = fix::store(begun, report, &all.left).err().map(|why| why.to_string());
-        if all.unkept.is_some() {
+        all.store_error = fix::store(session, report, &all.left).err().map(|why| why.to_string());
+        if all.store_error.is_some() {
             break;
         }
-        progress.keep(begun);
+        progress.keep(session);
         if report.open_issues().count() >= open {
             break;
         }
@@ -339,28 +349,28 @@ fn rounds_of_fixes(
 
 /// Applies safe fixes once, without issues that failed before.
 fn one_round(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
-    before: &Fixed,
+    before: &FixPass,
     environment: &Environment,
-) -> Fixed {
+) -> FixPass {
     let mut numbers = fix::safe(report);
     numbers.retain(|number| before.left.iter().all(|left| left.number != *number));
     if numbers.is_empty() {
-        return Fixed::default();
+        return FixPass::default();
     }
-    match fix::fix(begun, report, &numbers, asker(begun), environment) {
+    match fix::fix(session, report, &numbers, asker(session), environment) {
         Ok(fixed) => fixed,
         Err(failure) => {
             fix::warn(report, &[format!("nothing was applied: {:#}", failure.error)]);
-            Fixed::default()
+            FixPass::default()
         }
     }
 }
 
 /// Result of a repeated review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Looked {
+enum RepeatResult {
     Over,
     /// The error is in a warning.
     Failed,
@@ -368,32 +378,32 @@ enum Looked {
 }
 
 fn looked_again(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
     applied: &[AppliedFix],
     round: u32,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Looked {
-    match again::review(begun, report, applied, round, verbosity, environment) {
-        Ok(End::Finished) => Looked::Over,
-        Ok(End::Interrupted) => Looked::Stopped,
+) -> RepeatResult {
+    match repeat::review(session, report, applied, round, verbosity, environment) {
+        Ok(ReviewEnding::Finished) => RepeatResult::Over,
+        Ok(ReviewEnding::Interrupted) => RepeatResult::Stopped,
         Err(failure) => {
             let why = format!("{:#}", failure.error);
             fix::warn(report, &[format!("the fixes were not reviewed again: {why}")]);
             let files: BTreeSet<String> =
                 applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
-            again::mark_coverage(report, &files, &files);
-            Looked::Failed
+            repeat::mark_coverage(report, &files, &files);
+            RepeatResult::Failed
         }
     }
 }
 
 /// Origin of the fixes.
-fn asker(begun: &Begun) -> Asker {
-    match begun.terms.mode {
-        ReviewMode::Interactive => Asker::Questions,
-        ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => Asker::Mode,
+fn asker(session: &ReviewSession) -> FixOrigin {
+    match session.terms.mode {
+        ReviewMode::Interactive => FixOrigin::Questions,
+        ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => FixOrigin::Mode,
     }
 }
 
@@ -405,15 +415,15 @@ mod tests {
     #[test]
     fn posted_review_applies_no_fixes() {
         for (posts, place) in [
-            (Posts::To(ForgeName::GitHub), "pull request"),
-            (Posts::To(ForgeName::Launchpad), "merge proposal"),
+            (PostDestination::To(ForgeName::GitHub), "pull request"),
+            (PostDestination::To(ForgeName::Launchpad), "merge proposal"),
         ] {
             for mode in [ReviewMode::Autofix, ReviewMode::Headless] {
                 let why =
                     format!("the review is posted, and the fixes would not be in the {place}");
                 let timing = SafeFixTiming::AfterAgreement;
                 let authority = authority(mode, timing, posts, Questions::AtTerminal);
-                assert_eq!(authority, Authority::NotAllowed(why));
+                assert_eq!(authority, EditAuthority::NotAllowed(why));
             }
         }
     }

@@ -1,13 +1,10 @@
 //! `crh review` and `crh check`: parses the request, runs the review, delivers the report, and
 //! returns the exit code.
 
-mod again;
 #[cfg(feature = "server")]
 pub(super) mod answer;
-mod begin;
 pub(super) mod checks;
 pub(super) mod description;
-mod desk;
 mod estimate;
 #[cfg(feature = "server")]
 pub(super) mod fix_check;
@@ -15,16 +12,19 @@ mod fixing;
 mod naming;
 mod outcome;
 pub(super) mod panel;
-mod pinned;
-mod place;
 mod posting;
 mod progress;
 pub(crate) mod quiet;
 mod recovery;
-mod remains;
+mod remaining_work;
 mod reopened;
+mod repeat;
+mod resolved_change;
 mod resumed;
 pub(super) mod reviewers;
+mod run_location;
+mod runner;
+mod session;
 pub(super) mod since;
 pub(crate) mod terms;
 mod untracked;
@@ -32,18 +32,18 @@ mod untracked;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(crate) use self::begin::Begun;
-pub(super) use self::begin::{BASIS, NO_MODEL};
-use self::begin::{Beginning, GoesOn, Kept, Posts, StaleApprovals};
 use self::description::TitleAndBody;
-use self::desk::EndedReview;
 pub(crate) use self::fixing::{chosen_fixes, safe_fixes};
-use self::outcome::{Bar, End, Incomplete, Outcome};
+use self::outcome::{ExitRules, IncompletePolicy, Outcome, ReviewEnding};
 use self::progress::Progress;
-use self::recovery::Tree;
-use self::remains::Remains;
-pub(super) use self::reopened::{Reopening, reopened};
-use self::since::Wish;
+use self::recovery::TreeAccess;
+use self::remaining_work::RemainingWork;
+pub(super) use self::reopened::{ReopenRequest, reopened};
+use self::runner::EndedReview;
+pub(crate) use self::session::ReviewSession;
+pub(super) use self::session::{BASIS, NO_MODEL};
+use self::session::{PostDestination, ReopenPurpose, ReviewRequest, StaleApprovals, StoragePolicy};
+use self::since::ReviewExtent;
 use self::untracked::UntrackedAnswer;
 use super::forge::posting_messages::{check_sinks, sink_hint};
 use super::forge::{ExpectedHead, PullRequestLookup, posting_messages};
@@ -59,8 +59,8 @@ use crate::config::key::SettingOrigin;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::models::ModelChoice;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::fix::Authority;
-use crate::interactive::{Table, Talked};
+use crate::fix::EditAuthority;
+use crate::interactive::{ConversationEnd, QuestionContext};
 use crate::ui::questions::TerminalPrompt;
 use crate::{interactive, ui};
 use crh_pipeline::resolve::UntrackedPolicy;
@@ -74,7 +74,7 @@ use crh_review::verdict::CommandKind;
 const STOPPED: &str = "the review was stopped; `crh post RUN` posts the findings so far";
 
 /// Arguments that `crh review`, `crh check` and `crh demo` share.
-pub(super) struct Wanted {
+pub(super) struct ReviewCommand {
     pub(super) asked: CommandKind,
     pub(super) target: TargetArgs,
     /// File with the title and body of the change.
@@ -115,7 +115,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         ui::set_verbosity(args.output.verbosity.verbosity());
         return watch::run(args.target, flags, environment);
     }
-    let wanted = Wanted {
+    let command = ReviewCommand {
         asked: CommandKind::Review,
         target: args.target,
         description: args.description,
@@ -130,7 +130,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         flags,
         questions: Questions::AtTerminal,
     };
-    run(wanted, environment)
+    run(command, environment)
 }
 
 pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -141,7 +141,7 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.display.set(&mut flags);
-    let wanted = Wanted {
+    let command = ReviewCommand {
         asked: CommandKind::Checks,
         target: args.target,
         description: None,
@@ -156,12 +156,12 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         flags,
         questions: Questions::Never,
     };
-    run(wanted, environment)
+    run(command, environment)
 }
 
-pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
-    let is_answered_to_program = is_answered_to_program(&wanted, environment);
-    let outcome = begin_and_carry_out(wanted, environment);
+pub(super) fn run(command: ReviewCommand, environment: &Environment) -> Result<ExitCode, Failure> {
+    let is_answered_to_program = is_answered_to_program(&command, environment);
+    let outcome = prepare_and_run(command, environment);
     if let (Err(failure), true) = (&outcome, is_answered_to_program) {
         ui::result_text(&headless_failure(failure))?;
     }
@@ -169,8 +169,8 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
 }
 
 /// Whether the output is for a program, which expects errors on standard output.
-fn is_answered_to_program(wanted: &Wanted, environment: &Environment) -> bool {
-    let Wanted { target, prepared, output, .. } = wanted;
+fn is_answered_to_program(command: &ReviewCommand, environment: &Environment) -> bool {
+    let ReviewCommand { target, prepared, output, .. } = command;
     let is_typed = target.mode.contains(&ModeArg::Headless)
         || target.words.iter().any(|word| word == "mode:headless");
     let is_any = !target.mode.is_empty() || target.words.iter().any(|it| it.starts_with("mode:"));
@@ -194,19 +194,20 @@ fn parse_sinks(sinks: &[String]) -> Result<Vec<ReportSink>, Failure> {
     sinks.collect::<Result<_, _>>().or_fail(FailureKind::Usage)
 }
 
-fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
-    let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
-    let Wanted { description, panel, prompts, trust, sarif, questions, .. } = wanted;
-    let mut flags = wanted.flags;
+fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<ExitCode, Failure> {
+    let ReviewCommand { asked, target, prepared, estimate, output, .. } = command;
+    let ReviewCommand { description, panel, prompts, trust, sarif, questions, .. } = command;
+    let mut flags = command.flags;
     ui::set_verbosity(output.verbosity.verbosity());
-    belongs_together(&prepared)?;
+    check_repo_flag(&prepared)?;
     let estimate_format = estimate.then(|| estimate::estimate_format(output.format)).transpose()?;
     let sinks = parse_sinks(&output.sink)?;
     let posts = posts(&sinks, output.post)?;
-    let _passing = wanted.cache.temporary_store(&mut flags)?;
-    let (include_untracked, wish) = (target.include_untracked, Wish::by(target.since_last));
+    let _passing = command.cache.temporary_store(&mut flags)?;
+    let include_untracked = target.include_untracked;
+    let extent = ReviewExtent::from_flag(target.since_last);
     let head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
-    let looked_for = PullRequestLookup::from_no_pr_flag(target.no_pr);
+    let pull_lookup = PullRequestLookup::from_no_pr_flag(target.no_pr);
     let rules = SkipRules::from_no_skip_flag(target.no_skip, audience(posts, environment));
     let typed = change_source::parse_target(target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
@@ -216,7 +217,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
     fixing::note_missing_terminal(timing, &authority, prepared.resume.as_deref());
-    let may_ask = !estimate && known.is_none() && matches!(authority, Authority::AsAsked(_));
+    let may_ask = !estimate && known.is_none() && matches!(authority, EditAuthority::AsAsked(_));
     let untracked = match untracked {
         UntrackedPolicy::Listed if may_ask => match untracked::ask(&typed.target, environment)? {
             UntrackedAnswer::Review(policy) => policy,
@@ -224,15 +225,15 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         },
         untracked => untracked,
     };
-    let beginning = Beginning {
+    let request = ReviewRequest {
         asked,
         typed,
         description: description.map(|file| TitleAndBody::load(&file, environment)).transpose()?,
-        looked_for,
+        pull_lookup,
         posts,
         stale_approvals: stale_approvals(&sinks, output.post, estimate),
         rules,
-        wish,
+        extent,
         head,
         untracked,
         mode,
@@ -242,39 +243,48 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         trust,
         sarif,
         flags,
-        goes_on: GoesOn::Reviewing,
-        tree: if estimate { Tree::Stays } else { Tree::by(&authority) },
-        kept: if estimate || mode == ReviewMode::ReportOnly { Kept::Nothing } else { Kept::Run },
+        reopen_purpose: ReopenPurpose::Reviewing,
+        tree: if estimate { TreeAccess::Stays } else { TreeAccess::from_authority(&authority) },
+        kept: storage_policy(mode, estimate),
         run_dir: output.run_dir.clone(),
     };
-    let begun = match beginning.begin(environment) {
+    let session = match request.begin(environment) {
         Err(failure) if failure.kind == FailureKind::Skipped && output.allow_incomplete => {
             ui::warn(&format!("{:#}", failure.error));
             return Ok(ExitCode::SUCCESS);
         }
-        begun => begun?,
+        session => session?,
     };
     if let Some(format) = estimate_format {
-        return estimate::print_estimate(&begun, format).map(|()| ExitCode::SUCCESS);
+        return estimate::print_estimate(&session, format).map(|()| ExitCode::SUCCESS);
     }
-    let authority = fixing::unless_half_done(authority, &begun);
+    let authority = fixing::unless_half_done(authority, &session);
     let person = match &authority {
-        Authority::AsAsked(_) => interactive::person(&begun, environment),
-        Authority::Unasked | Authority::NotAllowed(_) | Authority::SafeFixes { .. } => None,
+        EditAuthority::AsAsked(_) => interactive::person(&session, environment),
+        EditAuthority::Unasked | EditAuthority::NotAllowed(_) | EditAuthority::SafeFixes { .. } => {
+            None
+        }
     };
-    carry_out(&begun, &output, &sinks, (&authority, person.as_ref()), environment)
+    run_review(&session, &output, &sinks, (&authority, person.as_ref()), environment)
+}
+
+fn storage_policy(mode: ReviewMode, estimate: bool) -> StoragePolicy {
+    match estimate || mode == ReviewMode::ReportOnly {
+        true => StoragePolicy::Nothing,
+        false => StoragePolicy::Run,
+    }
 }
 
 /// Who reads the review.
-fn audience(posts: Posts, environment: &Environment) -> Audience {
+fn audience(posts: PostDestination, environment: &Environment) -> Audience {
     match (posts, environment.variable(CI)) {
-        (Posts::Nothing, None) => Audience::OnePerson,
-        (Posts::Nothing, Some(_)) | (Posts::To(_), _) => Audience::Others,
+        (PostDestination::Nothing, None) => Audience::OnePerson,
+        (PostDestination::Nothing, Some(_)) | (PostDestination::To(_), _) => Audience::Others,
     }
 }
 
 /// Where the review is posted. Fails if a posting option is given without a target.
-fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<Posts, Failure> {
+fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<PostDestination, Failure> {
     let given = [
         ("--request-changes", flags.request_changes),
         ("--allow-approve", flags.allow_approve),
@@ -292,8 +302,8 @@ fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<Posts, Failure> {
         launchpad::check_flags(flags)?;
     }
     match (forge, given.iter().find(|(_, is_given)| *is_given)) {
-        (Some(forge), _) => Ok(Posts::To(forge)),
-        (None, None) => Ok(Posts::Nothing),
+        (Some(forge), _) => Ok(PostDestination::To(forge)),
+        (None, None) => Ok(PostDestination::Nothing),
         (None, Some((flag, _))) => {
             Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
                 .hint(sink_hint(|_| true)))
@@ -314,7 +324,7 @@ fn stale_approvals(sinks: &[ReportSink], flags: PostFlags, estimate: bool) -> St
 }
 
 /// Fails if an argument would be ignored.
-fn belongs_together(prepared: &WorkspaceArgs) -> Result<(), Failure> {
+fn check_repo_flag(prepared: &WorkspaceArgs) -> Result<(), Failure> {
     match prepared {
         WorkspaceArgs { repo: Some(_), workspace: None, resume: None, .. } => {
             Err(Failure::usage("`--repo` needs `--workspace` or `--resume`")
@@ -334,9 +344,9 @@ fn mode(given: Option<target_args::RequestedMode>) -> ReviewMode {
 }
 
 /// A finished review with the user's decisions.
-struct Carried {
+struct FinishedReview {
     report: Report,
-    end: End,
+    end: ReviewEnding,
     /// Whether the report was shown before the questions.
     is_shown: bool,
     /// False if publishing failed.
@@ -344,85 +354,103 @@ struct Carried {
     /// What could not be stored in the run folder.
     write_problems: Vec<String>,
     /// Why the run folder could not be updated.
-    unkept: Option<String>,
+    store_error: Option<String>,
     /// Why todo files could not be written.
-    no_todos: Option<Failure>,
+    todo_error: Option<Failure>,
 }
 
 /// Reviews, fixes and asks. Skips steps that an earlier attempt has finished.
-fn carried(
-    begun: &Begun,
+fn run_steps(
+    session: &ReviewSession,
     output: &OutputArgs,
     sinks: &[ReportSink],
-    (authority, person): (&Authority, Option<&TerminalPrompt>),
+    (authority, person): (&EditAuthority, Option<&TerminalPrompt>),
     environment: &Environment,
-) -> Result<Carried, Failure> {
+) -> Result<FinishedReview, Failure> {
     let verbosity = output.verbosity.verbosity();
-    let EndedReview { mut report, mut end, write_problems } = match Remains::of(begun, person)? {
-        Remains::Nothing(report) => {
-            return Ok(Carried {
-                report,
-                end: End::Finished,
-                is_shown: false,
-                is_published: true,
-                write_problems: Vec::new(),
-                unkept: None,
-                no_todos: None,
-            });
-        }
-        Remains::Rest(report) => {
-            EndedReview { report, end: End::Finished, write_problems: Vec::new() }
-        }
-        Remains::Review => {
-            Progress::begin_anew(begun);
-            desk::review(begun, person, verbosity, environment)?
-        }
-    };
-    let (mut unkept, mut no_todos) = (None, None);
-    if end == End::Finished {
-        let ended = fixing::fix(begun, &mut report, authority, verbosity, environment);
-        (end, unkept, no_todos) = (ended.end, ended.unkept, ended.no_todos);
+    let EndedReview { mut report, mut end, write_problems } =
+        match RemainingWork::find(session, person)? {
+            RemainingWork::Nothing(report) => {
+                return Ok(FinishedReview {
+                    report,
+                    end: ReviewEnding::Finished,
+                    is_shown: false,
+                    is_published: true,
+                    write_problems: Vec::new(),
+                    store_error: None,
+                    todo_error: None,
+                });
+            }
+            RemainingWork::Rest(report) => {
+                EndedReview { report, end: ReviewEnding::Finished, write_problems: Vec::new() }
+            }
+            RemainingWork::Review => {
+                Progress::begin_anew(session);
+                runner::review(session, person, verbosity, environment)?
+            }
+        };
+    let (mut store_error, mut todo_error) = (None, None);
+    if end == ReviewEnding::Finished {
+        let ended = fixing::fix(session, &mut report, authority, verbosity, environment);
+        (end, store_error, todo_error) = (ended.end, ended.store_error, ended.todo_error);
     }
     let (mut is_shown, mut is_published) = (false, true);
-    if let (Some(person), Authority::AsAsked(safe_fixes), End::Finished) = (person, authority, end)
+    if let (Some(person), EditAuthority::AsAsked(safe_fixes), ReviewEnding::Finished) =
+        (person, authority, end)
     {
         // If the output is redirected, the report is written once, at the end.
         let is_early = ui::stdout_is_terminal() && !output.post.dry_run;
         let mut show_early = |report: &Report| {
             if is_early {
-                show(report, begun, output, sinks, End::Finished, environment)?;
+                show(report, session, output, sinks, ReviewEnding::Finished, environment)?;
                 is_shown = true;
             }
             Ok(())
         };
-        let table = Table { begun, environment, person, safe_fixes: *safe_fixes, verbosity };
+        let table =
+            QuestionContext { session, environment, person, safe_fixes: *safe_fixes, verbosity };
         match table.after_review(&mut report, &mut show_early)? {
-            Talked::Ended => {}
-            Talked::NotPublished => is_published = false,
-            Talked::Left => end = End::Interrupted,
+            ConversationEnd::Ended => {}
+            ConversationEnd::NotPublished => is_published = false,
+            ConversationEnd::Left => end = ReviewEnding::Interrupted,
         }
     }
-    Ok(Carried { report, end, is_shown, is_published, write_problems, unkept, no_todos })
+    Ok(FinishedReview {
+        report,
+        end,
+        is_shown,
+        is_published,
+        write_problems,
+        store_error,
+        todo_error,
+    })
 }
 
 /// Reviews, shows the report, and returns the exit code.
 #[expect(clippy::too_many_lines, reason = "one step after the other")]
-fn carry_out(
-    begun: &Begun,
+fn run_review(
+    session: &ReviewSession,
     output: &OutputArgs,
     sinks: &[ReportSink],
-    by: (&Authority, Option<&TerminalPrompt>),
+    by: (&EditAuthority, Option<&TerminalPrompt>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let Carried { report, end, is_shown, is_published, write_problems, unkept, no_todos } =
-        carried(begun, output, sinks, by, environment)?;
+    let FinishedReview {
+        report,
+        end,
+        is_shown,
+        is_published,
+        write_problems,
+        store_error,
+        todo_error,
+    } = run_steps(session, output, sinks, by, environment)?;
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
         let delivery = match end {
             // The user who stops a review does not want to publish it.
-            End::Interrupted => SinkDelivery::Failed(STOPPED.to_owned()),
-            End::Finished => {
-                posting::of_review(&report, begun, place, output.post, environment, &mut writes)
+            ReviewEnding::Interrupted => SinkDelivery::Failed(STOPPED.to_owned()),
+            ReviewEnding::Finished => {
+                posting::of_review(&report, session, place, output.post, environment, &mut writes)
                     .unwrap_or_else(|failure| SinkDelivery::Failed(format!("{:#}", failure.error)))
             }
         };
@@ -433,15 +461,15 @@ fn carry_out(
     match output.post.dry_run {
         true => posting_messages::print_dry_run(&writes)?,
         false if is_shown => {}
-        false => show(&report, begun, output, sinks, end, environment)?,
+        false => show(&report, session, output, sinks, end, environment)?,
     }
-    warn_of_silence(&report, begun, &deliveries, environment);
+    warn_of_silence(&report, session, &deliveries, environment);
     for receipt in &receipts {
         if let SinkDelivery::Failed(why) = &receipt.delivery {
             ui::error(&format!("cannot deliver the report to `{}`: {why}", receipt.sink));
         }
     }
-    if let Some(folder) = begun.place.folder()
+    if let Some(folder) = session.place.folder()
         && let Err(problem) = folder.store("stages/sinks.json", &receipts)
     {
         ui::warn(&problem.to_string());
@@ -449,13 +477,13 @@ fn carry_out(
     if let Some(problem) = write_problems.first() {
         ui::error(&format!("the run is not stored completely: {problem}"));
     }
-    if let Some(why) = &unkept {
+    if let Some(why) = &store_error {
         ui::error(&format!("the stored report does not contain the fixes: {why}"));
     }
-    if let (Some(failure), Some(folder)) = (&no_todos, begun.place.folder()) {
+    if let (Some(failure), Some(folder)) = (&todo_error, session.place.folder()) {
         ui::error(&format!("{}: {:#}", fixing::NO_TODOS, failure.error));
         failure.hint.iter().for_each(|hint| ui::note(hint));
-        ui::note(&format!("run {} to write them", resume_command(folder, output, begun)));
+        ui::note(&format!("run {} to write them", resume_command(folder, output, session)));
     }
     if report.status == Status::Error {
         ui::note(
@@ -463,18 +491,18 @@ fn carry_out(
         );
     }
     ui::print_summary(&report);
-    if let (End::Interrupted, Some(folder)) = (end, begun.place.folder()) {
-        ui::note(&format!("resume with {}", resume_command(folder, output, begun)));
+    if let (ReviewEnding::Interrupted, Some(folder)) = (end, session.place.folder()) {
+        ui::note(&format!("resume with {}", resume_command(folder, output, session)));
     }
-    let bar = Bar {
-        fail_on: begun.settings.review_fail_on.value.threshold(),
+    let exit_rules = ExitRules {
+        fail_on: session.settings.review_fail_on.value.threshold(),
         incomplete: match output.allow_incomplete {
-            true => Incomplete::Passes,
-            false => Incomplete::Fails,
+            true => IncompletePolicy::Passes,
+            false => IncompletePolicy::Fails,
         },
-        asked: begun.terms.command,
+        asked: session.terms.command,
     };
-    let outcome = Outcome::of(&report, outcome::worst_open(&report), bar, end);
+    let outcome = Outcome::decide(&report, outcome::worst_open(&report), exit_rules, end);
     let is_undelivered =
         receipts.iter().any(|receipt| matches!(receipt.delivery, SinkDelivery::Failed(_)));
     // A missing delivery must not look like success.
@@ -483,8 +511,8 @@ fn carry_out(
             if is_undelivered
                 || !is_published
                 || !write_problems.is_empty()
-                || unkept.is_some()
-                || no_todos.is_some() =>
+                || store_error.is_some()
+                || todo_error.is_some() =>
         {
             FailureKind::External.exit_code()
         }
@@ -495,7 +523,7 @@ fn carry_out(
 /// Warns in CI if issues were found and not posted: they would go unnoticed.
 fn warn_of_silence(
     report: &Report,
-    begun: &Begun,
+    session: &ReviewSession,
     posted: &[SinkDelivery],
     environment: &Environment,
 ) {
@@ -508,7 +536,7 @@ fn warn_of_silence(
         let count = report.issues.len();
         let issues =
             if count == 1 { "1 issue was".to_owned() } else { format!("{count} issues were") };
-        let advice = match &begun.pull {
+        let advice = match &session.pull {
             Some(pull) => {
                 let (sink, place) = (pull.forge.name().name(), pull.word());
                 format!("add `--sink {sink}` to post to the {place}, or run `crh post` later")
@@ -522,12 +550,12 @@ fn warn_of_silence(
 
 /// The command that resumes the run. It repeats the models from flags, because crh does not send the
 /// code to other models than before.
-fn resume_command(folder: &RunFolder, output: &OutputArgs, begun: &Begun) -> String {
+fn resume_command(folder: &RunFolder, output: &OutputArgs, session: &ReviewSession) -> String {
     let run = match &output.run_dir {
         None => folder.run_id(),
         Some(_) => folder.path().display().to_string(),
     };
-    format!("`crh review --resume {run}{}`", model_flags(&begun.settings))
+    format!("`crh review --resume {run}{}`", model_flags(&session.settings))
 }
 
 /// The flags of the command line that name models: ` --model openai:gpt-5.4`.
@@ -555,28 +583,28 @@ fn model_flags(settings: &Settings) -> String {
 /// Prints the report in the requested format. The sink `stdout` has printed it already.
 fn show(
     report: &Report,
-    begun: &Begun,
+    session: &ReviewSession,
     output: &OutputArgs,
     sinks: &[ReportSink],
-    end: End,
+    end: ReviewEnding,
     environment: &Environment,
 ) -> Result<(), Failure> {
     if sinks.contains(&ReportSink::Stdout) {
         return Ok(());
     }
-    let format = output.format.unwrap_or(match begun.terms.mode {
+    let format = output.format.unwrap_or(match session.terms.mode {
         ReviewMode::Headless => FormatArg::Envelope,
         ReviewMode::Interactive | ReviewMode::Autofix | ReviewMode::ReportOnly => FormatArg::Text,
     });
-    if (format, end) == (FormatArg::Envelope, End::Interrupted) {
+    if (format, end) == (FormatArg::Envelope, ReviewEnding::Interrupted) {
         return ui::result_text(&crh_review::render::stopped_envelope(report));
     }
     let beside = RenderContext {
-        diff: Some(&begun.subject.diff),
-        checkout: begun.checkout.as_deref(),
+        diff: Some(&session.subject.diff),
+        checkout: session.checkout.as_deref(),
         listed: render::listed_findings(output.all),
     };
-    let text = render::render_report(report, beside, format, &begun.settings, environment)?;
+    let text = render::render_report(report, beside, format, &session.settings, environment)?;
     render::print_rendered(&text, format)
 }
 

@@ -8,23 +8,23 @@ use crh_review::verdict::{CommandKind, is_incomplete};
 
 /// Requirements for exit code 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bar {
+pub(super) struct ExitRules {
     /// The mildest severity that fails. `None` if no severity does.
     pub(super) fail_on: Option<Severity>,
-    pub(super) incomplete: Incomplete,
+    pub(super) incomplete: IncompletePolicy,
     pub(super) asked: CommandKind,
 }
 
 /// Whether an incomplete review fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Incomplete {
+pub(super) enum IncompletePolicy {
     Fails,
     Passes,
 }
 
 /// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReviewEnding {
     Finished,
     Interrupted,
 }
@@ -41,15 +41,23 @@ pub(super) enum Outcome {
 
 impl Outcome {
     /// The first result that applies. `worst` is the worst open severity, including hidden issues.
-    pub(super) fn of(report: &Report, worst: Option<Severity>, bar: Bar, end: End) -> Self {
-        let fails = |severity: Severity| bar.fail_on.is_some_and(|mildest| severity <= mildest);
-        if end == End::Interrupted {
+    pub(super) fn decide(
+        report: &Report,
+        worst: Option<Severity>,
+        exit_rules: ExitRules,
+        end: ReviewEnding,
+    ) -> Self {
+        let fails =
+            |severity: Severity| exit_rules.fail_on.is_some_and(|mildest| severity <= mildest);
+        if end == ReviewEnding::Interrupted {
             Self::Interrupted
         } else if worst.is_some_and(fails) {
             Self::Failed
         } else if report.status == Status::Error {
             Self::NothingReviewed
-        } else if is_incomplete(report, bar.asked) && bar.incomplete == Incomplete::Fails {
+        } else if is_incomplete(report, exit_rules.asked)
+            && exit_rules.incomplete == IncompletePolicy::Fails
+        {
             Self::Incomplete
         } else {
             Self::Passed
@@ -83,9 +91,9 @@ mod tests {
     use super::*;
     use crh_review::report::{CoverageState, FileCoverage, Strategy};
 
-    const USUAL: Bar = Bar {
+    const USUAL: ExitRules = ExitRules {
         fail_on: Some(Severity::P1),
-        incomplete: Incomplete::Fails,
+        incomplete: IncompletePolicy::Fails,
         asked: CommandKind::Review,
     };
 
@@ -93,9 +101,16 @@ mod tests {
         Report { strategy: Strategy::Delegate, status: Status::Ok, ..Report::default() }
     }
 
-    fn check(report: &Report, worst: Option<Severity>, bar: Bar, expected: Outcome) {
-        assert_eq!(Outcome::of(report, worst, bar, End::Finished), expected, "{worst:?} {bar:?}");
-        assert_eq!(Outcome::of(report, worst, bar, End::Interrupted), Outcome::Interrupted);
+    fn check(report: &Report, worst: Option<Severity>, exit_rules: ExitRules, expected: Outcome) {
+        assert_eq!(
+            Outcome::decide(report, worst, exit_rules, ReviewEnding::Finished),
+            expected,
+            "{worst:?} {exit_rules:?}"
+        );
+        assert_eq!(
+            Outcome::decide(report, worst, exit_rules, ReviewEnding::Interrupted),
+            Outcome::Interrupted
+        );
     }
 
     #[test]
@@ -105,7 +120,7 @@ mod tests {
         check(&report, Some(Severity::P0), USUAL, Outcome::Failed);
         check(&report, Some(Severity::P1), USUAL, Outcome::Failed);
         check(&report, Some(Severity::P2), USUAL, Outcome::Passed);
-        check(&report, Some(Severity::P0), Bar { fail_on: None, ..USUAL }, Outcome::Passed);
+        check(&report, Some(Severity::P0), ExitRules { fail_on: None, ..USUAL }, Outcome::Passed);
     }
 
     #[test]
@@ -113,19 +128,19 @@ mod tests {
         let (path, reason) = ("a.py".to_owned(), String::new());
         let file = FileCoverage { path, state: CoverageState::NotReviewed, reason };
         let report = Report { coverage: vec![file], ..complete() };
-        let allowed = Bar { incomplete: Incomplete::Passes, ..USUAL };
+        let allowed = ExitRules { incomplete: IncompletePolicy::Passes, ..USUAL };
         check(&report, None, USUAL, Outcome::Incomplete);
         check(&report, None, allowed, Outcome::Passed);
         check(&report, Some(Severity::P1), USUAL, Outcome::Failed);
         let checks = Report { strategy: Strategy::Static, ..complete() };
         check(&checks, None, USUAL, Outcome::Incomplete);
-        check(&checks, None, Bar { asked: CommandKind::Checks, ..USUAL }, Outcome::Passed);
+        check(&checks, None, ExitRules { asked: CommandKind::Checks, ..USUAL }, Outcome::Passed);
     }
 
     #[test]
     fn review_without_any_result_never_passes() {
         let report = Report { status: Status::Error, ..complete() };
-        let allowed = Bar { incomplete: Incomplete::Passes, ..USUAL };
+        let allowed = ExitRules { incomplete: IncompletePolicy::Passes, ..USUAL };
         check(&report, None, allowed, Outcome::NothingReviewed);
         check(&report, Some(Severity::P0), USUAL, Outcome::Failed);
     }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::begin::Beginning;
-use super::place::Place;
+use super::run_location::RunLocation;
+use super::session::ReviewRequest;
 use crate::cli::PanelArgs;
 use crate::config::environment::Environment;
 use crate::config::key::SettingOrigin;
@@ -29,7 +29,7 @@ const PLAN_MAX: usize = 500_000;
 /// Maximum number of untracked plans, which crh reads before it chooses one.
 const UNTRACKED_PLANS_MAX: usize = 100;
 
-impl Beginning {
+impl ReviewRequest {
     /// Validates the panel options. A resumed review did this before.
     pub(super) fn settle_panel(
         &self,
@@ -94,7 +94,7 @@ impl Beginning {
     }
 
     /// Removes the run folder of a rejected review. A resumed run stays.
-    pub(super) fn discard(&self, place: &Place) {
+    pub(super) fn discard(&self, place: &RunLocation) {
         let made = place.folder().filter(|_| self.prepared.resume.is_none());
         if let Some(error) = made.and_then(|folder| fs::remove_dir_all(folder.path()).err()) {
             ui::warn(&format!("cannot remove an unused run folder: {error}"));

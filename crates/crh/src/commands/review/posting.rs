@@ -2,7 +2,7 @@
 
 use super::super::forge::posting::{HeadFiles, PostRequest, PostResult};
 use super::super::forge::{Forge, ForgeProposal, posting_messages};
-use super::begin::Begun;
+use super::session::ReviewSession;
 use crate::cli::PostFlags;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -19,48 +19,50 @@ fn stored_at(place: ForgeSink) -> String {
 /// Posts the review, or adds the requests to `shown` for a dry run. Warns about parts that failed.
 pub(super) fn of_review(
     report: &Report,
-    begun: &Begun,
+    session: &ReviewSession,
     place: ForgeSink,
     flags: PostFlags,
     environment: &Environment,
     shown: &mut Vec<ForgeRequest>,
 ) -> Result<SinkDelivery, Failure> {
-    let pull = begun.pull.as_ref().filter(|pull| pull.forge.name() == place.forge);
+    let pull = session.pull.as_ref().filter(|pull| pull.forge.name() == place.forge);
     let Some(ForgeProposal { forge, .. }) = pull else {
         let word = Forge::word(place.forge);
         return Ok(SinkDelivery::Failed(format!("the change has no {word}")));
     };
     let request = PostRequest {
         report,
-        diff: &begun.subject.diff,
-        files: HeadFiles::open(begun.files.as_ref()),
-        redactor: &begun.redactor,
-        instance: begun.settings.instance.value.as_str(),
-        basis: &begun.basis,
-        since: begun.subject.incremental.as_deref(),
+        diff: &session.subject.diff,
+        files: HeadFiles::open(session.files.as_ref()),
+        redactor: &session.redactor,
+        instance: session.settings.instance.value.as_str(),
+        basis: &session.basis,
+        since: session.subject.incremental.as_deref(),
         kind: place.kind,
         flags,
     };
     let later = forge.post_arguments(&report.change.head_sha);
-    let result = forge.post(&request, environment, &begun.settings);
-    match result.inspect_err(|_| say_later(begun, &later))? {
+    let result = forge.post(&request, environment, &session.settings);
+    match result.inspect_err(|_| say_later(session, &later))? {
         PostResult::DryRun(requests) => {
             shown.extend(requests);
             Ok(SinkDelivery::DryRun)
         }
-        PostResult::Done(outcome) => Ok(told(&outcome, place, &forge.url(), begun, &later)),
+        PostResult::Done(outcome) => {
+            Ok(store_result(&outcome, place, &forge.url(), session, &later))
+        }
     }
 }
 
 /// Stores and prints the result of a posting.
-fn told(
+fn store_result(
     outcome: &PostingOutcome,
     place: ForgeSink,
     url: &str,
-    begun: &Begun,
+    session: &ReviewSession,
     later: &str,
 ) -> SinkDelivery {
-    if let Some(folder) = begun.place.folder()
+    if let Some(folder) = session.place.folder()
         && let Err(problem) = folder.store(&stored_at(place), outcome)
     {
         ui::warn(&problem.to_string());
@@ -75,15 +77,15 @@ fn told(
         (Some(refusal), _) => SinkDelivery::Failed(refusal.to_string()),
         (None, true) => SinkDelivery::Written,
         (None, false) => {
-            say_later(begun, later);
+            say_later(session, later);
             SinkDelivery::Failed(posting_messages::failure_message(outcome))
         }
     }
 }
 
 /// Says how to post the stored review later.
-fn say_later(begun: &Begun, place: &str) {
-    if let Some(folder) = begun.place.folder() {
+fn say_later(session: &ReviewSession, place: &str) {
+    if let Some(folder) = session.place.folder() {
         let run = folder.path().display();
         ui::note(&format!("run `crh post {run} {place}` to post it without another review"));
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::begin::Begun;
+use super::session::ReviewSession;
 use crate::{fix, interactive, ui};
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::ReviewMode;
@@ -30,8 +30,8 @@ pub(super) fn ended_in(run: &RunFolder) -> Option<ReviewMode> {
 }
 
 impl Progress {
-    pub(super) fn of(begun: &Begun) -> Self {
-        match (begun.terms.mode, begun.place.folder()) {
+    pub(super) fn load(session: &ReviewSession) -> Self {
+        match (session.terms.mode, session.place.folder()) {
             (ReviewMode::Autofix | ReviewMode::Headless, Some(run)) => {
                 run.read(FIXING).unwrap_or_default()
             }
@@ -41,8 +41,8 @@ impl Progress {
     }
 
     /// Resets the progress, because a new review numbers its issues anew.
-    pub(super) fn begin_anew(begun: &Begun) {
-        let Some(run) = begun.place.folder() else { return };
+    pub(super) fn begin_anew(session: &ReviewSession) {
+        let Some(run) = session.place.folder() else { return };
         let fixing = match run.read::<Self>(FIXING).unwrap_or_default() == Self::default() {
             true => Ok(()),
             false => run.store_masked(FIXING, &Self::default()),
@@ -59,9 +59,9 @@ impl Progress {
         }
     }
 
-    pub(super) fn keep(self, begun: &Begun) {
-        let run = match begun.terms.mode {
-            ReviewMode::Autofix | ReviewMode::Headless => begun.place.folder(),
+    pub(super) fn keep(self, session: &ReviewSession) {
+        let run = match session.terms.mode {
+            ReviewMode::Autofix | ReviewMode::Headless => session.place.folder(),
             ReviewMode::Interactive | ReviewMode::ReportOnly => None,
         };
         if let Some(run) = run

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 use super::description::TitleAndBody;
-use super::pinned::Pinned;
+use super::resolved_change::ResolvedChange;
 use crate::config::environment::Environment;
 use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
@@ -26,9 +26,9 @@ use crh_review::finding::Severity;
 
 /// Reviewers and options for all changes.
 #[derive(Debug, Clone)]
-pub(crate) struct Quiet {
+pub(crate) struct QuietReviewer {
     pub(crate) terms: Arc<ReviewOptions>,
-    pub(crate) crew: Option<ModelSet>,
+    pub(crate) model_set: Option<ModelSet>,
     pub(crate) redactor: Redactor,
     pub(crate) min_severity: Severity,
 }
@@ -48,24 +48,24 @@ struct QuietReview {
     _folder: TempDir,
 }
 
-impl Quiet {
+impl QuietReviewer {
     /// Reviews a change in the repository of `environment` without asking a remote. `seed` seeds
-    /// the retry jitter. `begun` gets the handle that stops the review.
+    /// the retry jitter. `session` gets the handle that stops the review.
     pub(crate) fn review(
         &self,
         subject: &Subject,
         seed: u64,
         environment: &Environment,
-        begun: impl FnOnce(CancelToken),
+        session: impl FnOnce(CancelToken),
     ) -> Result<ReviewOutput, Failure> {
         let since = Instant::now();
         let review = self.open(subject, environment)?;
-        begun(review.journal.cancel().clone());
+        session(review.journal.cancel().clone());
         let inputs = ReviewInputs {
             change: review.change.clone(),
             options: self.terms.clone(),
             checks: Arc::default(),
-            models: self.crew.clone(),
+            models: self.model_set.clone(),
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             remembered: PastDecisions::default(),
             // An evaluation must not depend on the outcomes of the user's repositories.
@@ -87,12 +87,13 @@ impl Quiet {
         subject: &Subject,
         seed: u64,
         environment: &Environment,
-        begun: impl FnOnce(CancelToken),
+        session: impl FnOnce(CancelToken),
     ) -> Result<BareOutcome, Failure> {
         let review = self.open(subject, environment)?;
-        begun(review.journal.cancel().clone());
-        let crew = self.crew.as_ref();
-        let model = crew.ok_or_else(|| Failure::usage("no model is configured"))?.reviewer.clone();
+        session(review.journal.cancel().clone());
+        let model_set = self.model_set.as_ref();
+        let model =
+            model_set.ok_or_else(|| Failure::usage("no model is configured"))?.reviewer.clone();
         let bare = BareReview {
             change: review.change.clone(),
             model,
@@ -116,7 +117,7 @@ impl Quiet {
                 description.apply(change);
             }
         };
-        let pinned = Pinned::target(
+        let resolved = ResolvedChange::target(
             &asked,
             &mut None,
             UntrackedPolicy::Listed,
@@ -127,7 +128,7 @@ impl Quiet {
         )?;
         let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
         let workspace = folder.path().join(run_folder::WORKSPACE);
-        let change = Arc::new(pinned.subject(&workspace)?);
+        let change = Arc::new(resolved.subject(&workspace)?);
         let journal = ReviewJournal::open(
             None,
             self.redactor.clone(),

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::super::fix::roll_back_interrupted_fix;
 use super::super::forge::ForgeProposal;
-use super::begin::Beginning;
-use super::pinned::Pinned;
-use super::resumed::Resumed;
+use super::resolved_change::ResolvedChange;
+use super::resumed::ResumedRun;
+use super::session::ReviewRequest;
 use crate::cli::WorkspaceArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix::Authority;
+use crate::fix::EditAuthority;
 use crate::{fix, ui};
 use crh_pipeline::resolve::CheckoutMatch;
 use crh_pipeline::target_args::Target;
@@ -21,26 +21,26 @@ const HALF_DONE: &str = "a fix of this checkout was interrupted, and the reviewe
 
 /// Whether a review may edit the working tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tree {
+pub(super) enum TreeAccess {
     MayChange,
     Stays,
 }
 
-impl Tree {
-    pub(super) fn by(authority: &Authority) -> Self {
+impl TreeAccess {
+    pub(super) fn from_authority(authority: &EditAuthority) -> Self {
         match authority {
-            Authority::SafeFixes { .. } | Authority::AsAsked(_) => Self::MayChange,
-            Authority::Unasked | Authority::NotAllowed(_) => Self::Stays,
+            EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_) => Self::MayChange,
+            EditAuthority::Unasked | EditAuthority::NotAllowed(_) => Self::Stays,
         }
     }
 }
 
-impl Beginning {
+impl ReviewRequest {
     /// Rolls back an interrupted fix. Returns why it could not.
     pub(super) fn rolled_back(
         &self,
         pull: &mut Option<ForgeProposal>,
-        resumed: Option<&Resumed>,
+        resumed: Option<&ResumedRun>,
         runs: Option<&Path>,
         environment: &Environment,
     ) -> Option<Failure> {
@@ -50,8 +50,8 @@ impl Beginning {
             return None;
         }
         match self.tree {
-            Tree::MayChange => roll_back_interrupted_fix(environment).err(),
-            Tree::Stays => {
+            TreeAccess::MayChange => roll_back_interrupted_fix(environment).err(),
+            TreeAccess::Stays => {
                 ui::warn(HALF_DONE);
                 None
             }
@@ -61,7 +61,7 @@ impl Beginning {
     fn is_of_checkout(
         &self,
         pull: &mut Option<ForgeProposal>,
-        resumed: Option<&Resumed>,
+        resumed: Option<&ResumedRun>,
         runs: Option<&Path>,
         environment: &Environment,
     ) -> bool {
@@ -79,8 +79,16 @@ impl Beginning {
             // rollback, which reports errors.
             Target::Named(_) | Target::PullRequest(_) => {
                 let (asked, flags) = (&self.typed, self.flags.clone());
-                Pinned::target(asked, pull, self.untracked, environment, flags, runs, |_| {})
-                    .is_ok_and(|pinned| pinned.checked_out != CheckoutMatch::Different)
+                ResolvedChange::target(
+                    asked,
+                    pull,
+                    self.untracked,
+                    environment,
+                    flags,
+                    runs,
+                    |_| {},
+                )
+                .is_ok_and(|resolved| resolved.checked_out != CheckoutMatch::Different)
             }
         }
     }

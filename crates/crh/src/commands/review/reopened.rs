@@ -1,7 +1,7 @@
 //! Opens a finished review again, to act on its findings.
 
-use super::begin::{Beginning, Begun, GoesOn, Kept};
-use super::recovery::Tree;
+use super::recovery::TreeAccess;
+use super::session::{ReopenPurpose, ReviewRequest, ReviewSession, StoragePolicy};
 use crate::cli::{TrustArgs, WorkspaceArgs};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -10,7 +10,7 @@ use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::ReviewMode;
 
 /// The run to open, with flags.
-pub(in crate::commands) struct Reopening<'r> {
+pub(in crate::commands) struct ReopenRequest<'r> {
     pub(in crate::commands) run: &'r RunFolder,
     pub(in crate::commands) trust: TrustArgs,
     pub(in crate::commands) flags: RawSettings,
@@ -18,21 +18,21 @@ pub(in crate::commands) struct Reopening<'r> {
 
 /// Opens the run and locks it.
 pub(in crate::commands) fn reopened(
-    reopening: Reopening<'_>,
+    reopening: ReopenRequest<'_>,
     environment: &Environment,
-) -> Result<Begun, Failure> {
-    let Reopening { run, trust, flags } = reopening;
+) -> Result<ReviewSession, Failure> {
+    let ReopenRequest { run, trust, flags } = reopening;
     let resume = Some(run.path().display().to_string());
     let prepared = WorkspaceArgs { resume, ..WorkspaceArgs::default() };
-    let beginning = Beginning {
+    let request = ReviewRequest {
         // Replaced by the stored mode of the run.
         mode: ReviewMode::Interactive,
         trust,
-        kept: Kept::Run,
-        goes_on: GoesOn::Fixing,
+        kept: StoragePolicy::Run,
+        reopen_purpose: ReopenPurpose::Fixing,
         // The caller has rolled back already.
-        tree: Tree::Stays,
-        ..Beginning::of_prepared(prepared, flags)
+        tree: TreeAccess::Stays,
+        ..ReviewRequest::from_prepared(prepared, flags)
     };
-    beginning.begin(environment)
+    request.begin(environment)
 }

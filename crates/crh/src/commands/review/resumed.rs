@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::super::run_lookup;
-use super::begin::Beginning;
-use super::pinned::ResumeState;
-use super::since::Wish;
+use super::resolved_change::ResumeState;
+use super::session::ReviewRequest;
+use super::since::ReviewExtent;
 use super::{progress, terms};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -24,32 +24,32 @@ const FOUND: &str = "stages/found.json";
 pub(super) const ANEW: &str = "start a new review without `--resume`";
 
 /// A run that is being resumed. It is locked.
-pub(super) struct Resumed {
+pub(super) struct ResumedRun {
     pub(super) folder: RunFolder,
     pub(super) terms: ReviewOptions,
     pub(super) found: ResumeState,
 }
 
-impl Resumed {
+impl ResumedRun {
     /// Opens a run by name or by the path of its folder.
     pub(super) fn open(
         run: &str,
-        beginning: &Beginning,
+        request: &ReviewRequest,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        as_it_began(beginning)?;
-        let run_dir = beginning.run_dir.as_deref();
+        as_it_began(request)?;
+        let run_dir = request.run_dir.as_deref();
         let found = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
         let folder = found.resume().map_err(run_lookup::folder_failure)?;
         let began: ReviewOptions = read(&folder, OPTIONS_FILE)?;
-        if (beginning.asked, began.command) == (CommandKind::Checks, CommandKind::Review) {
+        if (request.asked, began.command) == (CommandKind::Checks, CommandKind::Review) {
             let run = folder.run_id();
             return Err(Failure::usage(format!("the run `{run}` is a review"))
                 .hint(format!("use `crh review --resume {run}`")));
         }
-        let mut terms = terms::raised(began, &beginning.flags);
-        terms.mode = match beginning.typed.mode {
-            Some(_) => beginning.mode,
+        let mut terms = terms::raised(began, &request.flags);
+        terms.mode = match request.typed.mode {
+            Some(_) => request.mode,
             None => progress::ended_in(&folder).unwrap_or(terms.mode),
         };
         let found = read(&folder, FOUND)?;
@@ -86,12 +86,12 @@ pub(super) fn store(
 }
 
 /// Fails on flags that would make it another review.
-fn as_it_began(beginning: &Beginning) -> Result<(), Failure> {
-    let Beginning { flags, prompts, typed, wish, panel, .. } = beginning;
+fn as_it_began(request: &ReviewRequest) -> Result<(), Failure> {
+    let ReviewRequest { flags, prompts, typed, extent, panel, .. } = request;
     let given = [
         ("--strategy", flags.review_strategy.is_some()),
         ("--lang", flags.review_language.is_some()),
-        ("--since-last", *wish == Wish::SinceLast),
+        ("--since-last", *extent == ReviewExtent::SinceLast),
         ("--depth", flags.review_depth.is_some()),
         ("--reviewers", !panel.reviewers.is_empty()),
         ("--plan", panel.plan.is_some() || typed.plan.is_some()),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::forge::PullRequestLookup;
 use super::super::{change_source, forge};
-use super::pinned::Pinned;
+use super::resolved_change::ResolvedChange;
 use super::{panel, terms};
 use crate::cli::{ListFormatArg, PanelArgs, ReviewersArgs};
 use crate::config::environment::Environment;
@@ -21,7 +21,7 @@ use crh_review::stable_json;
 
 /// A reviewer and whether it runs.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct ReviewerEntry<'a> {
     name: &'a str,
     lens: &'a str,
     runs: bool,
@@ -47,25 +47,32 @@ pub(in crate::commands) fn run(
     args.git.set(&mut flags);
     args.display.set(&mut flags);
     let include_untracked = args.target.include_untracked;
-    let looked_for = PullRequestLookup::from_no_pr_flag(args.target.no_pr);
+    let pull_lookup = PullRequestLookup::from_no_pr_flag(args.target.no_pr);
     let asked = change_source::parse_target(args.target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &asked.target)?;
-    let mut pull = forge::find_proposal(&asked.target, looked_for, environment, &flags)?;
+    let mut pull = forge::find_proposal(&asked.target, pull_lookup, environment, &flags)?;
     let print_notes = |change: &mut PinnedChange| change.notes.iter().for_each(|it| ui::note(it));
-    let pinned =
-        Pinned::target(&asked, &mut pull, untracked, environment, flags, None, print_notes)?;
+    let resolved = ResolvedChange::target(
+        &asked,
+        &mut pull,
+        untracked,
+        environment,
+        flags,
+        None,
+        print_notes,
+    )?;
     let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
-    let subject = pinned.subject(&folder.path().join(run_folder::WORKSPACE))?;
-    let options = panel::terms(&pinned.settings, &PanelArgs::default());
-    let chosen = context::panel(&subject, &options, pinned.work());
+    let subject = resolved.subject(&folder.path().join(run_folder::WORKSPACE))?;
+    let options = panel::terms(&resolved.settings, &PanelArgs::default());
+    let chosen = context::panel(&subject, &options, resolved.work());
     for note in chosen.notes.iter().chain(&chosen.team.notes) {
         ui::warn(note);
     }
     let rows = rows(&chosen, |reviewer| options.tier(reviewer));
-    match terms::strategy(&pinned.settings) {
+    match terms::strategy(&resolved.settings) {
         Strategy::Panel => {}
         strategy @ (Strategy::Single | Strategy::Delegate | Strategy::Static) => {
-            let setting = terms::strategy_setting(&pinned.settings);
+            let setting = terms::strategy_setting(&resolved.settings);
             ui::note(&format!(
                 "your reviews use the strategy `{strategy}` ({setting}), not these reviewers; they run with `crh review --strategy panel`"
             ));
@@ -78,8 +85,8 @@ pub(in crate::commands) fn run(
 }
 
 /// The selected reviewers first, each group in catalogue order.
-fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> ModelTier) -> Vec<Row<'a>> {
-    let row = |reviewer: &'a Reviewer, runs: bool, why: &'a str| Row {
+fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> ModelTier) -> Vec<ReviewerEntry<'a>> {
+    let row = |reviewer: &'a Reviewer, runs: bool, why: &'a str| ReviewerEntry {
         name: &reviewer.name,
         lens: &reviewer.lens,
         runs,
@@ -100,19 +107,19 @@ fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> ModelTier) -> Vec<Row
     looks.chain(others).collect()
 }
 
-fn text(rows: &[Row<'_>]) -> String {
+fn text(rows: &[ReviewerEntry<'_>]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
-    let line = |row: &Row<'_>| {
+    let line = |row: &ReviewerEntry<'_>| {
         let own = row.file.map(|file| format!(" [{}]", ui::one_line(file))).unwrap_or_default();
         let reason = if row.or_if.is_empty() { row.why } else { row.or_if };
         // A reason may contain a file name with any characters.
         format!("  {:<width$}  {}{own}\n", row.name, ui::one_line(reason))
     };
-    let list = |heading: &str, belongs: &dyn Fn(&Row<'_>) -> bool| {
+    let list = |heading: &str, belongs: &dyn Fn(&ReviewerEntry<'_>) -> bool| {
         let lines: String = rows.iter().filter(|row| belongs(row)).map(line).collect();
         if lines.is_empty() { String::new() } else { format!("{heading}\n{lines}") }
     };
-    let is_on_call = |row: &Row<'_>| !row.or_if.is_empty();
+    let is_on_call = |row: &ReviewerEntry<'_>| !row.or_if.is_empty();
     let looks = list("These reviewers run, because:", &|row| row.runs);
     let on_call =
         list("A model reads the change before the review. It adds one of these if:", &is_on_call);

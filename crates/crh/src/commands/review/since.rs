@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::analysers::ChangeTrust;
 use super::super::forge::ForgeProposal;
-use super::pinned::{Pinned, ResumeState};
+use super::resolved_change::{ResolvedChange, ResumeState};
 use crate::cli::WorkspaceArgs;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -25,14 +25,14 @@ use crh_review::report::Strategy;
 use crh_review::stable_json_line;
 
 /// File with the incremental base of a run.
-pub(in crate::commands) const GROUND: &str = "stages/since.json";
+pub(in crate::commands) const INCREMENTAL_BASE: &str = "stages/since.json";
 
 /// Reviewer name of all SARIF files.
 const SARIF: &str = "sarif";
 
 /// Whether the review is incremental.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum Wish {
+pub(in crate::commands) enum ReviewExtent {
     /// If possible.
     SinceLast,
     Everything,
@@ -41,15 +41,15 @@ pub(in crate::commands) enum Wish {
 /// The base of an incremental review.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::commands) enum Ground {
+pub(in crate::commands) enum IncrementalBase {
     /// The previous review.
     Since(IncrementalReview),
     /// None: everything is reviewed, with the reason.
     Everything(String),
 }
 
-impl Wish {
-    pub(in crate::commands) fn by(since_last: bool) -> Self {
+impl ReviewExtent {
+    pub(in crate::commands) fn from_flag(since_last: bool) -> Self {
         if since_last { Self::SinceLast } else { Self::Everything }
     }
 
@@ -70,12 +70,12 @@ impl Wish {
     pub(super) fn last(
         self,
         pull: Option<&ForgeProposal>,
-        pinned: &Pinned,
+        resolved: &ResolvedChange,
         subject: &ChangeUnderReview,
         prepared: &WorkspaceArgs,
     ) -> Result<Option<PreviousReviewLookup>, Failure> {
-        let instance = pinned.settings.instance.value.as_str();
-        let packed = pinned
+        let instance = resolved.settings.instance.value.as_str();
+        let packed = resolved
             .packed
             .as_ref()
             .map(PackedChange::previous_review)
@@ -83,7 +83,7 @@ impl Wish {
             .or_fail(FailureKind::Usage)?;
         let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";
         let saved = pull.filter(|pull| pull.forge.saves_reviews());
-        match (self, packed, saved, pinned.files()) {
+        match (self, packed, saved, resolved.files()) {
             (_, Some(Some(last)), _, _) => Ok(Some(last)),
             (Self::SinceLast, Some(None), _, _) => {
                 Err(Failure::usage("the archive does not contain the previous review")
@@ -103,15 +103,15 @@ impl Wish {
     }
 }
 
-impl Ground {
+impl IncrementalBase {
     /// Decides whether this review can build on the previous one.
-    pub(super) fn of(
+    pub(super) fn find(
         last: PreviousReviewLookup,
         subject: &ChangeUnderReview,
         basis: &ReviewBasis,
-        made: Made<'_>,
+        made: BasisInputs<'_>,
     ) -> Self {
-        let models = made.crew.map(ModelSet::names).unwrap_or_default();
+        let models = made.model_set.map(ModelSet::names).unwrap_or_default();
         let now = CurrentReview {
             base: &subject.report_change.base_sha,
             head: &subject.report_change.head_sha,
@@ -126,7 +126,7 @@ impl Ground {
     }
 
     /// Restricts the change to what is new, and tells the user.
-    pub(super) fn under(self, mut subject: ChangeUnderReview) -> ChangeUnderReview {
+    pub(super) fn limit_scope(self, mut subject: ChangeUnderReview) -> ChangeUnderReview {
         match self {
             Self::Since(since) => {
                 ui::note(&since.sentence());
@@ -152,10 +152,10 @@ impl Ground {
 
 /// Inputs that determine how a review is made.
 #[derive(Clone, Copy)]
-pub(super) struct Made<'a> {
+pub(super) struct BasisInputs<'a> {
     pub(super) terms: &'a ReviewOptions,
     pub(super) checks: &'a CheckOptions,
-    pub(super) crew: Option<&'a ModelSet>,
+    pub(super) model_set: Option<&'a ModelSet>,
     pub(super) min_severity: Severity,
     pub(super) trust: ChangeTrust,
 }
@@ -183,12 +183,12 @@ struct Configuration<'a, R> {
 /// What must be unchanged for the next incremental review. Models, strategy and base are in the
 /// report.
 pub(super) fn basis(
-    pinned: &Pinned,
+    resolved: &ResolvedChange,
     found: &ResumeState,
     subject: &ChangeUnderReview,
-    made: Made<'_>,
+    made: BasisInputs<'_>,
 ) -> Result<ReviewBasis, Failure> {
-    let Made { terms, checks, .. } = made;
+    let BasisInputs { terms, checks, .. } = made;
     let configuration = Configuration {
         crh: env!("CARGO_PKG_VERSION"),
         rules: found.rules_of_review(),
@@ -198,10 +198,10 @@ pub(super) fn basis(
         min_severity: made.min_severity,
         is_trusted: made.trust == ChangeTrust::Always,
         instructions: instructions(subject)?,
-        attributes: pinned.attribute_files(&subject.diff)?,
+        attributes: resolved.attribute_files(&subject.diff)?,
         panel: match terms.strategy {
             Strategy::Panel => {
-                let (catalogue, _) = context::catalogue(subject, pinned.work());
+                let (catalogue, _) = context::catalogue(subject, resolved.work());
                 Some((&terms.panel, catalogue.version()))
             }
             Strategy::Single | Strategy::Delegate | Strategy::Static => None,

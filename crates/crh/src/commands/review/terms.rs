@@ -103,7 +103,7 @@ pub(super) fn strategy_setting(settings: &Settings) -> String {
 
 /// The budget of the profile, with limits that were set separately.
 fn allowance(settings: &Settings) -> ReviewBudget {
-    let limits = Limits {
+    let limits = LimitOverrides {
         llm_calls: settings.budget_llm_calls.value,
         tool_calls: settings.budget_tool_calls.value,
         input_tokens: settings.budget_input_tokens.value,
@@ -138,7 +138,7 @@ pub(super) fn raised(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions
 /// The total budget of a resumed review. It keeps its name, which is part of the review id.
 fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
     let limit = |given: &Option<SourcedValue<Option<NonZeroU64>>>| given.as_ref()?.value;
-    let limits = Limits {
+    let limits = LimitOverrides {
         llm_calls: limit(&flags.budget_llm_calls),
         tool_calls: limit(&flags.budget_tool_calls),
         input_tokens: limit(&flags.budget_input_tokens),
@@ -153,7 +153,7 @@ fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget 
 }
 
 /// Limits that were set separately.
-struct Limits {
+struct LimitOverrides {
     llm_calls: Option<NonZeroU64>,
     tool_calls: Option<NonZeroU64>,
     input_tokens: Option<NonZeroU64>,
@@ -163,7 +163,7 @@ struct Limits {
     usd: Option<Money>,
 }
 
-impl Limits {
+impl LimitOverrides {
     /// Applies these limits to a budget.
     fn over(self, mut allowance: ReviewBudget) -> ReviewBudget {
         let mut name = allowance.name.clone();
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn separate_limit_is_part_of_the_budget_name() {
-        let limits = Limits {
+        let limits = LimitOverrides {
             llm_calls: NonZeroU64::new(7),
             tool_calls: None,
             input_tokens: None,

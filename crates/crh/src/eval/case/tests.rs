@@ -12,7 +12,7 @@ fn case() -> Case {
         language: "c".to_owned(),
         licence: String::new(),
         twin_of: None,
-        source: Source::Files { base: files(&[("a", "1\n"), ("b", "2\n")]), head: files(&[]) },
+        source: CaseSource::Files { base: files(&[("a", "1\n"), ("b", "2\n")]), head: files(&[]) },
         expected: Vec::new(),
         known_bad: Vec::new(),
         is_draft: false,
@@ -32,13 +32,13 @@ fn content_hash_covers_what_a_review_sees() {
     for other in unseen {
         assert_eq!(other.content_hash(), hash, "{other:?}");
     }
-    let source = |base: &[(&str, &str)], head: &[(&str, &str)]| Source::Files {
+    let source = |base: &[(&str, &str)], head: &[(&str, &str)]| CaseSource::Files {
         base: files(base),
         head: files(head),
     };
     let commits = |repo: &str, diff: &str| {
         let (base, head) = ("1".repeat(40), "2".repeat(40));
-        Source::Commits { repo: repo.to_owned(), clone: None, base, head, diff: diff.into() }
+        CaseSource::Commits { repo: repo.to_owned(), clone: None, base, head, diff: diff.into() }
     };
     let mut seen = vec![
         Case { title: "Other".to_owned(), ..case() },
@@ -53,7 +53,7 @@ fn content_hash_covers_what_a_review_sees() {
         commits("o/r", ""),
         commits("o/q", ""),
         commits("o/r", "x"),
-        Source::Diff(b"x".to_vec()),
+        CaseSource::Diff(b"x".to_vec()),
     ];
     seen.extend(sources.map(|source| Case { source, ..case() }));
     let mut hashes: Vec<String> = seen.iter().map(Case::content_hash).collect();

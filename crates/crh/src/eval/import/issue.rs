@@ -9,14 +9,14 @@ use crh_review::finding::{Category, Severity, Side};
 
 /// A changed place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Touched {
+struct ChangedPlace {
     span: Span,
-    what: What,
+    what: PlaceChange,
 }
 
 /// Kind of change at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum PlaceChange {
     /// The change writes lines.
     Writes,
     /// The change only removes lines. The place is the line before them.
@@ -28,7 +28,7 @@ enum What {
 /// The expected issue of a change that reintroduces a bug. `roles` has the roles of the diff's
 /// files. `None` if no line can show the bug.
 pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) -> Option<Expected> {
-    let touched = |wanted: &dyn Fn(FileRole) -> bool| -> Vec<Touched> {
+    let touched = |wanted: &dyn Fn(FileRole) -> bool| -> Vec<ChangedPlace> {
         let files = diff.files().iter().zip(roles).filter(|(_, role)| wanted(**role));
         files.flat_map(|(file, _)| blocks(diff, file)).collect()
     };
@@ -37,8 +37,8 @@ pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) ->
     if places.is_empty() {
         places = touched(&|_| true);
     }
-    if places.iter().any(|place| place.what != What::TakesFile) {
-        places.retain(|place| place.what != What::TakesFile);
+    if places.iter().any(|place| place.what != PlaceChange::TakesFile) {
+        places.retain(|place| place.what != PlaceChange::TakesFile);
     }
     if places.is_empty() {
         return None;
@@ -49,14 +49,14 @@ pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) ->
         severity: said.severity.unwrap_or(Severity::P2),
         description: said.description.clone().unwrap_or_else(draft),
         keywords: Vec::new(),
-        omission: places.iter().all(|place| place.what != What::Writes),
+        omission: places.iter().all(|place| place.what != PlaceChange::Writes),
         spans: places.into_iter().map(|place| place.span).collect(),
         on_twin: Vec::new(),
     })
 }
 
 /// Blocks of changed lines of a file, each with the place that shows it.
-fn blocks(diff: &Diff, file: &FileDiff) -> Vec<Touched> {
+fn blocks(diff: &Diff, file: &FileDiff) -> Vec<ChangedPlace> {
     let mut places = Vec::new();
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for hunk in &file.hunks {
@@ -79,17 +79,17 @@ fn block(
     file: &FileDiff,
     removed: &mut Vec<u32>,
     added: &mut Vec<u32>,
-) -> Option<Touched> {
+) -> Option<ChangedPlace> {
     let (removed, added) = (std::mem::take(removed), std::mem::take(added));
     let path = file.path.shown();
     if let (Some(first), Some(last)) = (added.first(), added.last()) {
         let span = Span::new(&path, *first, *last, Side::New)?;
-        return Some(Touched { span, what: What::Writes });
+        return Some(ChangedPlace { span, what: PlaceChange::Writes });
     }
     let lines = (*removed.first()?, *removed.last()?);
     let (side, (first, last), what) = match diff.counterpart(file, Side::Old, lines) {
-        Some(before) => (Side::New, before, What::TakesAway),
-        None => (Side::Old, lines, What::TakesFile),
+        Some(before) => (Side::New, before, PlaceChange::TakesAway),
+        None => (Side::Old, lines, PlaceChange::TakesFile),
     };
-    Some(Touched { span: Span::new(&path, first, last, side)?, what })
+    Some(ChangedPlace { span: Span::new(&path, first, last, side)?, what })
 }

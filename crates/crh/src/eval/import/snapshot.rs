@@ -7,10 +7,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use crate::eval::case::Files;
+use crate::eval::case_error::{CaseError, shown};
 use crate::eval::checked::{CASE_MAX, FILE_MAX, check_file, too_large, too_much};
 use crate::eval::tree;
 use crate::eval::tree::bounded;
-use crate::eval::wrong::{Wrong, shown};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{EMPTY_TREE, Objects, PathEntry, PathGlobs, ReadError};
 use crh_review::diff::{Diff, RepoPath};
@@ -27,7 +27,7 @@ pub(super) struct Snapshot {
 
 /// Source of a snapshot's side.
 #[derive(Debug, Clone, Copy)]
-enum End {
+enum SnapshotSource {
     Base,
     Head,
 }
@@ -38,7 +38,7 @@ pub(super) fn of_commits(
     diff: &Diff,
     with: &PathGlobs,
 ) -> Result<Snapshot, Failure> {
-    let wrong = |wrong: Wrong| wrong.at("the change");
+    let wrong = |wrong: CaseError| wrong.at("the change");
     let mut snapshot = Snapshot::default();
     let touched = diff.files().iter().flat_map(|file| [Some(&file.path), file.old_path.as_ref()]);
     let touched: BTreeSet<&[u8]> = touched.flatten().map(RepoPath::as_bytes).collect();
@@ -52,7 +52,9 @@ pub(super) fn of_commits(
             snapshot.left_out.push(format!("`{path}` is a link, a submodule, or has an odd name"));
             continue;
         };
-        for (end, revision, found) in [(End::Base, base, before), (End::Head, head, after)] {
+        for (end, revision, found) in
+            [(SnapshotSource::Base, base, before), (SnapshotSource::Head, head, after)]
+        {
             let Some((_, size)) = found else { continue };
             if size > FILE_MAX as u64 {
                 return Err(wrong(too_large(name)));
@@ -78,8 +80,8 @@ pub(super) fn of_commits(
             return Err(wrong(too_large(name)));
         }
         let bytes = objects.file(base, &path).or_fail(FailureKind::External)?;
-        snapshot.add(End::Base, name, bytes.clone()).map_err(wrong)?;
-        snapshot.add(End::Head, name, bytes).map_err(wrong)?;
+        snapshot.add(SnapshotSource::Base, name, bytes.clone()).map_err(wrong)?;
+        snapshot.add(SnapshotSource::Head, name, bytes).map_err(wrong)?;
     }
     Ok(snapshot)
 }
@@ -150,7 +152,7 @@ impl Snapshot {
                 .push(format!("`{}` is a link, a device, or has an odd name", shown(path)));
             return Ok(());
         }
-        let wrong = |wrong: Wrong| wrong.at(format!("`{}`", shown(path)));
+        let wrong = |wrong: CaseError| wrong.at(format!("`{}`", shown(path)));
         let size = |entry: &tree::Entry| fs::metadata(&entry.file).map_or(0, |found| found.len());
         let is_wanted = before.is_some() && with.is_match(path.as_bytes());
         let sizes = ends.map(|entry| entry.map(size));
@@ -162,10 +164,10 @@ impl Snapshot {
         }
         let read = |entry: &tree::Entry| {
             bounded(&entry.file, FILE_MAX)
-                .map_err(|error| wrong(Wrong::new(format!("reading it: {error}"))))
+                .map_err(|error| wrong(CaseError::new(format!("reading it: {error}"))))
         };
         let (before, after) = (before.map(read).transpose()?, after.map(read).transpose()?);
-        for (end, bytes) in [(End::Base, before), (End::Head, after)] {
+        for (end, bytes) in [(SnapshotSource::Base, before), (SnapshotSource::Head, after)] {
             if let Some(bytes) = bytes {
                 self.add(end, path, bytes).map_err(wrong)?;
             }
@@ -173,14 +175,14 @@ impl Snapshot {
         Ok(())
     }
 
-    fn add(&mut self, end: End, path: &str, bytes: Vec<u8>) -> Result<(), Wrong> {
+    fn add(&mut self, end: SnapshotSource, path: &str, bytes: Vec<u8>) -> Result<(), CaseError> {
         self.bytes += bytes.len();
         if self.bytes > CASE_MAX {
             return Err(too_much());
         }
         let files = match end {
-            End::Base => &mut self.base,
-            End::Head => &mut self.head,
+            SnapshotSource::Base => &mut self.base,
+            SnapshotSource::Head => &mut self.head,
         };
         files.insert(path.to_owned(), bytes);
         Ok(())

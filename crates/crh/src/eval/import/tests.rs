@@ -242,13 +242,13 @@ fn fix_with_complete_labels_is_no_draft() {
     let twin = owned("python-fees~twin", "Fees are rounded half up", "They were rounded down.");
     assert_eq!(found, [owned("python-fees", "Simplify fees", "Less code."), twin]);
     let folder = TempDir::new().unwrap();
-    let laid_out = lay_out(&suite.cases, folder.path(), None).unwrap();
+    let ready = write_cases(&suite.cases, folder.path(), None).unwrap();
     assert_eq!(
-        laid_out[0].diff.raw(),
+        ready[0].diff.raw(),
         repo.git(&["diff", "-M", "-U10", "--full-index", "HEAD", "HEAD~1"])
     );
     assert_eq!(
-        laid_out[1].diff.raw(),
+        ready[1].diff.raw(),
         repo.git(&["diff", "-M", "-U10", "--full-index", "HEAD~1", "HEAD"])
     );
 }
@@ -404,8 +404,8 @@ fn import_keeps_the_change() {
             .unwrap();
         let suite = Suite::read(out.path()).unwrap();
         let folder = TempDir::new().unwrap();
-        let laid_out = lay_out(&suite.cases, folder.path(), None).unwrap();
-        assert_eq!(laid_out[0].diff.raw(), diff);
+        let ready = write_cases(&suite.cases, folder.path(), None).unwrap();
+        assert_eq!(ready[0].diff.raw(), diff);
         assert_eq!(suite.cases[0].title, "Change everything");
         assert_eq!(suite.cases[0].body, "And say so.");
         assert_eq!(suite.cases[0].language, "rust");

@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use super::case_file::{Words, case_file};
-use crate::eval::case::{Case, Files, Source};
+use super::case_file::{TwinText, case_file};
+use crate::eval::case::{Case, CaseSource, Files};
 use crate::eval::suite::folder::{BASE, CASE_FILE, DIFF, HEAD};
 use crate::failure::{Failure, FailureKind, OrFail};
 
@@ -25,7 +25,7 @@ pub(super) fn check_room<'a>(
     Ok(())
 }
 
-pub(super) fn write(out: &Path, case: &Case, twin: Option<&Words>) -> Result<(), Failure> {
+pub(super) fn write(out: &Path, case: &Case, twin: Option<&TwinText>) -> Result<(), Failure> {
     let folder = out.join(&case.id);
     // The leading dot keeps an incomplete folder out of the suite.
     let partial = out.join(format!(".{}.partial", case.id));
@@ -48,16 +48,16 @@ pub(super) fn write(out: &Path, case: &Case, twin: Option<&Words>) -> Result<(),
 }
 
 /// Writes the files of the change. Returns the paths that it deletes.
-fn contents(folder: &Path, source: &Source) -> io::Result<Vec<String>> {
+fn contents(folder: &Path, source: &CaseSource) -> io::Result<Vec<String>> {
     match source {
-        Source::Files { base, head } => {
+        CaseSource::Files { base, head } => {
             let changed = head.iter().filter(|(path, bytes)| base.get(*path) != Some(*bytes));
             let changed = changed.map(|(path, bytes)| (path.clone(), bytes.clone())).collect();
             write_all(&folder.join(BASE), base)?;
             write_all(&folder.join(HEAD), &changed)?;
             Ok(base.keys().filter(|path| !head.contains_key(*path)).cloned().collect())
         }
-        Source::Commits { diff, .. } | Source::Diff(diff) => {
+        CaseSource::Commits { diff, .. } | CaseSource::Diff(diff) => {
             fs::write(folder.join(DIFF), diff)?;
             Ok(Vec::new())
         }

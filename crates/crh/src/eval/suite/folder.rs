@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::labels::{RawComment, RawExpected, RawKnownBad};
 use super::{LoadedCase, checked, labels};
-use crate::eval::case::{Case, Files, Source, applied};
+use crate::eval::case::{Case, CaseSource, Files, applied};
+use crate::eval::case_error::{CaseError, shown};
 use crate::eval::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
 use crate::eval::tree;
 use crate::eval::tree::{Entry, bounded};
-use crate::eval::wrong::{Wrong, shown};
 use crate::failure::{Failure, FailureKind, OrFail};
 
 /// Metadata and labels of a case.
@@ -97,7 +97,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<LoadedCase>, Failure> {
     let id = id.or_else(whole).unwrap_or_default();
     let place = format!("`{}/{CASE_FILE}`", shown(&id));
     let raw = raw_case(folder, &place)?;
-    let wrong = |wrong: Wrong| wrong.at(&place);
+    let wrong = |wrong: CaseError| wrong.at(&place);
     let source = match pull_request(folder, &id, &raw).map_err(wrong)? {
         Some(source) => source,
         None => source(folder, &shown(&id), &raw.removed)?,
@@ -134,11 +134,11 @@ fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint(hint))?;
     let read = || {
-        let text = String::from_utf8(bytes).map_err(|_| Wrong::new("not UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| CaseError::new("not UTF-8"))?;
         let value: Value = toml::from_str(&text).map_err(|error| {
             let at = error.span().unwrap_or_default().start;
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-            Wrong::new(format!("line {line}: invalid TOML: {}", shown(error.message())))
+            CaseError::new(format!("line {line}: invalid TOML: {}", shown(error.message())))
         })?;
         only_known(&value)?;
         labels::read(value)
@@ -147,7 +147,7 @@ fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
 }
 
 /// Rejects unknown keys.
-fn only_known(value: &Value) -> Result<(), Wrong> {
+fn only_known(value: &Value) -> Result<(), CaseError> {
     labels::only(value, CASE_KEYS, "")?;
     labels::only(&value["twin"], TWIN_KEYS, "twin.")?;
     for (name, keys) in [
@@ -170,38 +170,38 @@ fn listed(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
 }
 
 /// The commits of a real pull request; `None` if the case names none.
-fn pull_request(folder: &Path, id: &str, raw: &RawCase) -> Result<Option<Source>, Wrong> {
+fn pull_request(folder: &Path, id: &str, raw: &RawCase) -> Result<Option<CaseSource>, CaseError> {
     let (base, head) = match (&raw.base_commit, &raw.head_commit) {
         (Some(base), Some(head)) => (base.clone(), head.clone()),
         (None, None) if raw.repo.is_none() => return Ok(None),
         _ => {
-            return Err(Wrong::new("a pull request needs `base_commit` and `head_commit`")
+            return Err(CaseError::new("a pull request needs `base_commit` and `head_commit`")
                 .hint("give all 40 characters of each hash"));
         }
     };
     let has_files = [BASE, HEAD, DIFF].iter().any(|name| folder.join(name).exists());
     if has_files || !raw.removed.is_empty() {
         let message = "the change is given twice, by commits and by files";
-        return Err(Wrong::new(message).hint("remove one of them"));
+        return Err(CaseError::new(message).hint("remove one of them"));
     }
     let repo = raw.repo.clone().unwrap_or_else(|| id.to_owned());
     let clone = Some(folder.join(CLONE)).filter(|clone| clone.is_dir());
-    Ok(Some(Source::Commits { repo, clone, base, head, diff: Vec::new() }))
+    Ok(Some(CaseSource::Commits { repo, clone, base, head, diff: Vec::new() }))
 }
 
 /// The language of a case. Only a real pull request may leave it out.
-pub(super) fn language(given: Option<String>, source: &Source) -> Result<String, Wrong> {
+pub(super) fn language(given: Option<String>, source: &CaseSource) -> Result<String, CaseError> {
     match (given, source) {
         (Some(language), _) => Ok(language),
-        (None, Source::Commits { .. }) => Ok(MIXED.to_owned()),
-        (None, Source::Files { .. } | Source::Diff(_)) => {
-            Err(Wrong::new("missing field `language`"))
+        (None, CaseSource::Commits { .. }) => Ok(MIXED.to_owned()),
+        (None, CaseSource::Files { .. } | CaseSource::Diff(_)) => {
+            Err(CaseError::new("missing field `language`"))
         }
     }
 }
 
 /// Reads the change from the files beside `case.toml`.
-fn source(folder: &Path, id: &str, removed: &[String]) -> Result<Source, Failure> {
+fn source(folder: &Path, id: &str, removed: &[String]) -> Result<CaseSource, Failure> {
     let base = files(folder, id, BASE)?;
     let overlay = files(folder, id, HEAD)?;
     let diff = match bounded(&folder.join(DIFF), CASE_MAX) {
@@ -217,41 +217,41 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<Source, Failure
         return after(base, overlay, removed)
             .map_err(|wrong| wrong.at(format!("`{id}/{CASE_FILE}`")));
     };
-    let wrong = |wrong: Wrong| wrong.at(format!("`{id}/{DIFF}`"));
+    let wrong = |wrong: CaseError| wrong.at(format!("`{id}/{DIFF}`"));
     if !overlay.is_empty() || !removed.is_empty() {
         let message =
             format!("the change is given twice, by this file and by `{HEAD}` or `removed`");
-        return Err(wrong(Wrong::new(message).hint("remove one of them")));
+        return Err(wrong(CaseError::new(message).hint("remove one of them")));
     }
     if base.is_empty() {
-        return Ok(Source::Diff(diff));
+        return Ok(CaseSource::Diff(diff));
     }
     let head = applied(&base, &diff).map_err(wrong)?;
-    Ok(Source::Files { base, head })
+    Ok(CaseSource::Files { base, head })
 }
 
 /// Applies added, modified and removed files to the base.
-fn after(base: Files, overlay: Files, removed: &[String]) -> Result<Source, Wrong> {
+fn after(base: Files, overlay: Files, removed: &[String]) -> Result<CaseSource, CaseError> {
     let mut head = base.clone();
     for path in removed {
         if head.remove(path).is_none() {
             let message = format!("`removed` names `{}`, which is not in `{BASE}`", shown(path));
-            return Err(Wrong::new(message).hint("write it relative to the repository root"));
+            return Err(CaseError::new(message).hint("write it relative to the repository root"));
         }
         if overlay.contains_key(path) {
             let message = format!("`{}` is both in `{HEAD}` and in `removed`", shown(path));
-            return Err(Wrong::new(message).hint("remove it from one of them"));
+            return Err(CaseError::new(message).hint("remove it from one of them"));
         }
     }
     for (path, bytes) in overlay {
         if base.get(&path) == Some(&bytes) {
             let message = format!("`{HEAD}/{}` equals the file in `{BASE}`", shown(&path));
-            return Err(Wrong::new(message)
+            return Err(CaseError::new(message)
                 .hint(format!("`{HEAD}` holds only files that the change adds or modifies")));
         }
         head.insert(path, bytes);
     }
-    Ok(Source::Files { base, head })
+    Ok(CaseSource::Files { base, head })
 }
 
 /// Files below a folder of a case; empty if the folder does not exist.
@@ -260,7 +260,7 @@ fn files(folder: &Path, id: &str, side: &str) -> Result<Files, Failure> {
     if fs::symlink_metadata(&root).is_err() {
         return Ok(Files::new());
     }
-    let wrong = |wrong: Wrong| wrong.at(format!("`{id}/{side}`"));
+    let wrong = |wrong: CaseError| wrong.at(format!("`{id}/{side}`"));
     // Path validation rejects git's own files.
     let entries = tree::entries(&root, "").map_err(wrong)?;
     let (mut files, mut total) = (Files::new(), 0);
@@ -268,11 +268,11 @@ fn files(folder: &Path, id: &str, side: &str) -> Result<Files, Failure> {
         if !is_file {
             let message = format!("`{}` is a symbolic link, a device or a pipe", shown(&path));
             let hint = "a case holds regular files only";
-            return Err(wrong(Wrong::new(message).hint(hint)));
+            return Err(wrong(CaseError::new(message).hint(hint)));
         }
         let bytes = bounded(&file, FILE_MAX).map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => wrong(too_large(&path)),
-            _ => wrong(Wrong::new(format!("reading `{}`: {error}", shown(&path)))),
+            _ => wrong(CaseError::new(format!("reading `{}`: {error}", shown(&path)))),
         })?;
         total += bytes.len();
         if total > CASE_MAX {

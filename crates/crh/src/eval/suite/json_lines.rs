@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::folder::language;
 use super::labels::{RawComment, RawExpected, RawKnownBad};
 use super::{LoadedCase, checked, labels};
-use crate::eval::case::{Case, Files, Source, applied};
-use crate::eval::wrong::{Wrong, shown};
+use crate::eval::case::{Case, CaseSource, Files, applied};
+use crate::eval::case_error::{CaseError, shown};
 use crate::failure::Failure;
 use crate::input;
 use crh_review::StrictJson;
@@ -58,12 +58,12 @@ pub(super) fn read(file: &Path) -> Result<Vec<LoadedCase>, Failure> {
         .collect()
 }
 
-fn case(line: &[u8]) -> Result<Case, Wrong> {
+fn case(line: &[u8]) -> Result<Case, CaseError> {
     let StrictJson(value) = serde_json::from_slice(line).map_err(|error| {
-        Wrong::new(format!("invalid JSON: {error}")).hint("write one object per line")
+        CaseError::new(format!("invalid JSON: {error}")).hint("write one object per line")
     })?;
     if !value.is_object() {
-        return Err(Wrong::new("not a JSON object").hint("write one object per line"));
+        return Err(CaseError::new("not a JSON object").hint("write one object per line"));
     }
     let mut raw: RawCase = labels::read(with_comments(value))?;
     let (mut expected, known_bad) =
@@ -105,26 +105,26 @@ fn with_comments(mut value: Value) -> Value {
 }
 
 /// The best available source: whole files, then commits, then the diff.
-fn source(raw: RawCase) -> Result<Source, Wrong> {
+fn source(raw: RawCase) -> Result<CaseSource, CaseError> {
     let files = |files: BTreeMap<String, String>| -> Files {
         files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect()
     };
     let diff = raw.diff.unwrap_or_default().into_bytes();
     match (raw.base_files, raw.head_files, raw.base_commit, raw.head_commit) {
         (Some(base), Some(head), _, _) => {
-            Ok(Source::Files { base: files(base), head: files(head) })
+            Ok(CaseSource::Files { base: files(base), head: files(head) })
         }
         (Some(base), None, _, _) if !diff.is_empty() => {
             let base = files(base);
             let head = applied(&base, &diff)?;
-            Ok(Source::Files { base, head })
+            Ok(CaseSource::Files { base, head })
         }
         (_, _, Some(base), Some(head)) if raw.repo.is_some() => {
             let repo = raw.repo.unwrap_or_default();
-            Ok(Source::Commits { repo, clone: None, base, head, diff })
+            Ok(CaseSource::Commits { repo, clone: None, base, head, diff })
         }
-        _ if !diff.is_empty() => Ok(Source::Diff(diff)),
-        _ => Err(Wrong::new("the change is missing").hint(
+        _ if !diff.is_empty() => Ok(CaseSource::Diff(diff)),
+        _ => Err(CaseError::new("the change is missing").hint(
             "give `base_files` with `head_files` or `diff`, or `repo` with `base_commit` and `head_commit`, or `diff` alone",
         )),
     }

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::eval::wrong::{Wrong, listed, nearest, shown};
+use crate::eval::case_error::{CaseError, listed, nearest, shown};
 use crate::ui;
 use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::finding::{Category, Severity, Side};
@@ -93,11 +93,11 @@ pub(super) const KNOWN_BAD_KEYS: &[&str] =
 
 impl RawExpected {
     /// Converts the label. A separate title becomes part of the description.
-    pub(super) fn expected(self, key: &str) -> Result<Expected, Wrong> {
+    pub(super) fn expected(self, key: &str) -> Result<Expected, CaseError> {
         if let Some(proved) = &self.proved
             && !PROVED.iter().any(|start| proved.starts_with(start))
         {
-            return Err(Wrong::new(format!("`{key}.proved` is `{}`", shown(proved)))
+            return Err(CaseError::new(format!("`{key}.proved` is `{}`", shown(proved)))
                 .hint("start it with `ran` and what you saw, or with `not run:` and the reason"));
         }
         let span = span(key, &self.file, (self.line_start, self.line_end), self.side)?;
@@ -121,15 +121,17 @@ impl RawExpected {
 }
 
 impl RawComment {
-    fn expected(self, key: &str) -> Result<Expected, Wrong> {
+    fn expected(self, key: &str) -> Result<Expected, CaseError> {
         let spans = match (&self.file, self.line_start) {
             (Some(file), Some(first)) => {
                 vec![span(key, file, (first, self.line_end), self.side)?]
             }
             (None, None) => Vec::new(),
             (Some(_), None) | (None, Some(_)) => {
-                return Err(Wrong::new(format!("`{key}` has only one of `file` and `line_start`"))
-                    .hint("give both, or none if the comment names no line"));
+                return Err(CaseError::new(format!(
+                    "`{key}` has only one of `file` and `line_start`"
+                ))
+                .hint("give both, or none if the comment names no line"));
             }
         };
         Ok(Expected {
@@ -145,7 +147,7 @@ impl RawComment {
 }
 
 impl RawKnownBad {
-    pub(super) fn known_bad(self, key: &str) -> Result<KnownBad, Wrong> {
+    pub(super) fn known_bad(self, key: &str) -> Result<KnownBad, CaseError> {
         let span = span(key, &self.file, (self.line_start, self.line_end), self.side)?;
         Ok(KnownBad { span, description: self.description })
     }
@@ -156,10 +158,10 @@ fn span(
     file: &str,
     (first, last): (u32, Option<u32>),
     side: Option<Side>,
-) -> Result<Span, Wrong> {
+) -> Result<Span, CaseError> {
     let last = last.unwrap_or(first);
     Span::new(file, first, last, side.unwrap_or_default()).ok_or_else(|| {
-        Wrong::new(format!("`{key}` has invalid lines {first} to {last} of `{}`", shown(file)))
+        CaseError::new(format!("`{key}` has invalid lines {first} to {last} of `{}`", shown(file)))
             .hint("lines are counted from 1, and `line_end` must not be before `line_start`")
     })
 }
@@ -168,7 +170,7 @@ fn span(
 pub(super) fn labels(
     expected: Vec<RawExpected>,
     known_bad: Vec<RawKnownBad>,
-) -> Result<(Vec<Expected>, Vec<KnownBad>), Wrong> {
+) -> Result<(Vec<Expected>, Vec<KnownBad>), CaseError> {
     let expected = expected.into_iter().enumerate();
     let expected = expected.map(|(at, raw)| raw.expected(&format!("expected[{at}]")));
     let known_bad = known_bad.into_iter().enumerate();
@@ -177,7 +179,7 @@ pub(super) fn labels(
 }
 
 /// Reads comments of people as expected issues.
-pub(super) fn comments(comments: Vec<RawComment>) -> Result<Vec<Expected>, Wrong> {
+pub(super) fn comments(comments: Vec<RawComment>) -> Result<Vec<Expected>, CaseError> {
     let comments = comments.into_iter().enumerate();
     comments.map(|(at, raw)| raw.expected(&format!("comment[{at}]"))).collect()
 }
@@ -211,23 +213,27 @@ fn read_severity<E: serde::de::Error>(word: &str) -> Result<Severity, E> {
 }
 
 /// Deserialises a value. Errors name the key.
-pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
+pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, CaseError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         // Not shortened, because it lists the known words.
         let message = ui::one_line(&error.into_inner().to_string());
-        if path == "." { Wrong::new(message) } else { Wrong::new(format!("`{path}`: {message}")) }
+        if path == "." {
+            CaseError::new(message)
+        } else {
+            CaseError::new(format!("`{path}`: {message}"))
+        }
     })
 }
 
 /// Rejects unknown keys: a misspelt key would be ignored silently.
-pub(super) fn only(table: &Value, keys: &[&str], at: &str) -> Result<(), Wrong> {
+pub(super) fn only(table: &Value, keys: &[&str], at: &str) -> Result<(), CaseError> {
     let Value::Object(table) = table else { return Ok(()) };
     let Some(unknown) = table.keys().find(|key| !keys.contains(&key.as_str())) else {
         return Ok(());
     };
     let near = nearest(unknown, keys.iter().copied()).unwrap_or_default();
-    Err(Wrong::new(format!("unknown key `{at}{}`", shown(unknown))).hint(format!(
+    Err(CaseError::new(format!("unknown key `{at}{}`", shown(unknown))).hint(format!(
         "did you mean `{near}`? The known keys are {}",
         listed(keys.iter().copied())
     )))

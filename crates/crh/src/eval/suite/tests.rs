@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use tempfile::TempDir;
 
 use super::*;
-use crate::eval::case::{Files, Source};
+use crate::eval::case::{CaseSource, Files};
 use crh_testkit::Fixture;
 
 /// A valid case that tests extend.
@@ -50,13 +50,13 @@ fn shown_case(case: &Case) -> String {
     } = case;
     let mut text = format!("{id} {title:?} {body:?} {language} {licence:?} {twin_of:?}\n");
     text += &match source {
-        Source::Files { base, head } => {
+        CaseSource::Files { base, head } => {
             format!("  {} -> {}\n", shown_files(base), shown_files(head))
         }
-        Source::Commits { repo, base, head, diff, .. } => {
+        CaseSource::Commits { repo, base, head, diff, .. } => {
             format!("  {repo} {}..{} {}\n", &base[..4], &head[..4], diff.len())
         }
-        Source::Diff(diff) => format!("  diff {}\n", diff.len()),
+        CaseSource::Diff(diff) => format!("  diff {}\n", diff.len()),
     };
     for issue in expected {
         text += &format!("  expected {}\n", serde_json::to_string(issue).unwrap());

@@ -20,15 +20,20 @@ fn issue(number: u32, lines: (u32, u32), quote: &str, replacement: Option<&str>)
 }
 
 /// The edits of issues in a text that changed since the review.
-fn came(issues: &[Issue], reviewed: &[u8], now: &[u8], changed: &[Changed]) -> Replaced {
+fn came(
+    issues: &[Issue],
+    reviewed: &[u8],
+    now: &[u8],
+    changed: &[ChangedLines],
+) -> ReplacementEdits {
     let changed = changed.to_vec();
-    let texts = Texts { reviewed: reviewed.to_vec(), now: now.to_vec(), changed };
+    let texts = FileTexts { reviewed: reviewed.to_vec(), now: now.to_vec(), changed };
     let texts = issues.iter().map(|issue| (issue.number, Ok(texts.clone()))).collect();
     replaced(&issues.iter().collect::<Vec<_>>(), &texts)
 }
 
 /// The new text with escaped bytes, and the skipped issues.
-fn shown(replaced: &Replaced) -> String {
+fn shown(replaced: &ReplacementEdits) -> String {
     let edits = replaced.edits.iter().map(|edit| {
         let after = edit.after.as_deref().unwrap_or_default().escape_ascii().to_string();
         format!("{:?} {}\n", edit.issues, after)
@@ -174,8 +179,8 @@ fn moved_lines_are_followed_and_changed_lines_skipped() {
     let reviewed = b"a\nb\nx\nd\nx\nf\n";
     let wanted = [issue(1, (5, 5), "x", Some("X"))];
     let check = |now: &[u8], changed: &[(usize, usize, usize)], expected: expect_test::Expect| {
-        let changed: Vec<Changed> =
-            changed.iter().map(|&(at, were, are)| Changed { at, were, are }).collect();
+        let changed: Vec<ChangedLines> =
+            changed.iter().map(|&(at, were, are)| ChangedLines { at, were, are }).collect();
         expected.assert_eq(&shown(&came(&wanted, reviewed, now, &changed)));
     };
     let moved = expect![[r#"
@@ -191,12 +196,13 @@ fn moved_lines_are_followed_and_changed_lines_skipped() {
     "#]];
     check(b"a\nb\nx\nd\nx\nnew\nf\n", &[(5, 0, 1)], after);
     let left = "#1: its lines changed since the review\n";
-    let gone = came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[Changed { at: 4, were: 1, are: 0 }]);
+    let gone =
+        came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[ChangedLines { at: 4, were: 1, are: 0 }]);
     assert_eq!(shown(&gone), left);
     let unlike = came(&wanted, reviewed, b"a\nb\nx\nd\ny\nf\n", &[]);
     assert_eq!(shown(&unlike), left);
     let wide = [issue(1, (3, 5), "x", Some("X"))];
-    let between = Changed { at: 4, were: 0, are: 1 };
+    let between = ChangedLines { at: 4, were: 0, are: 1 };
     assert_eq!(shown(&came(&wide, reviewed, b"a\nb\nx\nd\nnew\nx\nf\n", &[between])), left);
 }
 
@@ -206,7 +212,7 @@ fn changed_quote_skips_the_fix() {
     let quote = json!({ "file": "a.py", "side": "new", "line": 3, "snippet": "c" });
     wanted.evidence.push(serde_json::from_value(quote).unwrap());
     let came = |now: &[u8], at: usize| {
-        let changed = [Changed { at, were: 1, are: 1 }];
+        let changed = [ChangedLines { at, were: 1, are: 1 }];
         shown(&came(&[wanted.clone()], b"a\nb\nc\nd\n", now, &changed))
     };
     assert_eq!(came(b"a\nB\nc\nd\n", 1), "{1} A\\nB\\nc\\nd\\n\n");
@@ -220,6 +226,6 @@ fn unreadable_file_is_the_reason_of_each_issue() {
     let gone = || Err("`a.py` is gone".to_owned());
     let texts = BTreeMap::from([(1, gone()), (2, gone())]);
     let replaced = replaced(&issues.iter().collect::<Vec<_>>(), &texts);
-    let expected = [Left::new(1, "`a.py` is gone"), Left::new(2, "`a.py` is gone")];
+    let expected = [SkippedIssue::new(1, "`a.py` is gone"), SkippedIssue::new(2, "`a.py` is gone")];
     assert_eq!((replaced.edits, replaced.left), (Vec::new(), expected.to_vec()));
 }

@@ -10,8 +10,8 @@ use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, Image, Sides};
-use super::{Journal, NotApplied, Steps, lost};
+use super::entry::{FileEntry, FileSides, StoredVersion};
+use super::{ApplyError, Journal, Steps, lost};
 use crh_review::identity::content_id;
 
 const JOURNAL: &str = "journal.json";
@@ -43,13 +43,13 @@ pub(crate) enum FixPhase {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Folder {
+pub(crate) struct FixFolder {
     path: PathBuf,
     draft: String,
 }
 
-impl Folder {
-    pub(super) fn at(path: PathBuf) -> Self {
+impl FixFolder {
+    pub(super) fn open(path: PathBuf) -> Self {
         // By run and number, because a checkout may be moved.
         let parts = path.components().count();
         let named: PathBuf = path.components().skip(parts.saturating_sub(NAMING)).collect();
@@ -91,7 +91,7 @@ impl Folder {
         };
         let mut folders = Vec::new();
         for entry in entries {
-            let folder = Self::at(entry?.path());
+            let folder = Self::open(entry?.path());
             if folder.number() > 0 {
                 folders.push(folder);
             }
@@ -123,7 +123,7 @@ impl Folder {
         if number > FIXES_MAX {
             return Err(io::Error::other("the run has too many fixes"));
         }
-        let folder = Self::at(fixes.join(number.to_string()));
+        let folder = Self::open(fixes.join(number.to_string()));
         DirBuilder::new().mode(0o700).create(&folder.path)?;
         for (name, bytes) in images {
             steps("writing an image")?;
@@ -161,7 +161,7 @@ impl Folder {
     }
 
     /// The bytes of a stored version.
-    pub(super) fn image(&self, image: &Image) -> io::Result<Vec<u8>> {
+    pub(super) fn image(&self, image: &StoredVersion) -> io::Result<Vec<u8>> {
         let bytes = self.read(&image.name)?;
         match content_id(&bytes) == image.hash {
             true => Ok(bytes),
@@ -170,12 +170,12 @@ impl Folder {
     }
 
     /// The bytes before and after.
-    pub(super) fn sides(&self, entry: &Entry) -> Result<Sides, NotApplied> {
-        let bytes = |image: &Option<Image>| -> Result<Option<Vec<u8>>, NotApplied> {
+    pub(super) fn sides(&self, entry: &FileEntry) -> Result<FileSides, ApplyError> {
+        let bytes = |image: &Option<StoredVersion>| -> Result<Option<Vec<u8>>, ApplyError> {
             let bytes = image.as_ref().map(|image| self.image(image)).transpose();
             bytes.map_err(|why| lost(self, &why))
         };
-        Ok(Sides { before: bytes(&entry.before)?, after: bytes(&entry.after)? })
+        Ok(FileSides { before: bytes(&entry.before)?, after: bytes(&entry.after)? })
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
@@ -211,7 +211,7 @@ impl Folder {
     }
 }
 
-impl fmt::Display for Folder {
+impl fmt::Display for FixFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())
     }

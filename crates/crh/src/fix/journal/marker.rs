@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::super::tree::Inside;
-use super::folder::Folder;
-use super::{Locked, NotApplied, Steps};
+use super::super::tree::InsidePath;
+use super::folder::FixFolder;
+use super::{ApplyError, LockedCheckout, Steps};
 
 /// Path of the marker in the checkout. It exists while crh changes the tree.
 pub(crate) const MARKER: &str = ".crh/fixing";
@@ -27,18 +27,22 @@ pub(super) fn of(checkout: &Path) -> Option<PathBuf> {
     fs::read(checkout.join(MARKER)).ok().map(|marker| named(checkout, &marker))
 }
 
-impl Locked {
-    pub(super) fn set_marker(&self, folder: &Folder, steps: Steps<'_>) -> Result<(), NotApplied> {
+impl LockedCheckout {
+    pub(super) fn set_marker(
+        &self,
+        folder: &FixFolder,
+        steps: Steps<'_>,
+    ) -> Result<(), ApplyError> {
         let path = folder.path();
         let path = path.strip_prefix(self.tree.path()).unwrap_or(path);
         let mut text = path.as_os_str().as_bytes().to_vec();
         text.push(b'\n');
         let written = || -> io::Result<()> {
             steps("making the folder of the marker")?;
-            self.tree.make_folder(Inside::new(FOLDER).map_err(io::Error::other)?)?;
+            self.tree.make_folder(InsidePath::new(FOLDER).map_err(io::Error::other)?)?;
             let (draft, marker) = (
-                Inside::new(DRAFT).map_err(io::Error::other)?,
-                Inside::new(MARKER).map_err(io::Error::other)?,
+                InsidePath::new(DRAFT).map_err(io::Error::other)?,
+                InsidePath::new(MARKER).map_err(io::Error::other)?,
             );
             self.tree.remove(draft)?;
             steps("writing the marker")?;
@@ -48,17 +52,17 @@ impl Locked {
             steps("setting the marker")?;
             self.tree.rename(draft, marker)
         };
-        written().map_err(NotApplied::io(MARKER))
+        written().map_err(ApplyError::io(MARKER))
     }
 
-    pub(super) fn remove_marker(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
+    pub(super) fn remove_marker(&self, steps: Steps<'_>) -> Result<(), ApplyError> {
         let removed = || -> io::Result<()> {
             for path in [DRAFT, MARKER] {
                 steps("removing the marker")?;
-                self.tree.remove(Inside::new(path).map_err(io::Error::other)?)?;
+                self.tree.remove(InsidePath::new(path).map_err(io::Error::other)?)?;
             }
-            self.tree.remove_empty_folder(Inside::new(FOLDER).map_err(io::Error::other)?)
+            self.tree.remove_empty_folder(InsidePath::new(FOLDER).map_err(io::Error::other)?)
         };
-        removed().map_err(NotApplied::io(MARKER))
+        removed().map_err(ApplyError::io(MARKER))
     }
 }

@@ -46,22 +46,23 @@ impl Desk {
         self.run.path().join("fixes")
     }
 
-    fn locked(&self) -> Locked {
-        Locked::take(&self.checkout.path().canonicalize().unwrap(), Some(&self.key())).unwrap()
+    fn locked(&self) -> LockedCheckout {
+        LockedCheckout::take(&self.checkout.path().canonicalize().unwrap(), Some(&self.key()))
+            .unwrap()
     }
 
-    fn apply(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
+    fn apply(&self, steps: Steps<'_>) -> Result<(), ApplyError> {
         let edited = BTreeSet::from(["a.py".to_owned()]);
         let purpose =
             Purpose { after: Some("a commit"), fixes: &fixes(), edited: &edited, ..PURPOSE };
         self.locked().apply(&self.fixes(), &edits(), purpose, steps)
     }
 
-    fn undo(&self) -> Result<Vec<String>, NotApplied> {
+    fn undo(&self) -> Result<Vec<String>, ApplyError> {
         self.locked().undo(&self.fixes(), UNDISTURBED)
     }
 
-    fn recover(&self) -> Result<Option<Recovered>, NotApplied> {
+    fn recover(&self) -> Result<Option<RolledBackFix>, ApplyError> {
         self.locked().recover(UNDISTURBED)
     }
 
@@ -109,7 +110,7 @@ fn fixes() -> Vec<AppliedFix> {
 
 /// For tests that do not check it.
 const PURPOSE: Purpose<'static> =
-    Purpose { asker: Asker::Command, after: None, fixes: &[], edited: &BTreeSet::new() };
+    Purpose { asker: FixOrigin::Command, after: None, fixes: &[], edited: &BTreeSet::new() };
 
 /// A hook that acts at one step.
 fn at(step: usize, act: impl Fn() -> io::Result<()>) -> impl Fn(&str) -> io::Result<()> {
@@ -181,8 +182,8 @@ fn apply_then_undo_restores_bytes_and_modes() {
     assert_eq!(of("gone"), None);
     assert_eq!(of("new/er/d").and_then(|(_, bytes)| bytes), Some(b"d\n".to_vec()));
     assert_eq!(after.len(), before.len() + 2, "nothing of ours is left: {after:?}");
-    let standing = standing(&desk.fixes()).unwrap();
-    let (_, journal) = &standing[&1];
+    let applied_fixes = applied_fixes(&desk.fixes()).unwrap();
+    let (_, journal) = &applied_fixes[&1];
     assert_eq!((journal.after.as_deref(), &journal.fixes), (Some("a commit"), &fixes()));
     assert_eq!(journal.edited, BTreeSet::from(["a.py".to_owned()]));
     assert_eq!(desk.undo().unwrap(), ["a.py", "gone", "new/er/d", "sub/b.sh"]);
@@ -200,15 +201,15 @@ fn two_fixes_of_one_file_are_undone_together() {
     desk.undo().unwrap();
     assert_eq!(desk.seen(), before);
     desk.apply(UNDISTURBED).unwrap();
-    assert_eq!(standing(&desk.fixes()).unwrap().into_keys().collect::<Vec<_>>(), [4]);
+    assert_eq!(applied_fixes(&desk.fixes()).unwrap().into_keys().collect::<Vec<_>>(), [4]);
 }
 
 #[test]
 fn checkout_is_locked_while_it_is_fixed() {
     let desk = Desk::new();
     let first = desk.locked();
-    let second = Locked::take(&desk.checkout.path().canonicalize().unwrap(), None);
-    assert!(matches!(second, Err(NotApplied::Busy)));
+    let second = LockedCheckout::take(&desk.checkout.path().canonicalize().unwrap(), None);
+    assert!(matches!(second, Err(ApplyError::Busy)));
     drop(first);
     desk.apply(UNDISTURBED).unwrap();
 }
@@ -232,7 +233,7 @@ fn marker_is_never_overwritten() {
     let before = desk.seen();
     let marker = desk.checkout.path().join(MARKER);
     let checkout = desk.locked().tree.path().to_owned();
-    let journal = Journal { checkout, ..Journal::of(Asker::Command, Vec::new()) };
+    let journal = Journal { checkout, ..Journal::of(FixOrigin::Command, Vec::new()) };
     fs::create_dir(marker.parent().unwrap()).unwrap();
     fs::write(&marker, "theirs").unwrap();
     let error = desk.locked().carry_out(&desk.fixes(), &journal, &[], UNDISTURBED).unwrap_err();
@@ -284,9 +285,9 @@ fn special_permission_bits_are_never_restored() {
     let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
     found.mode = 0o7755;
     let draft = |found: &FileSnapshot| {
-        let image = Image::of(0, "before", found);
+        let image = StoredVersion::from_snapshot(0, "before", found);
         let (path, folders) = ("a.py".to_owned(), Vec::new());
-        let entry = Entry { number: 0, path, before: None, after: None, folders };
+        let entry = FileEntry { number: 0, path, before: None, after: None, folders };
         entry.write_draft(&locked.tree, &image, b"", "draft", UNDISTURBED).unwrap();
         let draft = desk.checkout.path().join("draft-0");
         let mode = fs::metadata(&draft).unwrap().permissions().mode() & 0o7777;

@@ -74,8 +74,8 @@ fn gh_errors_are_classified_by_status() {
 fn tracker_order_is_project_github_command() {
     use Tracker::*;
     let check = |named: Option<Tracker>, online: &[Tracker]| {
-        assert_eq!(order(named, Reach::Online), online, "{named:?}");
-        assert_eq!(order(named, Reach::Offline), [Command], "{named:?}, offline");
+        assert_eq!(order(named, NetworkAccess::Online), online, "{named:?}");
+        assert_eq!(order(named, NetworkAccess::Offline), [Command], "{named:?}, offline");
     };
     let unnamed = None;
     check(unnamed, &[GitHub, Command]);

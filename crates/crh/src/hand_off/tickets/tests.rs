@@ -53,14 +53,17 @@ fn by_command(script: &str) -> Sink {
     Sink::Command(TicketCommand { program: "sh".to_owned(), arguments, withheld: Vec::new() })
 }
 
-fn tickets(chain: impl IntoIterator<Item = Sink>, named: Option<(Tracker, Confidence)>) -> Tickets {
-    let named = named.map(|(tracker, confidence)| Named { tracker, confidence });
+fn tickets(
+    chain: impl IntoIterator<Item = Sink>,
+    named: Option<(Tracker, DetectionConfidence)>,
+) -> Tickets {
+    let named = named.map(|(tracker, confidence)| DetectedTracker { tracker, confidence });
     let chain = chain.into_iter().collect();
-    Tickets::of(chain, Vec::new(), named, "crh".to_owned(), Redactor::new(&[]))
+    Tickets::with_chain(chain, Vec::new(), named, "crh".to_owned(), Redactor::new(&[]))
 }
 
-fn linear_for_sure() -> Option<(Tracker, Confidence)> {
-    Some((Tracker::Linear, Confidence::High))
+fn linear_for_sure() -> Option<(Tracker, DetectionConfidence)> {
+    Some((Tracker::Linear, DetectionConfidence::High))
 }
 
 #[test]
@@ -69,12 +72,12 @@ fn certain_and_reachable_tracker_is_named() {
     let chain = |key: &str| [at_linear(&linear, key), at_github(&github)];
     let named = TrackerLabel::Named("Linear".to_owned());
     assert_eq!(tickets(chain(LINEAR_KEY), linear_for_sure()).label(), &named);
-    let guessed = Some((Tracker::Linear, Confidence::Low));
+    let guessed = Some((Tracker::Linear, DetectionConfidence::Low));
     assert_eq!(tickets(chain(LINEAR_KEY), guessed).label(), &TrackerLabel::Generic);
     assert_eq!(tickets(chain("bad"), linear_for_sure()).label(), &TrackerLabel::Generic);
     assert_eq!(tickets([at_github(&github)], None).label(), &TrackerLabel::Generic);
     assert_eq!(tickets([by_command("true")], None).label(), &TrackerLabel::Generic);
-    let own = Some((Tracker::Command, Confidence::High));
+    let own = Some((Tracker::Command, DetectionConfidence::High));
     assert_eq!(tickets([by_command("true")], own).label(), &TrackerLabel::Generic);
     github.disable_issues("acme/shop");
     let nowhere = TrackerLabel::None(
@@ -138,7 +141,7 @@ fn command_gets_each_issue_once_without_secrets() {
     let chain = VecDeque::from([by_command(&script)]);
     let secret = "sk-this-is-a-key-0123456789".to_owned();
     let redactor = Redactor::new(&[secret.clone().into()]);
-    let mut tickets = Tickets::of(chain, Vec::new(), None, "crh".to_owned(), redactor);
+    let mut tickets = Tickets::with_chain(chain, Vec::new(), None, "crh".to_owned(), redactor);
     let issue = issue(1, json!({"title": secret, "why_it_matters": format!("It has {secret}.")}));
     let report = report(vec![issue.clone()]);
     let filed = |was_there| FiledTicket { url: "SHOP-1".to_owned(), already_filed: was_there };
@@ -162,8 +165,8 @@ fn only_known_texts_of_a_checkout_are_read() {
     write(".github/ISSUE_TEMPLATE/bug.yml", "bug");
     write("src/notes.md", "notes");
     std::os::unix::fs::symlink("/etc/hostname", root.path().join("CLAUDE.md")).unwrap();
-    let found: Vec<(Kind, usize)> =
+    let found: Vec<(TextKind, usize)> =
         texts(root.path()).into_iter().map(|text| (text.kind, text.text.len())).collect();
-    let readme = (Kind::Page, TEXT_MAX as usize);
-    assert_eq!(found, [(Kind::Instructions, 6), readme, (Kind::Page, 3)]);
+    let readme = (TextKind::Page, TEXT_MAX as usize);
+    assert_eq!(found, [(TextKind::Instructions, 6), readme, (TextKind::Page, 3)]);
 }

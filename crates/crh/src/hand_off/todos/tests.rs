@@ -171,7 +171,7 @@ fn concurrent_writers_use_no_id_twice() {
             });
         }
     });
-    let taken = Taken::of(&folder(&root), &root.path().join(LEGACY)).unwrap();
+    let taken = ExistingTodos::load(&folder(&root), &root.path().join(LEGACY)).unwrap();
     let todos = WRITERS * (EACH - 1) + 1;
     assert_eq!(taken.keys.len(), todos as usize);
     assert_eq!(taken.highest, u64::from(todos));

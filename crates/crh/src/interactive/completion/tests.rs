@@ -5,7 +5,7 @@ use expect_test::expect;
 use super::super::flow::tests::issue;
 use super::*;
 use crate::fix::SafeFixTiming;
-use crate::fix::outcome::{Fixed, Left};
+use crate::fix::outcome::{FixPass, SkippedIssue};
 use crh_review::report::{AppliedFix, FileCoverage, FixOutcome};
 use crh_review::verdict::Verdict;
 
@@ -101,8 +101,8 @@ fn failed_safe_fix_keeps_its_reason_after_any_decision() {
     let issues = (1..=3).map(|number| issue(number, "safe_auto", "apply")).collect();
     let report = Report { issues, ..Report::default() };
     let mut flow = Flow::new(&report, SafeFixTiming::BeforeQuestions);
-    let left = |number| Left::new(number, "two fixes\nof one line");
-    let fixed = Fixed::leaving(vec![left(1), left(2)]);
+    let left = |number| SkippedIssue::new(number, "two fixes\nof one line");
+    let fixed = FixPass::leaving(vec![left(1), left(2)]);
     flow.fixed(&report, &fixed);
     flow.decided.insert(2, Decision::Skipped);
     let said = text(&report, &flow, 79);

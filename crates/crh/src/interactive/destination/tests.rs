@@ -26,7 +26,7 @@ fn checkout_kind_follows_from_branch_base_and_pull_request() {
             pr_number: pr.to_owned(),
             ..ReviewedChange::default()
         };
-        let place = Place { head: None, branch: branch.map(str::to_owned) };
+        let place = CheckoutPosition { head: None, branch: branch.map(str::to_owned) };
         assert_eq!(checkout_at(&change, &place, &defaults), expected, "{base} {pr} {branch:?}");
     }
 }
@@ -47,11 +47,12 @@ fn branch_name_is_read_from_ref() {
 
 #[test]
 fn checkout_moves_with_another_branch_or_commit() {
-    let place = |head: &str, branch: &str| Place {
+    let place = |head: &str, branch: &str| CheckoutPosition {
         head: Some(head.to_owned()),
         branch: Some(branch.to_owned()),
     };
-    let check = |now: Place, expected| assert_eq!(place("c1", "topic").left_for(&now), expected);
+    let check =
+        |now: CheckoutPosition, expected| assert_eq!(place("c1", "topic").left_for(&now), expected);
     check(place("c1", "topic"), None);
     check(place("c2", "topic"), Some("`HEAD` has moved since the fixes"));
     check(place("c1", "other"), Some("another branch is checked out now"));
@@ -69,7 +70,7 @@ fn fixes_go_only_to_the_branch_of_the_pull_request() {
         let (pr_number, head_ref) = (pr.to_owned(), "refs/heads/main".to_owned());
         let change = ReviewedChange { pr_number, head_ref, ..ReviewedChange::default() };
         let report = Report { change, ..Report::default() };
-        let place = Place { head: None, branch: Some(branch.to_owned()) };
+        let place = CheckoutPosition { head: None, branch: Some(branch.to_owned()) };
         followed_by_pull(&repository, &report, head, &place).map(|to| to.branch)
     };
     let other = "the branch tracks `main` of `origin`, which is not the branch of the pull request";

@@ -4,16 +4,16 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::fix::outcome::Left;
+use crate::fix::outcome::SkippedIssue;
 use crh_review::report::{AppliedFix, FixOutcome};
 
 #[test]
 fn issue_for_a_person_offers_apply_only_with_an_exact_fix() {
     for (owner, replacement, expected) in [
-        (Owner::Human, None, Pick::Acknowledge),
-        (Owner::Release, None, Pick::Acknowledge),
-        (Owner::Human, Some("charge_once();".to_owned()), Pick::Apply),
-        (Owner::DownstreamResolver, None, Pick::Apply),
+        (Owner::Human, None, Choice::Acknowledge),
+        (Owner::Release, None, Choice::Acknowledge),
+        (Owner::Human, Some("charge_once();".to_owned()), Choice::Apply),
+        (Owner::DownstreamResolver, None, Choice::Apply),
     ] {
         let issue = Issue { owner, replacement, ..issue(1, "manual", "defer") };
         assert_eq!(first_pick(&issue), expected, "{owner}");
@@ -79,11 +79,13 @@ fn at(checkout: Checkout) -> Destination {
 }
 
 /// A fixer that fixes everything except these.
-fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> Fixed {
-    let mut fixed = Fixed::default();
+fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> FixPass {
+    let mut fixed = FixPass::default();
     for number in numbers {
         match but.contains(number) {
-            true => fixed.left.push(Left { number: *number, why: "it could not be".to_owned() }),
+            true => {
+                fixed.left.push(SkippedIssue { number: *number, why: "it could not be".to_owned() })
+            }
             false => fixed.applied.push(AppliedFix {
                 number: *number,
                 description: "Done.".to_owned(),
@@ -138,44 +140,44 @@ impl Talk {
     }
 
     /// Runs the flow with these answers and compares steps and decisions.
-    fn with(mut self, answers: &[Pick], expected: Expect) {
+    fn with(mut self, answers: &[Choice], expected: Expect) {
         let mut answers = answers.iter();
         loop {
             let next = self.flow.next();
             self.note(&next);
             match next {
-                Next::FixSafe => {
+                NextStep::FixSafe => {
                     let numbers = fix::safe(&self.report);
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
                 }
-                Next::Fix(numbers) => {
+                NextStep::Fix(numbers) => {
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
                 }
-                Next::Dismiss(numbers) => {
+                NextStep::Dismiss(numbers) => {
                     for number in numbers {
                         let failure = self.unfixable.contains(&number).then_some("no room");
                         self.flow
                             .dismissed(number, failure.map_or(Ok(()), |why| Err(why.to_owned())));
                     }
                 }
-                Next::Undo => {
+                NextStep::Undo => {
                     if !self.cannot_undo {
                         self.report.applied_fixes.clear();
                     }
                     self.flow.undone(&self.report);
                 }
-                Next::Show => self.flow.shown(&self.report),
-                Next::Detect => self.flow.detected(self.tracker.clone()),
-                Next::Ask(_) => match answers.next() {
+                NextStep::Show => self.flow.shown(&self.report),
+                NextStep::Detect => self.flow.detected(self.tracker.clone()),
+                NextStep::Ask(_) => match answers.next() {
                     Some(pick) => {
                         self.said.push_str(&format!("    {pick:?}\n"));
                         self.flow.answered(*pick);
                     }
                     None => break,
                 },
-                Next::File(number) => {
+                NextStep::File(number) => {
                     let filed = match self.failing.checked_sub(1) {
                         Some(left) => {
                             self.failing = left;
@@ -183,19 +185,19 @@ impl Talk {
                                 true => NextSink::None,
                                 false => NextSink::There,
                             };
-                            Err(NotFiled { why: "the host is down".to_owned(), next })
+                            Err(FilingFailure { why: "the host is down".to_owned(), next })
                         }
                         None => Ok(format!("https://tracker.example/{number}")),
                     };
                     self.flow.filed(filed);
                 }
-                Next::FallBack => {
+                NextStep::FallBack => {
                     let next = self.others.pop();
                     self.flow.fell_back(next.filter(|label| *label != none()));
                 }
-                Next::Resolved(_) | Next::Complete => self.flow.completed(),
-                Next::FindDestination => self.flow.leads_to(self.destination.clone()),
-                Next::Publish(_) | Next::End => break,
+                NextStep::Resolved(_) | NextStep::Complete => self.flow.completed(),
+                NextStep::FindDestination => self.flow.leads_to(self.destination.clone()),
+                NextStep::Publish(_) | NextStep::End => break,
             }
         }
         for (number, decision) in &self.flow.decided {
@@ -204,26 +206,26 @@ impl Talk {
         expected.assert_eq(&self.said);
     }
 
-    fn note(&mut self, next: &Next) {
+    fn note(&mut self, next: &NextStep) {
         let line = match next {
-            Next::Ask(Ask { about, picks, recommended }) => {
+            NextStep::Ask(Question { about, picks, recommended }) => {
                 let about = match about {
-                    About::Finding(Finding { number, position, deferring }) => {
+                    QuestionSubject::Finding(FindingQuestion { number, position, deferring }) => {
                         let deferring = match deferring {
-                            Deferring::AsRecommended => "",
-                            Deferring::BecomesSkip => " not deferred",
+                            DeferAvailability::AsRecommended => "",
+                            DeferAvailability::BecomesSkip => " not deferred",
                         };
                         format!("#{number} {position:?}{deferring}")
                     }
-                    About::Preview(plan) => format!(
+                    QuestionSubject::Preview(plan) => format!(
                         "{:?} apply {:?} file {:?} skip {:?} acknowledge {:?}",
                         plan.kind, plan.apply, plan.file, plan.skip, plan.acknowledge
                     ),
-                    About::NextSteps { fixes, .. } => format!("NextSteps after {fixes}"),
-                    About::NotFiled { number, not_filed } => {
+                    QuestionSubject::NextSteps { fixes, .. } => format!("NextSteps after {fixes}"),
+                    QuestionSubject::NotFiled { number, not_filed } => {
                         format!("NotFiled #{number}: {}", not_filed.why)
                     }
-                    About::Routing { remaining, safe } => {
+                    QuestionSubject::Routing { remaining, safe } => {
                         let safe = match safe {
                             SafeFixes::None => String::new(),
                             safe => format!(" {safe:?}"),
@@ -262,7 +264,7 @@ fn clean_review_asks_nothing() {
 fn safe_fixes_come_first_and_may_resolve_everything() {
     let both = [SAFE, SAFE, ADVISORY];
     Talk::new(&both, named(), at(Checkout::Branch)).with(
-        &[Pick::Exit],
+        &[Choice::Exit],
         expect![[r#"
             FixSafe
             Show
@@ -288,7 +290,7 @@ fn failed_safe_fix_is_asked_about() {
     let mut talk = Talk::new(&[SAFE, SAFE], none(), at(Checkout::Base));
     talk.unfixable = vec![2];
     talk.with(
-        &[Pick::OneByOne, Pick::Skip, Pick::Continue],
+        &[Choice::OneByOne, Choice::Skip, Choice::Continue],
         expect![[r#"
             FixSafe
             Show
@@ -316,7 +318,7 @@ fn issues_are_dismissed_after_the_fixes() {
     };
     let talk = Talk { unfixable: vec![3], ..three() };
     talk.with(
-        &[Pick::OneByOne, Pick::Apply, Pick::Dismiss, Pick::Dismiss, Pick::Exit],
+        &[Choice::OneByOne, Choice::Apply, Choice::Dismiss, Choice::Dismiss, Choice::Exit],
         expect![[r#"
             Show
             Detect
@@ -345,7 +347,7 @@ fn issues_are_dismissed_after_the_fixes() {
 #[test]
 fn report_only_does_nothing_more() {
     Talk::new(&[GATED, DEFERRED], named(), at(Checkout::Branch)).with(
-        &[Pick::ReportOnly],
+        &[Choice::ReportOnly],
         expect![[r#"
             Show
             Detect
@@ -361,7 +363,7 @@ fn report_only_does_nothing_more() {
 fn report_only_undoes_the_fixes_that_were_applied_first() {
     let both = || Talk::new(&[SAFE, GATED], named(), at(Checkout::PullRequest));
     both().with(
-        &[Pick::ReportOnly],
+        &[Choice::ReportOnly],
         expect![[r#"
         FixSafe
         Show
@@ -376,7 +378,7 @@ fn report_only_undoes_the_fixes_that_were_applied_first() {
     // Fixes that cannot be undone can be pushed.
     let stays = Talk { cannot_undo: true, ..both() };
     stays.with(
-        &[Pick::ReportOnly, Pick::Exit],
+        &[Choice::ReportOnly, Choice::Exit],
         expect![[r#"
         FixSafe
         Show
@@ -396,7 +398,7 @@ fn report_only_undoes_the_fixes_that_were_applied_first() {
 #[test]
 fn plain_review_offers_safe_fixes_before_it_applies_them() {
     let three = || Talk::plain(&[SAFE, GATED, SAFE], named(), at(Checkout::PullRequest));
-    three().with(&[Pick::ReportOnly], expect![[r#"
+    three().with(&[Choice::ReportOnly], expect![[r#"
         Show
         Detect
         ask Routing { remaining: 3 } Offered([1, 3]) [ApplySafe, OneByOne, BestJudgment, FileAll, ReportOnly]
@@ -405,7 +407,7 @@ fn plain_review_offers_safe_fixes_before_it_applies_them() {
         End
     "#]]);
     three()
-        .with(&[Pick::ApplySafe, Pick::ReportOnly, Pick::KeepFixes, Pick::Exit], expect![[r#"
+        .with(&[Choice::ApplySafe, Choice::ReportOnly, Choice::KeepFixes, Choice::Exit], expect![[r#"
             Show
             Detect
             ask Routing { remaining: 3 } Offered([1, 3]) [ApplySafe, OneByOne, BestJudgment, FileAll, ReportOnly]
@@ -423,7 +425,7 @@ fn plain_review_offers_safe_fixes_before_it_applies_them() {
                 Exit
             End
         "#]]);
-    three().with(&[Pick::BestJudgment, Pick::Proceed, Pick::Exit], expect![[r#"
+    three().with(&[Choice::BestJudgment, Choice::Proceed, Choice::Exit], expect![[r#"
         Show
         Detect
         ask Routing { remaining: 3 } Offered([1, 3]) [ApplySafe, OneByOne, BestJudgment, FileAll, ReportOnly]
@@ -447,7 +449,7 @@ fn plain_review_does_not_offer_a_failed_safe_fix_again() {
     let mut talk = Talk::plain(&[SAFE], none(), at(Checkout::Base));
     talk.unfixable = vec![1];
     talk.with(
-        &[Pick::ApplySafe, Pick::ReportOnly],
+        &[Choice::ApplySafe, Choice::ReportOnly],
         expect![[r#"
         Show
         Detect
@@ -468,7 +470,7 @@ fn plain_review_does_not_offer_a_failed_safe_fix_again() {
 fn plain_review_with_only_safe_findings_ends_after_agreement() {
     let talk = Talk::plain(&[SAFE, ADVISORY], none(), at(Checkout::Base));
     talk.with(
-        &[Pick::ApplySafe, Pick::Exit],
+        &[Choice::ApplySafe, Choice::Exit],
         expect![[r#"
             Show
             Detect
@@ -489,7 +491,7 @@ fn plain_review_with_only_safe_findings_ends_after_agreement() {
 fn next_steps_are_asked_after_safe_fixes_and_tickets() {
     let both = || Talk::new(&[SAFE, GATED], named(), at(Checkout::PullRequest));
     both().with(
-        &[Pick::FileAll, Pick::Proceed, Pick::Exit],
+        &[Choice::FileAll, Choice::Proceed, Choice::Exit],
         expect![[r#"
             FixSafe
             Show
@@ -515,13 +517,13 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
     let mut talk = Talk::new(&issues, named(), at(Checkout::PullRequest));
     talk.unfixable = vec![5];
     let answers = [
-        Pick::OneByOne,
-        Pick::Apply,
-        Pick::Defer,
-        Pick::Skip,
-        Pick::Acknowledge,
-        Pick::Apply,
-        Pick::PushFixes,
+        Choice::OneByOne,
+        Choice::Apply,
+        Choice::Defer,
+        Choice::Skip,
+        Choice::Acknowledge,
+        Choice::Apply,
+        Choice::PushFixes,
     ];
     talk.with(
         &answers,
@@ -558,7 +560,7 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
 
 #[test]
 fn single_issue_has_no_counter_and_no_rest() {
-    let answers = [Pick::OneByOne, Pick::Skip];
+    let answers = [Choice::OneByOne, Choice::Skip];
     Talk::new(&[GATED], named(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -577,7 +579,7 @@ fn single_issue_has_no_counter_and_no_rest() {
 
 #[test]
 fn without_a_tracker_defer_becomes_skip() {
-    let answers = [Pick::OneByOne, Pick::TheRest, Pick::Proceed];
+    let answers = [Choice::OneByOne, Choice::TheRest, Choice::Proceed];
     Talk::new(&[DEFERRED, GATED], none(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -597,7 +599,7 @@ fn without_a_tracker_defer_becomes_skip() {
             #2 Applied(Done)
         "#]],
     );
-    let answers = [Pick::OneByOne, Pick::Defer, Pick::Skip];
+    let answers = [Choice::OneByOne, Choice::Defer, Choice::Skip];
     Talk::new(&[DEFERRED], none(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -619,8 +621,14 @@ fn without_a_tracker_defer_becomes_skip() {
 #[test]
 fn cancel_of_rest_plan_returns_to_the_same_issue() {
     let issues = [GATED, DEFERRED, FOR_HUMANS];
-    let answers =
-        [Pick::OneByOne, Pick::Skip, Pick::TheRest, Pick::Cancel, Pick::TheRest, Pick::Proceed];
+    let answers = [
+        Choice::OneByOne,
+        Choice::Skip,
+        Choice::TheRest,
+        Choice::Cancel,
+        Choice::TheRest,
+        Choice::Proceed,
+    ];
     Talk::new(&issues, named(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -651,7 +659,8 @@ fn cancel_of_rest_plan_returns_to_the_same_issue() {
 #[test]
 fn cancel_of_full_plan_returns_to_the_first_question() {
     let issues = [GATED, DEFERRED, DISPUTED, FOR_HUMANS];
-    let answers = [Pick::BestJudgment, Pick::Cancel, Pick::BestJudgment, Pick::Proceed, Pick::Exit];
+    let answers =
+        [Choice::BestJudgment, Choice::Cancel, Choice::BestJudgment, Choice::Proceed, Choice::Exit];
     Talk::new(&issues, TrackerLabel::Generic, at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -682,7 +691,7 @@ fn cancel_of_full_plan_returns_to_the_first_question() {
 
 #[test]
 fn tickets_for_all_apply_nothing() {
-    let answers = [Pick::FileAll, Pick::Cancel, Pick::FileAll, Pick::Proceed];
+    let answers = [Choice::FileAll, Choice::Cancel, Choice::FileAll, Choice::Proceed];
     Talk::new(&[GATED, FOR_HUMANS], named(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -711,7 +720,8 @@ fn failed_ticket_offers_retry_next_tracker_and_skip() {
     let mut talk = Talk::new(&[GATED, GATED, GATED], named(), at(Checkout::Branch));
     talk.failing = 3;
     talk.others = vec![TrackerLabel::Generic];
-    let answers = [Pick::FileAll, Pick::Proceed, Pick::Retry, Pick::NextSink, Pick::ConvertToSkip];
+    let answers =
+        [Choice::FileAll, Choice::Proceed, Choice::Retry, Choice::NextSink, Choice::ConvertToSkip];
     talk.with(
         &answers,
         expect![[r#"
@@ -748,7 +758,7 @@ fn tickets_are_skipped_if_no_tracker_is_left() {
     talk.failing = 1;
     // The other tracker is unreachable.
     talk.others = vec![none()];
-    let answers = [Pick::OneByOne, Pick::Defer, Pick::NextSink, Pick::Skip, Pick::Skip];
+    let answers = [Choice::OneByOne, Choice::Defer, Choice::NextSink, Choice::Skip, Choice::Skip];
     talk.with(
         &answers,
         expect![[r#"
@@ -779,7 +789,8 @@ fn tickets_are_skipped_if_no_tracker_is_left() {
 fn next_tracker_is_offered_only_if_there_is_one() {
     let mut talk = Talk::new(&[DEFERRED, DEFERRED], named(), at(Checkout::Branch));
     talk.failing = 2;
-    let answers = [Pick::FileAll, Pick::Proceed, Pick::NextSink, Pick::Retry, Pick::ConvertToSkip];
+    let answers =
+        [Choice::FileAll, Choice::Proceed, Choice::NextSink, Choice::Retry, Choice::ConvertToSkip];
     talk.with(
         &answers,
         expect![[r#"
@@ -808,7 +819,7 @@ fn next_tracker_is_offered_only_if_there_is_one() {
 
 #[test]
 fn answer_that_is_not_offered_is_ignored() {
-    let answers = [Pick::PushFixes, Pick::OneByOne, Pick::Acknowledge, Pick::Proceed];
+    let answers = [Choice::PushFixes, Choice::OneByOne, Choice::Acknowledge, Choice::Proceed];
     Talk::new(&[GATED], none(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
@@ -833,7 +844,7 @@ fn next_steps_depend_on_the_checkout() {
     for (destination, answer, expected) in [
         (
             at(Checkout::PullRequest),
-            Pick::Exit,
+            Choice::Exit,
             expect![[r#"
                 FixSafe
                 Show
@@ -846,7 +857,7 @@ fn next_steps_depend_on_the_checkout() {
         ),
         (
             at(Checkout::Branch),
-            Pick::CreatePullRequest,
+            Choice::CreatePullRequest,
             expect![[r#"
                 FixSafe
                 Show
@@ -859,7 +870,7 @@ fn next_steps_depend_on_the_checkout() {
         ),
         (
             at(Checkout::Base),
-            Pick::Continue,
+            Choice::Continue,
             expect![[r#"
                 FixSafe
                 Show
@@ -872,7 +883,7 @@ fn next_steps_depend_on_the_checkout() {
         ),
         (
             stays(Checkout::Branch),
-            Pick::Exit,
+            Choice::Exit,
             expect![[r#"
                 FixSafe
                 Show
@@ -885,7 +896,7 @@ fn next_steps_depend_on_the_checkout() {
         ),
         (
             stays(Checkout::PullRequest),
-            Pick::PushFixes,
+            Choice::PushFixes,
             expect![[r#"
                 FixSafe
                 Show

@@ -9,7 +9,7 @@ use crh_testkit::Repo;
 fn only_fixed_files_are_committed() {
     let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
     repo.git(&["checkout", "--quiet", "-b", "topic"]);
-    let place = Place::of(repo.path()).unwrap();
+    let place = CheckoutPosition::read(repo.path()).unwrap();
     let fixed = |path: &str| -> Result<Option<Vec<u8>>, String> {
         match path {
             "a.txt" => Ok(Some(b"one\ntwo\n".to_vec())),
@@ -42,7 +42,7 @@ fn only_fixed_files_are_committed() {
 
 #[test]
 fn commit_with_other_files_is_not_pushed() {
-    let place = Place { head: Some("c1".to_owned()), branch: None };
+    let place = CheckoutPosition { head: Some("c1".to_owned()), branch: None };
     let check = |parents: &[&str], files: &[&str], expected: Option<&str>| {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let tip = BranchTip { id: "c2".to_owned(), parents: owned(parents), files: owned(files) };

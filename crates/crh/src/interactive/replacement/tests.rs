@@ -23,7 +23,7 @@ fn replacement(lines: (u32, u32), text: &str) -> Option<Replacement> {
     let mut issue = issue(1, "manual", "apply");
     (issue.location.line_start, issue.location.line_end) = lines;
     issue.replacement = Some(text.to_owned());
-    Replacement::of(&issue, Some(&Diff::read(DIFF.as_bytes().to_vec())))
+    Replacement::from_issue(&issue, Some(&Diff::read(DIFF.as_bytes().to_vec())))
 }
 
 fn check(lines: (u32, u32), text: &str, rows: usize, width: usize, expected: Expect) {

@@ -35,13 +35,19 @@ fn none() -> TrackerLabel {
     TrackerLabel::None("no tracker is known".to_owned())
 }
 
-fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
+fn check(ask: &Question, report: &Report, tracker: &TrackerLabel, expected: Expect) {
     check_rows(ask, report, tracker, ROWS, expected);
 }
 
-fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, expected: Expect) {
+fn check_rows(
+    ask: &Question,
+    report: &Report,
+    tracker: &TrackerLabel,
+    rows: usize,
+    expected: Expect,
+) {
     let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
-    let beside = Beside { report, diffs: &diffs, tracker, columns: 79 };
+    let beside = RenderInput { report, diffs: &diffs, tracker, columns: 79 };
     let MenuQuestion { paragraphs: stem, options, preselected: marked, .. } = question(ask, beside);
     let mut shown = lead(&ask.about, beside, rows);
     shown.push_str("---\n");
@@ -53,14 +59,14 @@ fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, e
     expected.assert_eq(&shown);
 }
 
-fn routing(picks: &[Pick]) -> Ask {
-    let about = About::Routing { remaining: 4, safe: SafeFixes::None };
-    Ask { about, picks: picks.to_vec(), recommended: None }
+fn routing(picks: &[Choice]) -> Question {
+    let about = QuestionSubject::Routing { remaining: 4, safe: SafeFixes::None };
+    Question { about, picks: picks.to_vec(), recommended: None }
 }
 
 #[test]
 fn first_question_follows_the_specification() {
-    let all = [Pick::OneByOne, Pick::BestJudgment, Pick::FileAll, Pick::ReportOnly];
+    let all = [Choice::OneByOne, Choice::BestJudgment, Choice::FileAll, Choice::ReportOnly];
     check(
         &routing(&all),
         &report(),
@@ -87,7 +93,7 @@ fn first_question_follows_the_specification() {
           D Report only — take no further action
     "#]],
     );
-    let three = [Pick::OneByOne, Pick::BestJudgment, Pick::ReportOnly];
+    let three = [Choice::OneByOne, Choice::BestJudgment, Choice::ReportOnly];
     check(
         &routing(&three),
         &report(),
@@ -104,14 +110,14 @@ fn first_question_follows_the_specification() {
 }
 
 /// The first question with these safe fixes.
-fn routing_with(safe: SafeFixes, first: &[Pick]) -> Ask {
-    let picks = [first, &[Pick::OneByOne, Pick::BestJudgment, Pick::ReportOnly]].concat();
-    Ask { about: About::Routing { remaining: 4, safe }, ..routing(&picks) }
+fn routing_with(safe: SafeFixes, first: &[Choice]) -> Question {
+    let picks = [first, &[Choice::OneByOne, Choice::BestJudgment, Choice::ReportOnly]].concat();
+    Question { about: QuestionSubject::Routing { remaining: 4, safe }, ..routing(&picks) }
 }
 
 #[test]
 fn first_question_lists_the_fixes_that_crh_can_apply() {
-    let two = routing_with(SafeFixes::Offered(vec![1, 3]), &[Pick::ApplySafe]);
+    let two = routing_with(SafeFixes::Offered(vec![1, 3]), &[Choice::ApplySafe]);
     check(
         &two,
         &report(),
@@ -130,7 +136,7 @@ fn first_question_lists_the_fixes_that_crh_can_apply() {
           D Report only — take no further action
     "#]],
     );
-    let all = routing_with(SafeFixes::Offered(vec![1, 2, 3, 4]), &[Pick::ApplySafe]);
+    let all = routing_with(SafeFixes::Offered(vec![1, 2, 3, 4]), &[Choice::ApplySafe]);
     check(
         &all,
         &report(),
@@ -151,7 +157,7 @@ fn first_question_lists_the_fixes_that_crh_can_apply() {
           D Report only — take no further action
     "#]],
     );
-    let one = routing_with(SafeFixes::Offered(vec![2]), &[Pick::ApplySafe]);
+    let one = routing_with(SafeFixes::Offered(vec![2]), &[Choice::ApplySafe]);
     check(
         &one,
         &report(),
@@ -176,9 +182,9 @@ fn long_list_of_fixes_is_cut_to_the_window_and_to_ten() {
     let issues = (1..=40).map(|number| an_issue(number, "safe_auto", "apply"));
     let many = Report { issues: issues.collect(), ..Report::default() };
     let numbers = (1..=40).collect();
-    let ask = Ask {
-        about: About::Routing { remaining: 40, safe: SafeFixes::Offered(numbers) },
-        ..routing(&[Pick::ApplySafe, Pick::ReportOnly])
+    let ask = Question {
+        about: QuestionSubject::Routing { remaining: 40, safe: SafeFixes::Offered(numbers) },
+        ..routing(&[Choice::ApplySafe, Choice::ReportOnly])
     };
     check_rows(
         &ask,
@@ -201,7 +207,7 @@ fn long_list_of_fixes_is_cut_to_the_window_and_to_ten() {
     let lines = |rows| {
         let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
         let tracker = TrackerLabel::Generic;
-        let beside = Beside { report: &many, diffs: &diffs, tracker: &tracker, columns: 79 };
+        let beside = RenderInput { report: &many, diffs: &diffs, tracker: &tracker, columns: 79 };
         lead(&ask.about, beside, rows).trim().lines().count()
     };
     // The heading, and at least one finding and how many more there are.
@@ -224,8 +230,8 @@ fn first_question_says_what_report_only_undoes() {
           D Report only — take no further action
     "#]],
     );
-    let kept = Ask {
-        picks: vec![Pick::OneByOne, Pick::KeepFixes],
+    let kept = Question {
+        picks: vec![Choice::OneByOne, Choice::KeepFixes],
         ..routing_with(SafeFixes::Agreed(2), &[])
     };
     check(
@@ -243,10 +249,17 @@ fn first_question_says_what_report_only_undoes() {
 
 #[test]
 fn issue_is_shown_with_code_and_recommendation() {
-    let picks = vec![Pick::Apply, Pick::Defer, Pick::Skip, Pick::TheRest];
-    let finding =
-        Finding { number: 1, position: Some((2, 4)), deferring: Deferring::AsRecommended };
-    let ask = Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Apply) };
+    let picks = vec![Choice::Apply, Choice::Defer, Choice::Skip, Choice::TheRest];
+    let finding = FindingQuestion {
+        number: 1,
+        position: Some((2, 4)),
+        deferring: DeferAvailability::AsRecommended,
+    };
+    let ask = Question {
+        about: QuestionSubject::Finding(finding),
+        picks,
+        recommended: Some(Choice::Apply),
+    };
     let mut report = report();
     check(
         &ask,
@@ -308,9 +321,14 @@ fn issue_is_shown_with_code_and_recommendation() {
 
 #[test]
 fn single_issue_without_tracker_has_two_options() {
-    let picks = vec![Pick::Apply, Pick::Skip];
-    let finding = Finding { number: 2, position: None, deferring: Deferring::BecomesSkip };
-    let ask = Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Skip) };
+    let picks = vec![Choice::Apply, Choice::Skip];
+    let finding =
+        FindingQuestion { number: 2, position: None, deferring: DeferAvailability::BecomesSkip };
+    let ask = Question {
+        about: QuestionSubject::Finding(finding),
+        picks,
+        recommended: Some(Choice::Skip),
+    };
     let mut report = report();
     report.issues[1].suggested_fix = None;
     check(
@@ -339,13 +357,13 @@ fn single_issue_without_tracker_has_two_options() {
     );
 }
 
-fn plan(kind: PlanKind) -> Ask {
+fn plan(kind: PlanKind) -> Question {
     // Without a tracker, Defer becomes Skip.
     let not_deferred = match kind {
         PlanKind::Rest { .. } => [3].into(),
         PlanKind::All | PlanKind::Tickets => [].into(),
     };
-    let plan = Plan {
+    let plan = ActionPlan {
         kind,
         apply: vec![1],
         file: vec![2],
@@ -353,8 +371,8 @@ fn plan(kind: PlanKind) -> Ask {
         acknowledge: vec![4],
         not_deferred,
     };
-    let picks = vec![Pick::Proceed, Pick::Cancel];
-    Ask { about: About::Preview(plan), picks, recommended: None }
+    let picks = vec![Choice::Proceed, Choice::Cancel];
+    Question { about: QuestionSubject::Preview(plan), picks, recommended: None }
 }
 
 #[test]
@@ -449,10 +467,11 @@ fn with_fixes(lines: usize) -> Report {
 }
 
 /// A single issue with an exact fix.
-fn only() -> Ask {
-    let picks = vec![Pick::Apply, Pick::Skip];
-    let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
-    Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Apply) }
+fn only() -> Question {
+    let picks = vec![Choice::Apply, Choice::Skip];
+    let finding =
+        FindingQuestion { number: 1, position: None, deferring: DeferAvailability::AsRecommended };
+    Question { about: QuestionSubject::Finding(finding), picks, recommended: Some(Choice::Apply) }
 }
 
 #[test]
@@ -583,8 +602,8 @@ fn long_fix_does_not_fill_a_large_window() {
 }
 
 /// A plan with two exact fixes.
-fn applying() -> Ask {
-    let plan = Plan {
+fn applying() -> Question {
+    let plan = ActionPlan {
         kind: PlanKind::All,
         apply: vec![1, 2],
         file: vec![],
@@ -592,8 +611,8 @@ fn applying() -> Ask {
         acknowledge: vec![4],
         not_deferred: [].into(),
     };
-    let picks = vec![Pick::Proceed, Pick::Cancel];
-    Ask { about: About::Preview(plan), picks, recommended: None }
+    let picks = vec![Choice::Proceed, Choice::Cancel];
+    Question { about: QuestionSubject::Preview(plan), picks, recommended: None }
 }
 
 #[test]
@@ -720,8 +739,11 @@ fn long_plan_ends_with_its_counts() {
 fn failed_ticket_shows_its_reason() {
     let why = "the host\u{1b}[2J is down".to_owned();
     let not_filed = |next| {
-        let about = About::NotFiled { number: 2, not_filed: NotFiled { why: why.clone(), next } };
-        Ask { about, picks: vec![Pick::Retry, Pick::ConvertToSkip], recommended: None }
+        let about = QuestionSubject::NotFiled {
+            number: 2,
+            not_filed: FilingFailure { why: why.clone(), next },
+        };
+        Question { about, picks: vec![Choice::Retry, Choice::ConvertToSkip], recommended: None }
     };
     check(
         &not_filed(NextSink::None),
@@ -737,8 +759,8 @@ fn failed_ticket_shows_its_reason() {
     "#]],
     );
     check(
-        &Ask {
-            picks: vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip],
+        &Question {
+            picks: vec![Choice::Retry, Choice::NextSink, Choice::ConvertToSkip],
             ..not_filed(NextSink::There)
         },
         &report(),
@@ -754,17 +776,17 @@ fn failed_ticket_shows_its_reason() {
     );
 }
 
-fn next_steps(checkout: Checkout, stays: Option<&str>, picks: &[Pick]) -> Ask {
+fn next_steps(checkout: Checkout, stays: Option<&str>, picks: &[Choice]) -> Question {
     let destination = Destination { checkout, stays: stays.map(str::to_owned) };
-    let about = About::NextSteps { fixes: 2, destination };
-    let recommended = picks.first().copied().filter(|pick| *pick == Pick::CreatePullRequest);
-    Ask { about, picks: picks.to_vec(), recommended }
+    let about = QuestionSubject::NextSteps { fixes: 2, destination };
+    let recommended = picks.first().copied().filter(|pick| *pick == Choice::CreatePullRequest);
+    Question { about, picks: picks.to_vec(), recommended }
 }
 
 #[test]
 fn next_steps_follow_the_specification() {
     use Checkout::*;
-    let all = [Pick::CreatePullRequest, Pick::Continue, Pick::Exit];
+    let all = [Choice::CreatePullRequest, Choice::Continue, Choice::Exit];
     check(
         &next_steps(Branch, None, &all),
         &report(),
@@ -777,7 +799,7 @@ fn next_steps_follow_the_specification() {
               - Exit -- done for now
         "#]],
     );
-    let push = [Pick::PushFixes, Pick::Exit];
+    let push = [Choice::PushFixes, Choice::Exit];
     check(
         &next_steps(PullRequest, None, &push),
         &report(),
@@ -789,7 +811,7 @@ fn next_steps_follow_the_specification() {
           - Exit -- done for now
     "#]],
     );
-    let stay = [Pick::Continue, Pick::Exit];
+    let stay = [Choice::Continue, Choice::Exit];
     check(
         &next_steps(Base, None, &stay),
         &report(),
@@ -852,7 +874,7 @@ fn resolved_message_follows_the_specification() {
             "All actionable findings resolved — 2 safe_auto fixes applied. (4 pre-existing findings remain in the report.)",
         ),
     ] {
-        assert_eq!(resolved(Resolved { safe_fixes, advisory, pre_existing }), expected);
+        assert_eq!(resolved(ResolvedCounts { safe_fixes, advisory, pre_existing }), expected);
     }
 }
 
@@ -868,10 +890,11 @@ fn review_text_is_escaped_for_the_terminal() {
     report.issues[0].replacement = Some(hostile.to_owned());
     let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
     let tracker = TrackerLabel::Named(hostile.to_owned());
-    let beside = Beside { report: &report, diffs: &diffs, tracker: &tracker, columns: 79 };
-    let picks = vec![Pick::Apply, Pick::Defer];
-    let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
-    let ask = Ask { about: About::Finding(finding), picks, recommended: None };
+    let beside = RenderInput { report: &report, diffs: &diffs, tracker: &tracker, columns: 79 };
+    let picks = vec![Choice::Apply, Choice::Defer];
+    let finding =
+        FindingQuestion { number: 1, position: None, deferring: DeferAvailability::AsRecommended };
+    let ask = Question { about: QuestionSubject::Finding(finding), picks, recommended: None };
     let asked = question(&ask, beside);
     let labels = asked.options.iter().map(|option| option.label.clone());
     let all: String = asked.paragraphs.iter().cloned().chain(labels).collect();

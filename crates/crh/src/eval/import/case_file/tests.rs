@@ -5,7 +5,7 @@ use expect_test::expect;
 use tempfile::TempDir;
 
 use super::*;
-use crate::eval::case::Source;
+use crate::eval::case::CaseSource;
 use crate::eval::import::written;
 use crate::eval::suite::Suite;
 use crh_review::finding::{Category, Severity};
@@ -29,7 +29,7 @@ fn case(title: &str, body: &str, description: &str) -> Case {
         language: "python".to_owned(),
         licence: "MIT".to_owned(),
         twin_of: None,
-        source: Source::Files { base, head },
+        source: CaseSource::Files { base, head },
         expected: vec![Expected {
             spans: vec![
                 span("a \"b\".py", 2, 2, Side::New),
@@ -52,7 +52,7 @@ fn case(title: &str, body: &str, description: &str) -> Case {
 
 #[test]
 fn case_is_written_in_the_order_of_its_keys() {
-    let twin = Words { title: "Back".to_owned(), body: "To two.".to_owned() };
+    let twin = TwinText { title: "Back".to_owned(), body: "To two.".to_owned() };
     let case = case("Make it \"three\"", "Because.\n\nIt is \"better\".", "It is `3`.");
     expect![[r#"
         title = "Make it \"three\""
@@ -136,7 +136,7 @@ fn special_characters_survive_a_round_trip() {
     ] {
         let body = text.replace('\0', "");
         let case = case("t", body.trim_end(), text);
-        let twin = Words { title: "Back".to_owned(), body: body.trim_end().to_owned() };
+        let twin = TwinText { title: "Back".to_owned(), body: body.trim_end().to_owned() };
         let out = TempDir::new().unwrap();
         written::write(out.path(), &case, Some(&twin)).unwrap();
         let suite = Suite::read(out.path()).unwrap_or_else(|failure| {

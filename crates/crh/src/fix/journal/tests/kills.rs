@@ -11,7 +11,7 @@ use super::*;
 struct Scene {
     /// Preparation.
     begin: fn(&Desk),
-    act: fn(&Desk, Steps<'_>) -> Result<(), NotApplied>,
+    act: fn(&Desk, Steps<'_>) -> Result<(), ApplyError>,
     meanwhile: Meanwhile,
 }
 
@@ -37,7 +37,7 @@ struct Watch {
 
 impl Watch {
     /// Runs a scene up to the step with this number.
-    fn play(&self, desk: &Desk, scene: &Scene, last: usize) -> Result<(), NotApplied> {
+    fn play(&self, desk: &Desk, scene: &Scene, last: usize) -> Result<(), ApplyError> {
         (scene.act)(desk, &|step: &str| {
             self.steps.borrow_mut().push(step.to_owned());
             if self.steps.borrow().len() > last {
@@ -134,15 +134,15 @@ fn half_written(desk: &Desk) {
     killed(|| desk.apply(&ends_at("writing the journal")));
 }
 
-fn applying(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
+fn applying(desk: &Desk, steps: Steps<'_>) -> Result<(), ApplyError> {
     desk.apply(steps)
 }
 
-fn undoing(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
+fn undoing(desk: &Desk, steps: Steps<'_>) -> Result<(), ApplyError> {
     desk.locked().undo(&desk.fixes(), steps).map(drop)
 }
 
-fn recovering(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
+fn recovering(desk: &Desk, steps: Steps<'_>) -> Result<(), ApplyError> {
     desk.locked().recover(steps).map(drop)
 }
 
@@ -168,7 +168,7 @@ fn check(scene: &Scene) -> BTreeSet<String> {
         assert!(!desk.locked().is_between().unwrap());
         let seen = desk.seen();
         let saved = watch.saved.take();
-        let is_standing = !standing(&desk.fixes()).unwrap().is_empty();
+        let is_standing = !applied_fixes(&desk.fixes()).unwrap().is_empty();
         let expected = if is_standing { &after } else { &before };
         if saved.is_empty() {
             assert_eq!(&seen, expected, "{last}: {step}");
@@ -246,7 +246,7 @@ fn stop_during_rollback_keeps_concurrent_saves() {
             let path = desk.checkout.path().join(file);
             if !watch.saved.take().is_empty() {
                 let error = desk.recover().unwrap_err();
-                let is_stuck = matches!(&error, NotApplied::Stuck { path, .. } if path == file);
+                let is_stuck = matches!(&error, ApplyError::Stuck { path, .. } if path == file);
                 assert!(is_stuck, "{last}: {error}");
                 assert_eq!(fs::read(&path).unwrap(), b"theirs", "{last}");
                 fs::write(&path, ours).unwrap();
@@ -272,7 +272,7 @@ fn stopped_rollback_is_finished_by_the_next_run() {
             let ended =
                 catch_unwind(AssertUnwindSafe(|| desk.locked().recover(&at(again, || ended()))));
             desk.recover().unwrap();
-            if !standing(&desk.fixes()).unwrap().is_empty() {
+            if !applied_fixes(&desk.fixes()).unwrap().is_empty() {
                 desk.undo().unwrap();
             }
             assert_eq!(desk.seen(), before, "steps {step} and {again}");
@@ -290,7 +290,7 @@ fn failure_at_any_step_leaves_tree_unchanged() {
         let before = desk.seen();
         let full = || Err(io::Error::from(io::ErrorKind::StorageFull));
         let applied = desk.apply(&at(step, full));
-        let stands = !standing(&desk.fixes()).unwrap().is_empty();
+        let stands = !applied_fixes(&desk.fixes()).unwrap().is_empty();
         assert_eq!(applied.is_ok(), stands, "step {step}: {applied:?}");
         if stands {
             // Only the marker was left.
@@ -312,7 +312,7 @@ fn child_that_kills_itself() {
     let variable = |name: &str| std::env::var_os(name).unwrap();
     let step = variable(STEP).into_string().unwrap().parse().unwrap();
     let key = StampKey::load_or_create(Path::new(&variable(RUN))).unwrap();
-    let locked = Locked::take(Path::new(&variable(CHECKOUT)), Some(&key)).unwrap();
+    let locked = LockedCheckout::take(Path::new(&variable(CHECKOUT)), Some(&key)).unwrap();
     let fixes = PathBuf::from(variable(RUN)).join("fixes");
     let kill = || {
         rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
@@ -336,7 +336,7 @@ fn process_killed_at_any_step_is_rolled_back_or_done() {
             .unwrap();
         assert_eq!(child.status.code(), None, "step {step}: {child:?}");
         desk.recover().unwrap();
-        if !standing(&desk.fixes()).unwrap().is_empty() {
+        if !applied_fixes(&desk.fixes()).unwrap().is_empty() {
             desk.undo().unwrap();
         }
         assert_eq!(desk.seen(), before, "step {step}");

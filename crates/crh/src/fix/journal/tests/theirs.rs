@@ -26,7 +26,7 @@ fn edit_after_interruption_is_not_overwritten() {
     fs::write(desk.checkout.path().join("a.py"), "theirs").unwrap();
     let before = desk.seen();
     let error = desk.recover().unwrap_err();
-    let NotApplied::Stuck { path, kept } = error else { panic!("{error}") };
+    let ApplyError::Stuck { path, kept } = error else { panic!("{error}") };
     assert_eq!((path.as_str(), fs::read(kept).unwrap()), ("a.py", b"a\n".to_vec()));
     assert_eq!(desk.seen(), before);
     fs::write(desk.checkout.path().join("a.py"), "a\n").unwrap();
@@ -67,7 +67,7 @@ fn concurrent_save_stays_and_the_rest_is_rolled_back() {
         let desk = Desk::new();
         let mut expected = desk.seen();
         let error = desk.apply(&saving(&desk, file, || Ok(()))).unwrap_err();
-        assert!(matches!(&error, NotApplied::Changed { path } if path == file), "{error}");
+        assert!(matches!(&error, ApplyError::Changed { path } if path == file), "{error}");
         assert!(!desk.locked().is_between().unwrap(), "{file}");
         let mut seen = desk.seen();
         assert_eq!(seen.remove(Path::new(file)).unwrap().1, Some(b"theirs".to_vec()));
@@ -173,7 +173,7 @@ fn save_between_read_and_rename_stays() {
             let before = desk.seen();
             let path = desk.checkout.path().join(file);
             let error = desk.apply(&between(number, || act(&path))).unwrap_err();
-            assert!(matches!(&error, NotApplied::Changed { path } if path == file), "{error}");
+            assert!(matches!(&error, ApplyError::Changed { path } if path == file), "{error}");
             assert!(!desk.locked().is_between().unwrap(), "{name} {file}");
             fs::create_dir_all(alone.checkout.path().join("new/er")).unwrap();
             act(&alone.checkout.path().join(file));
@@ -195,11 +195,11 @@ fn save_during_undo_stays_and_keeps_the_fix() {
         let path = desk.checkout.path().join(file);
         let saves = between(number, || fs::write(&path, "theirs").unwrap());
         let error = desk.locked().undo(&desk.fixes(), &saves).unwrap_err();
-        assert!(matches!(&error, NotApplied::Changed { path } if path == file), "{error}");
+        assert!(matches!(&error, ApplyError::Changed { path } if path == file), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         let (expected, others) = with_theirs(&before, &desk.seen(), file);
         assert_eq!(others, expected, "{file}");
-        assert_eq!(standing(&desk.fixes()).unwrap().len(), 1, "{file}");
+        assert_eq!(applied_fixes(&desk.fixes()).unwrap().len(), 1, "{file}");
         assert_eq!(desk.undo().unwrap_err().to_string(), left_otherwise(file));
     }
 }
@@ -220,11 +220,11 @@ fn save_during_rollback_stays_until_user_decides() {
             step => saves(step),
         };
         let error = desk.apply(&full).unwrap_err();
-        assert!(matches!(&error, NotApplied::Stuck { path, .. } if path == file), "{error}");
+        assert!(matches!(&error, ApplyError::Stuck { path, .. } if path == file), "{error}");
         for _ in 0..2 {
             assert_eq!(fs::read(&path).unwrap(), b"theirs");
             let error = desk.recover().unwrap_err();
-            assert!(matches!(&error, NotApplied::Stuck { path, .. } if path == file), "{error}");
+            assert!(matches!(&error, ApplyError::Stuck { path, .. } if path == file), "{error}");
         }
         fs::write(&path, ours).unwrap();
         assert!(desk.recover().unwrap().is_some());
@@ -253,7 +253,7 @@ fn recreated_file_stays_and_the_rest_is_rolled_back() {
             step => saves(step),
         };
         let error = desk.apply(&full).unwrap_err();
-        assert!(matches!(&error, NotApplied::Io { .. }), "{error}");
+        assert!(matches!(&error, ApplyError::Io { .. }), "{error}");
     });
     check(|desk, save| {
         killed(|| desk.apply(&ends_at("noting that it is done")));
@@ -313,7 +313,7 @@ fn permission_change_during_fix_counts_as_change() {
     let mut expected = desk.seen();
     let path = desk.checkout.path().join("a.py");
     let error = desk.apply(&between(1, || set_mode(&path, 0o755))).unwrap_err();
-    assert!(matches!(&error, NotApplied::Changed { path } if path == "a.py"), "{error}");
+    assert!(matches!(&error, ApplyError::Changed { path } if path == "a.py"), "{error}");
     expected.get_mut(Path::new("a.py")).unwrap().0 = 0o100_755;
     assert_eq!(desk.seen(), expected);
 }

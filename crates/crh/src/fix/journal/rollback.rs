@@ -1,23 +1,23 @@
 //! Rolls back an interrupted or failed fix: every file is as before, or as another program has left
 //! it.
 
-use super::entry::{Entry, Lying, Sides};
-use super::folder::{FixPhase, Folder};
-use super::place::Placed;
-use super::{Journal, Locked, MARKER, NotApplied, Recovered, Steps, lost, marker};
+use super::entry::{DraftState, FileEntry, FileSides};
+use super::file_swap::SwapResult;
+use super::folder::{FixFolder, FixPhase};
+use super::{ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, lost, marker};
 use crate::ui;
 
-impl Locked {
+impl LockedCheckout {
     /// Rolls back an interrupted fix. `None` if there is none, or if it had changed nothing.
-    pub(crate) fn recover(&self, steps: Steps<'_>) -> Result<Option<Recovered>, NotApplied> {
+    pub(crate) fn recover(&self, steps: Steps<'_>) -> Result<Option<RolledBackFix>, ApplyError> {
         let Some(marker) = self.bytes(MARKER)? else {
             self.remove_marker(steps)?;
             return Ok(None);
         };
-        let folder = Folder::at(marker::named(self.tree.path(), &marker));
+        let folder = FixFolder::open(marker::named(self.tree.path(), &marker));
         if !self.is_own(&folder) {
             let why = format!("names `{folder}`, which crh did not write on this machine");
-            return Err(NotApplied::Place { path: MARKER.to_owned(), why });
+            return Err(ApplyError::Place { path: MARKER.to_owned(), why });
         }
         let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
         if !self.is_of(&journal, &folder) {
@@ -40,7 +40,7 @@ impl Locked {
                 let touched = self.touched(&folder, &journal)?;
                 self.roll_back(&folder, &journal, touched, steps)?;
                 let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
-                Some(Recovered { files, is_taking_back: !journal.undoes.is_empty() })
+                Some(RolledBackFix { files, is_taking_back: !journal.undoes.is_empty() })
             }
         };
         self.remove_marker(steps)?;
@@ -49,12 +49,12 @@ impl Locked {
 
     /// Number of entries that the interrupted process may have moved into place. It works in order,
     /// after all drafts are written: entries from the first remaining draft on are untouched.
-    fn touched(&self, folder: &Folder, journal: &Journal) -> Result<usize, NotApplied> {
+    fn touched(&self, folder: &FixFolder, journal: &Journal) -> Result<usize, ApplyError> {
         for (at, entry) in journal.entries.iter().enumerate() {
             let lying = entry.lying(&self.tree, folder.draft(), &folder.sides(entry)?)?;
             match lying {
-                Lying::Ready => return Ok(at),
-                Lying::Nothing | Lying::Old | Lying::Theirs => {}
+                DraftState::Ready => return Ok(at),
+                DraftState::Nothing | DraftState::Old | DraftState::Theirs => {}
             }
         }
         Ok(journal.entries.len())
@@ -64,11 +64,11 @@ impl Locked {
     /// as after, except for a deleted file that was created again. Other files are not touched.
     pub(super) fn roll_back(
         &self,
-        folder: &Folder,
+        folder: &FixFolder,
         journal: &Journal,
         touched: usize,
         steps: Steps<'_>,
-    ) -> Result<(), NotApplied> {
+    ) -> Result<(), ApplyError> {
         let mut changed = Vec::new();
         for entry in journal.entries.iter().take(touched) {
             let sides = folder.sides(entry)?;
@@ -100,35 +100,40 @@ impl Locked {
             }
             let wanted = sides.after.as_deref();
             match entry.put(&self.tree, (now.as_ref(), wanted), &draft, steps)? {
-                Placed::AsWanted => {}
-                Placed::Theirs => stays(folder, &entry.reversed())?,
+                SwapResult::AsWanted => {}
+                SwapResult::Theirs => stays(folder, &entry.reversed())?,
             }
         }
         let shown = folder.path().display().to_string();
-        steps("noting that it was rolled back").map_err(NotApplied::io(&shown))?;
-        folder.set_state(FixPhase::RolledBack).map_err(NotApplied::io(&shown))?;
+        steps("noting that it was rolled back").map_err(ApplyError::io(&shown))?;
+        folder.set_state(FixPhase::RolledBack).map_err(ApplyError::io(&shown))?;
         self.tidy(folder, journal, steps)
     }
 
     /// Moves a file of another program back from the draft's name. Returns whether it did.
     fn is_put_back(
         &self,
-        entry: &Entry,
+        entry: &FileEntry,
         draft: &str,
-        sides: &Sides,
+        sides: &FileSides,
         steps: Steps<'_>,
-    ) -> Result<bool, NotApplied> {
+    ) -> Result<bool, ApplyError> {
         match entry.lying(&self.tree, draft, sides)? {
-            Lying::Theirs => {
+            DraftState::Theirs => {
                 entry.put_back(&self.tree, sides.after.as_deref(), draft, steps)?;
                 Ok(true)
             }
-            Lying::Nothing | Lying::Ready | Lying::Old => Ok(false),
+            DraftState::Nothing | DraftState::Ready | DraftState::Old => Ok(false),
         }
     }
 
     /// Removes the leftovers of a fix that was rolled back.
-    fn tidy(&self, folder: &Folder, journal: &Journal, steps: Steps<'_>) -> Result<(), NotApplied> {
+    fn tidy(
+        &self,
+        folder: &FixFolder,
+        journal: &Journal,
+        steps: Steps<'_>,
+    ) -> Result<(), ApplyError> {
         for entry in &journal.entries {
             let sides = folder.sides(entry)?;
             for draft in [folder.draft(), &folder.draft_back()] {
@@ -144,11 +149,11 @@ impl Locked {
 
 /// Decides about a file that the user changed after the fix had written it. If the fix had deleted
 /// the file, the new file stays and the rollback goes on. Otherwise this is an error.
-fn stays(folder: &Folder, entry: &Entry) -> Result<(), NotApplied> {
+fn stays(folder: &FixFolder, entry: &FileEntry) -> Result<(), ApplyError> {
     let kept = entry.before.as_ref().map(|image| folder.path().join(&image.name));
     let kept = kept.unwrap_or_else(|| folder.path().to_owned());
     if entry.after.is_some() {
-        return Err(NotApplied::Stuck { path: entry.path.clone(), kept });
+        return Err(ApplyError::Stuck { path: entry.path.clone(), kept });
     }
     ui::warn(&format!(
         "kept your new `{}`; its content before the fix is in `{}`",

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::case::{Case, Source};
-use super::wrong::Wrong;
+use super::case::{Case, CaseSource};
+use super::case_error::CaseError;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{ChangeRepository, ChangeSpec, CommitContents, Repository};
 use crh_review::diff::Diff;
@@ -14,7 +14,7 @@ use crh_review::finding::Side;
 
 /// A case that is ready for review.
 #[derive(Debug, Clone)]
-pub(crate) struct LaidOut {
+pub(crate) struct ReadyCase {
     /// Labels, with the size of the change and the matching places on the twin.
     pub(crate) labels: Labels,
     pub(crate) diff: Diff,
@@ -27,58 +27,61 @@ pub(crate) struct LaidOut {
 /// Writes all cases into a new bare repository in `folder`, in the order of `cases`. Looks for the
 /// repositories of commit cases in `repos`. A reviewer cannot see that it reviews a case: branches
 /// are numbered, and all cases have the same author and dates.
-pub(crate) fn lay_out(
+pub(crate) fn write_cases(
     cases: &[Case],
     folder: &Path,
     repos: Option<&Path>,
-) -> Result<Vec<LaidOut>, Failure> {
+) -> Result<Vec<ReadyCase>, Failure> {
     lay_out_with(cases, folder, &lenders(cases, repos))
 }
 
-/// Like [`lay_out`], with commits of the given repositories.
+/// Like [`write_cases`], with commits of the given repositories.
 pub(super) fn lay_out_with(
     cases: &[Case],
     folder: &Path,
     lenders: &[Repository],
-) -> Result<Vec<LaidOut>, Failure> {
+) -> Result<Vec<ReadyCase>, Failure> {
     let layout = ChangeRepository::new(folder, lenders).or_fail(FailureKind::External)?;
     let designed = designed(cases, &layout)?;
     let known: Vec<ChangeSpec<'_>> = designed.iter().flatten().cloned().collect();
     let mut written = layout.commit_changes(&known).or_fail(FailureKind::External)?.into_iter();
     let with_twin: BTreeSet<&str> =
         cases.iter().filter_map(|case| case.twin_of.as_deref()).collect();
-    let mut laid_out = Vec::with_capacity(cases.len());
+    let mut ready = Vec::with_capacity(cases.len());
     for (case, designed) in cases.iter().zip(&designed) {
         let written = designed.as_ref().and_then(|_| written.next());
         let (diff, head) = match (written, &case.source) {
             (Some(change), _) => (change.diff, Some(change.head)),
-            (None, Source::Commits { diff, .. } | Source::Diff(diff)) => (diff.clone(), None),
-            (None, Source::Files { .. }) => (Vec::new(), None),
+            (None, CaseSource::Commits { diff, .. } | CaseSource::Diff(diff)) => {
+                (diff.clone(), None)
+            }
+            (None, CaseSource::Files { .. }) => (Vec::new(), None),
         };
         let diff = Diff::read(diff);
         if diff.files().is_empty() {
             return Err(without_diff(case, head.as_deref()));
         }
         let not_found = match (&case.source, &head) {
-            (Source::Commits { repo, .. }, None) => Some(repo.clone()),
-            (Source::Commits { .. }, Some(_)) | (Source::Files { .. } | Source::Diff(_), _) => None,
+            (CaseSource::Commits { repo, .. }, None) => Some(repo.clone()),
+            (CaseSource::Commits { .. }, Some(_))
+            | (CaseSource::Files { .. } | CaseSource::Diff(_), _) => None,
         };
         let mut labels = labels(case, &diff);
         if with_twin.contains(case.id.as_str()) {
             labels.expected.iter_mut().for_each(|issue| issue.on_twin = on_twin(issue, &diff));
         }
-        laid_out.push(LaidOut { labels, diff, head, not_found });
+        ready.push(ReadyCase { labels, diff, head, not_found });
     }
-    Ok(laid_out)
+    Ok(ready)
 }
 
 fn without_diff(case: &Case, head: Option<&str>) -> Failure {
     let wrong = match (&case.source, head) {
-        (Source::Commits { repo, .. }, None) => Wrong::new(format!(
+        (CaseSource::Commits { repo, .. }, None) => CaseError::new(format!(
             "the commits of `{repo}` are not available, and the case has no diff"
         ))
         .hint("put a clone beside the `case.toml` as `repo`, or pass a folder with clones named `owner/name`"),
-        _ => Wrong::new("base and head are equal").hint("remove the case"),
+        _ => CaseError::new("base and head are equal").hint("remove the case"),
     };
     wrong.at(format!("the case `{}`", case.id))
 }
@@ -86,8 +89,8 @@ fn without_diff(case: &Case, head: Option<&str>) -> Failure {
 /// Available repositories of the cases.
 fn lenders(cases: &[Case], repos: Option<&Path>) -> Vec<Repository> {
     let sources = cases.iter().filter_map(|case| match &case.source {
-        Source::Commits { repo, clone, .. } => Some((repo.as_str(), clone.as_deref())),
-        Source::Files { .. } | Source::Diff(_) => None,
+        CaseSource::Commits { repo, clone, .. } => Some((repo.as_str(), clone.as_deref())),
+        CaseSource::Files { .. } | CaseSource::Diff(_) => None,
     });
     let (names, clones): (BTreeSet<&str>, Vec<Option<&Path>>) = sources.unzip();
     let named = names.into_iter().filter_map(|name| found(name, repos?));
@@ -127,8 +130,8 @@ fn designed<'a>(
     let pairs: Vec<(&str, &str)> = cases
         .iter()
         .filter_map(|case| match &case.source {
-            Source::Commits { base, head, .. } => Some((base.as_str(), head.as_str())),
-            Source::Files { .. } | Source::Diff(_) => None,
+            CaseSource::Commits { base, head, .. } => Some((base.as_str(), head.as_str())),
+            CaseSource::Files { .. } | CaseSource::Diff(_) => None,
         })
         .collect();
     let trees = layout.trees(&pairs).or_fail(FailureKind::External)?;
@@ -136,14 +139,14 @@ fn designed<'a>(
         pairs.into_iter().zip(trees).collect();
     let designed = cases.iter().map(|case| {
         let (base, head) = match &case.source {
-            Source::Files { base, head } => {
+            CaseSource::Files { base, head } => {
                 (CommitContents::Files(base), CommitContents::Files(head))
             }
-            Source::Commits { base, head, .. } => {
+            CaseSource::Commits { base, head, .. } => {
                 let (base, head) = trees.get(&(base.as_str(), head.as_str()))?.clone()?;
                 (CommitContents::Tree(base), CommitContents::Tree(head))
             }
-            Source::Diff(_) => return None,
+            CaseSource::Diff(_) => return None,
         };
         Some(ChangeSpec { message: message(case), base, head })
     });

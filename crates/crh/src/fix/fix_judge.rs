@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::ground::Ground;
-use super::outcome::Left;
-use super::second_look::SecondLook;
-use super::verification::{Said, Verification};
+use super::fix_review::FixReviewPlan;
+use super::outcome::SkippedIssue;
+use super::reviewed_checkout::ReviewedCheckout;
+use super::verification::{Verification, VerificationResult};
 use crate::commands::interrupts;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::checks;
@@ -14,7 +14,7 @@ use crh_review::report::Issue;
 
 /// Edits that are applied or dropped together, because their issues overlap.
 #[derive(Debug, Clone)]
-pub(super) struct Unit<'r> {
+pub(super) struct FixUnit<'r> {
     pub(super) issues: Vec<&'r Issue>,
     /// Description by issue number.
     pub(super) described: BTreeMap<u32, String>,
@@ -22,36 +22,36 @@ pub(super) struct Unit<'r> {
     pub(super) edits: Vec<FileEdit>,
 }
 
-impl Unit<'_> {
+impl FixUnit<'_> {
     pub(super) fn requires_verification(&self) -> bool {
         self.issues.iter().any(|issue| issue.requires_verification)
     }
 }
 
 /// Units that passed and units that were dropped.
-pub(super) struct Held<'u, 'r> {
-    pub(super) kept: Vec<&'u Unit<'r>>,
+pub(super) struct JudgedUnits<'u, 'r> {
+    pub(super) kept: Vec<&'u FixUnit<'r>>,
     pub(super) commit: String,
     pub(super) edits: Vec<FileEdit>,
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<SkippedIssue>,
     pub(super) warnings: Vec<String>,
     /// Whether the verification command passed with the kept units.
     pub(super) is_verified: bool,
 }
 
-pub(super) struct Judges<'g, 'b> {
-    pub(super) ground: &'g Ground<'b>,
+pub(super) struct FixJudge<'g, 'b> {
+    pub(super) reviewed_checkout: &'g ReviewedCheckout<'b>,
     /// Commit that fixes are applied to.
     pub(super) base: &'g str,
     pub(super) verification: Option<&'g Verification<'b>>,
-    pub(super) second_look: SecondLook,
+    pub(super) second_look: FixReviewPlan,
 }
 
 /// Computes the edits of several units.
-pub(super) type Made<'m, 'r> = &'m dyn Fn(&[&Unit<'r>]) -> Vec<FileEdit>;
+pub(super) type ComputeEdits<'m, 'r> = &'m dyn Fn(&[&FixUnit<'r>]) -> Vec<FileEdit>;
 
 /// Why a set of fixes is rejected.
-enum Objection {
+enum Rejection {
     /// The set fails; a subset may pass.
     Against(String),
     /// The result is unknown, and a smaller set would not help.
@@ -59,19 +59,19 @@ enum Objection {
 }
 
 /// A test that separates passing units from failing ones.
-struct Sieve<'s, 'r> {
-    made: Made<'s, 'r>,
-    objection: &'s dyn Fn(&str) -> Option<Objection>,
+struct UnitFilter<'s, 'r> {
+    made: ComputeEdits<'s, 'r>,
+    objection: &'s dyn Fn(&str) -> Option<Rejection>,
 }
 
-impl Judges<'_, '_> {
+impl FixJudge<'_, '_> {
     /// Returns the units that pass the static checks and the verification command.
     pub(super) fn verified<'u, 'r>(
         &self,
-        units: &'u [Unit<'r>],
-        made: Made<'_, 'r>,
-    ) -> Result<Held<'u, 'r>, Failure> {
-        let all: Vec<&Unit<'r>> = units.iter().collect();
+        units: &'u [FixUnit<'r>],
+        made: ComputeEdits<'_, 'r>,
+    ) -> Result<JudgedUnits<'u, 'r>, Failure> {
+        let all: Vec<&FixUnit<'r>> = units.iter().collect();
         let Some(verification) = self.verification else {
             // The caller has left out what cannot be verified.
             return self.checked(all, made);
@@ -80,34 +80,36 @@ impl Judges<'_, '_> {
         if held.kept.is_empty() {
             return Ok(held);
         }
-        let said = |commit: &str| verification.of_commit(self.ground, commit);
+        let said = |commit: &str| verification.of_commit(self.reviewed_checkout, commit);
         let (against, unproved) = match said(&held.commit) {
-            Said::Passed => return Ok(Held { is_verified: true, ..held }),
-            Said::OutOfTime(why) => return Ok(self.untold(held, &unknown(&why))),
-            Said::Failed(why) => (failing(&why), Unproved::FailsAnyway(why)),
-            Said::Nothing(why) => (not_running(&why), Unproved::NotRun(why)),
+            VerificationResult::Passed => return Ok(JudgedUnits { is_verified: true, ..held }),
+            VerificationResult::OutOfTime(why) => return Ok(self.untold(held, &unknown(&why))),
+            VerificationResult::Failed(why) => (failing(&why), VerificationGap::FailsAnyway(why)),
+            VerificationResult::Nothing(why) => (not_running(&why), VerificationGap::NotRun(why)),
         };
         match said(self.base) {
-            Said::Passed => {
+            VerificationResult::Passed => {
                 let objection = |commit: &str| match said(commit) {
-                    Said::Passed => None,
-                    Said::Failed(why) => Some(Objection::Against(failing(&why))),
-                    Said::Nothing(why) => Some(Objection::Against(not_running(&why))),
-                    Said::OutOfTime(why) => Some(Objection::Unknown(unknown(&why))),
+                    VerificationResult::Passed => None,
+                    VerificationResult::Failed(why) => Some(Rejection::Against(failing(&why))),
+                    VerificationResult::Nothing(why) => Some(Rejection::Against(not_running(&why))),
+                    VerificationResult::OutOfTime(why) => Some(Rejection::Unknown(unknown(&why))),
                 };
-                let sieve = Sieve { made, objection: &objection };
+                let sieve = UnitFilter { made, objection: &objection };
                 let sifted = self.sifted(&held.kept, &against, &sieve)?.after(held.left);
-                Ok(Held { is_verified: true, ..sifted })
+                Ok(JudgedUnits { is_verified: true, ..sifted })
             }
-            Said::Failed(_) => self.unproved(held, made, &unproved),
-            Said::Nothing(why) => self.unproved(held, made, &Unproved::NotRun(why)),
-            Said::OutOfTime(why) => Ok(self.untold(held, &unknown(&why))),
+            VerificationResult::Failed(_) => self.unproved(held, made, &unproved),
+            VerificationResult::Nothing(why) => {
+                self.unproved(held, made, &VerificationGap::NotRun(why))
+            }
+            VerificationResult::OutOfTime(why) => Ok(self.untold(held, &unknown(&why))),
         }
     }
 
     /// Drops all units, because their result is unknown.
-    fn untold<'u, 'r>(&self, held: Held<'u, 'r>, why: &str) -> Held<'u, 'r> {
-        let mut none = Held::nothing(self.base).after(held.left);
+    fn untold<'u, 'r>(&self, held: JudgedUnits<'u, 'r>, why: &str) -> JudgedUnits<'u, 'r> {
+        let mut none = JudgedUnits::nothing(self.base).after(held.left);
         none.leave(&held.kept, why);
         none
     }
@@ -116,13 +118,13 @@ impl Judges<'_, '_> {
     /// warning.
     fn unproved<'u, 'r>(
         &self,
-        held: Held<'u, 'r>,
-        made: Made<'_, 'r>,
-        why: &Unproved,
-    ) -> Result<Held<'u, 'r>, Failure> {
+        held: JudgedUnits<'u, 'r>,
+        made: ComputeEdits<'_, 'r>,
+        why: &VerificationGap,
+    ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         let mut proved = match self.second_look {
-            SecondLook::Follows => held,
-            SecondLook::None => self.unverified(held.kept, made, &why.left())?.after(held.left),
+            FixReviewPlan::Follows => held,
+            FixReviewPlan::None => self.unverified(held.kept, made, &why.left())?.after(held.left),
         };
         proved.warnings.push(why.warning());
         Ok(proved)
@@ -131,10 +133,10 @@ impl Judges<'_, '_> {
     /// Keeps the units that need no verification. Drops the others.
     fn unverified<'u, 'r>(
         &self,
-        units: Vec<&'u Unit<'r>>,
-        made: Made<'_, 'r>,
+        units: Vec<&'u FixUnit<'r>>,
+        made: ComputeEdits<'_, 'r>,
         why: &str,
-    ) -> Result<Held<'u, 'r>, Failure> {
+    ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         let (needing, others): (Vec<_>, Vec<_>) =
             units.into_iter().partition(|unit| unit.requires_verification());
         let left = needing.into_iter().flat_map(|unit| left_of(unit, why)).collect();
@@ -144,9 +146,9 @@ impl Judges<'_, '_> {
     /// Runs the static checks on all units together, and on subsets if they fail.
     fn checked<'u, 'r>(
         &self,
-        units: Vec<&'u Unit<'r>>,
-        made: Made<'_, 'r>,
-    ) -> Result<Held<'u, 'r>, Failure> {
+        units: Vec<&'u FixUnit<'r>>,
+        made: ComputeEdits<'_, 'r>,
+    ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         // A zero byte would make the file binary, and the checks would not read it.
         let (readable, unreadable): (Vec<_>, Vec<_>) =
             units.into_iter().partition(|unit| !made(&[unit]).iter().any(adds_control_character));
@@ -157,31 +159,38 @@ impl Judges<'_, '_> {
         }
         let units = readable;
         if units.is_empty() {
-            return Ok(Held::nothing(self.base));
+            return Ok(JudgedUnits::nothing(self.base));
         }
         let edits = made(&units);
         let commit = self.committed(&edits)?;
         let Some(against) = self.objection(&commit)? else {
             let (left, warnings) = (Vec::new(), Vec::new());
-            return Ok(Held { kept: units, commit, edits, left, warnings, is_verified: false });
+            return Ok(JudgedUnits {
+                kept: units,
+                commit,
+                edits,
+                left,
+                warnings,
+                is_verified: false,
+            });
         };
         let objection = |commit: &str| match self.objection(commit) {
-            Ok(objection) => objection.map(Objection::Against),
+            Ok(objection) => objection.map(Rejection::Against),
             Err(failure) => {
-                Some(Objection::Unknown(format!("the static checks failed: {:#}", failure.error)))
+                Some(Rejection::Unknown(format!("the static checks failed: {:#}", failure.error)))
             }
         };
-        self.sifted(&units, &against, &Sieve { made, objection: &objection })
+        self.sifted(&units, &against, &UnitFilter { made, objection: &objection })
     }
 
     /// Searches for the passing units after all together have failed.
     fn sifted<'u, 'r>(
         &self,
-        units: &[&'u Unit<'r>],
+        units: &[&'u FixUnit<'r>],
         against: &str,
-        sieve: &Sieve<'_, 'r>,
-    ) -> Result<Held<'u, 'r>, Failure> {
-        let mut held = Held::nothing(self.base);
+        sieve: &UnitFilter<'_, 'r>,
+    ) -> Result<JudgedUnits<'u, 'r>, Failure> {
+        let mut held = JudgedUnits::nothing(self.base);
         self.sift(&mut held, units, against, sieve)?;
         Ok(held)
     }
@@ -189,10 +198,10 @@ impl Judges<'_, '_> {
     /// Adds the passing units of a failing set by bisection: each test may take minutes.
     fn sift<'u, 'r>(
         &self,
-        held: &mut Held<'u, 'r>,
-        units: &[&'u Unit<'r>],
+        held: &mut JudgedUnits<'u, 'r>,
+        units: &[&'u FixUnit<'r>],
         against: &str,
-        sieve: &Sieve<'_, 'r>,
+        sieve: &UnitFilter<'_, 'r>,
     ) -> Result<(), Failure> {
         let (first, second) = units.split_at(units.len() / 2);
         if first.is_empty() {
@@ -211,9 +220,9 @@ impl Judges<'_, '_> {
     /// Adds these units to the kept ones, or those of them that pass.
     fn offer<'u, 'r>(
         &self,
-        held: &mut Held<'u, 'r>,
-        units: &[&'u Unit<'r>],
-        sieve: &Sieve<'_, 'r>,
+        held: &mut JudgedUnits<'u, 'r>,
+        units: &[&'u FixUnit<'r>],
+        sieve: &UnitFilter<'_, 'r>,
     ) -> Result<(), Failure> {
         if interrupts::is_pressed() {
             return Ok(());
@@ -223,8 +232,8 @@ impl Judges<'_, '_> {
         let commit = self.committed(&edits)?;
         match (sieve.objection)(&commit) {
             None => (held.kept, held.commit, held.edits) = (with, commit, edits),
-            Some(Objection::Against(why)) => self.sift(held, units, &why, sieve)?,
-            Some(Objection::Unknown(why)) => held.leave(units, &why),
+            Some(Rejection::Against(why)) => self.sift(held, units, &why, sieve)?,
+            Some(Rejection::Unknown(why)) => held.leave(units, &why),
         }
         Ok(())
     }
@@ -233,13 +242,16 @@ impl Judges<'_, '_> {
     fn committed(&self, edits: &[FileEdit]) -> Result<String, Failure> {
         let files: Vec<crh_git::AmendedFile<'_>> =
             edits.iter().map(|edit| (edit.path.as_str(), edit.after.as_deref())).collect();
-        self.ground.bare.commit_with_changes(self.base, &files).or_fail(FailureKind::External)
+        self.reviewed_checkout
+            .bare
+            .commit_with_changes(self.base, &files)
+            .or_fail(FailureKind::External)
     }
 
     /// Runs the static checks. A new finding is an objection.
     fn objection(&self, commit: &str) -> Result<Option<String>, Failure> {
-        let (begun, bare) = (self.ground.begun, self.ground.bare);
-        let found = checks::check_fix(&begun.subject, &begun.checks, bare, self.base, commit);
+        let (session, bare) = (self.reviewed_checkout.session, self.reviewed_checkout.bare);
+        let found = checks::check_fix(&session.subject, &session.checks, bare, self.base, commit);
         Ok(found.or_fail(FailureKind::External)?.first().map(|member| {
             let finding = &member.finding;
             let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
@@ -258,7 +270,7 @@ fn adds_control_character(edit: &FileEdit) -> bool {
     after.iter().any(|byte| is_control(byte) && !before.contains(byte))
 }
 
-impl<'u, 'r> Held<'u, 'r> {
+impl<'u, 'r> JudgedUnits<'u, 'r> {
     fn nothing(base: &str) -> Self {
         let commit = base.to_owned();
         let (left, warnings) = (Vec::new(), Vec::new());
@@ -266,25 +278,25 @@ impl<'u, 'r> Held<'u, 'r> {
         Self { kept, commit, edits, left, warnings, is_verified: false }
     }
 
-    fn leave(&mut self, units: &[&'u Unit<'r>], why: &str) {
+    fn leave(&mut self, units: &[&'u FixUnit<'r>], why: &str) {
         self.left.extend(units.iter().flat_map(|unit| left_of(unit, why)));
     }
 
     /// Adds issues that were dropped before.
-    pub(super) fn after(mut self, left: Vec<Left>) -> Self {
+    pub(super) fn after(mut self, left: Vec<SkippedIssue>) -> Self {
         self.left.extend(left);
         self
     }
 }
 
 /// Why the verification command proves nothing.
-enum Unproved {
+enum VerificationGap {
     NotRun(String),
     /// It fails without the fixes too, with its output.
     FailsAnyway(String),
 }
 
-impl Unproved {
+impl VerificationGap {
     /// Reason for issues that require verification, without a period.
     fn left(&self) -> String {
         match self {
@@ -326,8 +338,8 @@ fn unknown(why: &str) -> String {
     format!("its fix could not be verified: {why}")
 }
 
-fn left_of<'a>(unit: &'a Unit<'_>, why: &'a str) -> impl Iterator<Item = Left> + 'a {
-    unit.issues.iter().map(move |issue| Left::new(issue.number, why))
+fn left_of<'a>(unit: &'a FixUnit<'_>, why: &'a str) -> impl Iterator<Item = SkippedIssue> + 'a {
+    unit.issues.iter().map(move |issue| SkippedIssue::new(issue.number, why))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! The reviewed checkout, and whether it is still as it was reviewed.
+//! The reviewed checkout, and whether its files changed since the review.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::journal;
-use super::journal::{Locked, MARKER, MARKER_DRAFT, NotApplied, Recovered, UNDISTURBED};
-use crate::commands::review::Begun;
+use super::journal::{
+    ApplyError, LockedCheckout, MARKER, MARKER_DRAFT, RolledBackFix, UNDISTURBED,
+};
+use crate::commands::review::ReviewSession;
 use crate::commands::{run_lookup, store};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -30,8 +32,8 @@ const WITH_MORE: &str =
 const ONLY_A_DIFF: &str = "only a diff was reviewed";
 const NOT_KEPT: &str = "this review is not stored, so crh could not undo the fixes";
 
-pub(super) struct Ground<'b> {
-    pub(super) begun: &'b Begun,
+pub(super) struct ReviewedCheckout<'b> {
+    pub(super) session: &'b ReviewSession,
     root: &'b Path,
     run: &'b RunFolder,
     pub(super) bare: &'b BareRepository,
@@ -47,7 +49,7 @@ pub(super) struct Ground<'b> {
 
 /// Starting point of a fix pass: the checkout with the user's edits in the files to fix.
 #[derive(Debug)]
-pub(super) struct Start {
+pub(super) struct FixStart {
     /// This state as a commit of the private store.
     pub(super) commit: String,
     /// Files that the user has edited.
@@ -56,27 +58,28 @@ pub(super) struct Start {
     pub(super) barred: BTreeMap<String, String>,
 }
 
-impl<'b> Ground<'b> {
+impl<'b> ReviewedCheckout<'b> {
     /// Opens the reviewed checkout. Returns in a sentence why nothing can be fixed.
-    pub(super) fn of(begun: &'b Begun) -> Result<Self, String> {
-        let apart = match begun.checked_out {
+    pub(super) fn open(session: &'b ReviewSession) -> Result<Self, String> {
+        let apart = match session.checked_out {
             CheckoutMatch::WithUnreviewedChanges => WITH_MORE,
             CheckoutMatch::AsReviewed | CheckoutMatch::Different => ELSEWHERE,
         };
-        let root = begun.checkout.as_deref().ok_or(apart)?;
-        let (bare, reviewed) = begun.files.as_ref().ok_or(ONLY_A_DIFF)?;
-        let run = begun.place.folder().ok_or(NOT_KEPT)?;
-        let standing = journal::standing(&fixes_of(run)).map_err(|why| why.to_string())?;
-        let journals = standing.values().map(|(_, journal)| journal);
+        let root = session.checkout.as_deref().ok_or(apart)?;
+        let (bare, reviewed) = session.files.as_ref().ok_or(ONLY_A_DIFF)?;
+        let run = session.place.folder().ok_or(NOT_KEPT)?;
+        let applied_fixes =
+            journal::applied_fixes(&fixes_of(run)).map_err(|why| why.to_string())?;
+        let journals = applied_fixes.values().map(|(_, journal)| journal);
         let edited = journals.flat_map(|journal| journal.edited.iter().cloned()).collect();
-        let last = standing.into_values().next_back().and_then(|(_, journal)| journal.after);
+        let last = applied_fixes.into_values().next_back().and_then(|(_, journal)| journal.after);
         let now = last.unwrap_or_else(|| reviewed.clone());
         if !bare.has(&now) {
             let lost = "the stored state after the last fix is missing";
             return Err(lost.to_owned());
         }
         let found_on = found_on(run);
-        Ok(Self { begun, root, run, bare, reviewed, found_on, now, edited })
+        Ok(Self { session, root, run, bare, reviewed, found_on, now, edited })
     }
 
     pub(super) fn run(&self) -> &RunFolder {
@@ -101,9 +104,9 @@ impl<'b> Ground<'b> {
     }
 
     /// Locks the checkout and rolls back an interrupted fix.
-    pub(super) fn locked(&self) -> Result<Locked, String> {
+    pub(super) fn locked(&self) -> Result<LockedCheckout, String> {
         let locked =
-            Locked::take(self.root, self.run.stamp_key()).map_err(|why| why.to_string())?;
+            LockedCheckout::take(self.root, self.run.stamp_key()).map_err(|why| why.to_string())?;
         recovered(&locked, self.root).map_err(|why| why.to_string())?;
         Ok(locked)
     }
@@ -111,9 +114,9 @@ impl<'b> Ground<'b> {
     /// The starting point for fixes of these files.
     pub(super) fn start(
         &self,
-        checkout: &Locked,
+        checkout: &LockedCheckout,
         paths: &BTreeSet<&str>,
-    ) -> Result<Start, Failure> {
+    ) -> Result<FixStart, Failure> {
         let objects = self.bare.objects().or_fail(FailureKind::External)?;
         let (mut edited, mut barred) = (BTreeMap::new(), BTreeMap::new());
         for path in paths {
@@ -137,13 +140,13 @@ impl<'b> Ground<'b> {
                 self.bare.commit_with_changes(&self.now, &files).or_fail(FailureKind::External)?
             }
         };
-        Ok(Start { commit, edited: edited.into_keys().collect(), barred })
+        Ok(FixStart { commit, edited: edited.into_keys().collect(), barred })
     }
 
     /// Tracked files that differ from the reviewed state, apart from fixes of this run.
-    pub(super) fn moved(&self, checkout: &Locked) -> Result<BTreeSet<String>, Failure> {
+    pub(super) fn moved(&self, checkout: &LockedCheckout) -> Result<BTreeSet<String>, Failure> {
         let repository = Repository::discover(self.root).or_fail(FailureKind::External)?;
-        let store = store::open(&self.begun.settings, &repository)?;
+        let store = store::open(&self.session.settings, &repository)?;
         let snapshot = store.snapshot(SnapshotScope::Tracked, Some(&self.now));
         let snapshot = snapshot.map_err(store::store_failure)?;
         store.release().map_err(store::store_failure)?;
@@ -165,7 +168,7 @@ impl<'b> Ground<'b> {
     /// The edits between two commits. The files of the checkout must match the first one.
     pub(super) fn edits(
         &self,
-        checkout: &Locked,
+        checkout: &LockedCheckout,
         (from, to): (&str, &str),
         paths: &BTreeSet<String>,
         fixes: &[AppliedFix],
@@ -256,7 +259,7 @@ fn in_checkout(edit: FileEdit, working: Option<Vec<u8>>) -> Result<FileEdit, Str
         let after = crlf(&edit.after);
         return Ok(FileEdit { before: working, after, ..edit });
     }
-    Err(NotApplied::Changed { path: edit.path }.to_string())
+    Err(ApplyError::Changed { path: edit.path }.to_string())
 }
 
 /// Converts line endings to CRLF.
@@ -286,18 +289,18 @@ fn interrupted(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Rolls back an interrupted fix in the current checkout, if there is one.
-pub(crate) fn recover(environment: &Environment) -> Result<Option<Recovered>, Failure> {
+pub(crate) fn recover(environment: &Environment) -> Result<Option<RolledBackFix>, Failure> {
     let Some(root) = interrupted(environment) else { return Ok(None) };
     let stamp_key = run_lookup::stamp_key(environment)?;
-    let locked = Locked::take(&root, stamp_key.as_ref())?;
+    let locked = LockedCheckout::take(&root, stamp_key.as_ref())?;
     Ok(recovered(&locked, &root)?)
 }
 
 /// Rolls back an interrupted fix. Refuses a marker or its folder that comes with the repository,
 /// because crh did not write it.
-fn recovered(locked: &Locked, root: &Path) -> Result<Option<Recovered>, NotApplied> {
+fn recovered(locked: &LockedCheckout, root: &Path) -> Result<Option<RolledBackFix>, ApplyError> {
     let refused = |path: &str, why: &str| {
-        Err(NotApplied::Place { path: path.to_owned(), why: why.to_owned() })
+        Err(ApplyError::Place { path: path.to_owned(), why: why.to_owned() })
     };
     let Ok(repository) = Repository::discover(root) else {
         return refused(MARKER, "is not in a repository");

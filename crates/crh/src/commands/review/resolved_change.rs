@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::super::change_source::{AttributesAt, ChangeSource};
 use super::super::forge::ForgeProposal;
 use super::super::{change_source, tool};
-use super::checks::{BaselineAt, Silencing};
+use super::checks::{BaselineAt, SuppressionSettings};
 use super::naming;
-use super::resumed::{ANEW, Resumed};
+use super::resumed::{ANEW, ResumedRun};
 use crate::cli::{SarifFlags, WorkspaceArgs};
 use crate::config;
 use crate::config::environment::Environment;
@@ -43,18 +43,18 @@ const OF_RUN: &str =
     "pass the repository of the run with `--repo DIR`, or its archive with `--packed FILE`";
 
 /// A resolved change with its settings.
-pub(super) struct Pinned {
+pub(super) struct ResolvedChange {
     pub(super) settings: Settings,
     pub(super) change: report::ReviewedChange,
     pub(super) scope: Scope,
     pub(super) notes: Vec<String>,
     untracked: Vec<String>,
-    source: Source,
+    source: WorkspaceSource,
     objects: Option<(BareRepository, String, String)>,
     /// The reviewed checkout, if it contains the reviewed files.
     pub(super) checkout: Option<PathBuf>,
     pub(super) checked_out: CheckoutMatch,
-    pub(super) silencing: Silencing,
+    pub(super) silencing: SuppressionSettings,
     pub(super) origin: Origin,
     /// Whether the author may lack write access to the repository.
     is_by_stranger: bool,
@@ -88,7 +88,7 @@ pub(super) struct ResumeState {
     max_file_bytes: NonZeroU64,
     #[serde(default)]
     strict: bool,
-    silencing: Silencing,
+    silencing: SuppressionSettings,
     /// SARIF files, which are read again.
     pub(super) sarif: Vec<PathBuf>,
     pub(super) sarif_base: Vec<PathBuf>,
@@ -110,8 +110,8 @@ pub(super) struct ResumeState {
 
 impl ResumeState {
     /// Adds the models.
-    pub(super) fn asking(self, crew: Option<&ModelSet>) -> Self {
-        Self { models: crew.map(ModelSet::names).unwrap_or_default(), ..self }
+    pub(super) fn asking(self, model_set: Option<&ModelSet>) -> Self {
+        Self { models: model_set.map(ModelSet::names).unwrap_or_default(), ..self }
     }
 
     /// Whether the reviewed change is the checkout itself.
@@ -139,7 +139,7 @@ pub(super) enum Origin {
 }
 
 /// Source of the workspace.
-enum Source {
+enum WorkspaceSource {
     /// Written by this run.
     Contents(Box<WorkspaceContents>),
     /// An existing folder. It is copied, because a review writes to it.
@@ -148,7 +148,7 @@ enum Source {
     OfRun(PathBuf),
 }
 
-impl Pinned {
+impl ResolvedChange {
     /// Resolves a target. `runs` is the folder of all runs, which is not part of the checkout.
     /// `heard` gets the change as soon as it is known. `pull` is the pull request; it is cleared if
     /// it was found by name only and cannot be read.
@@ -202,9 +202,9 @@ impl Pinned {
             (_, _) => at(objects.as_ref(), tip.as_deref()),
         };
         let ignore = &opened.settings.checks_ignore.value;
-        let silencing =
-            Silencing::of(ignore, &opened.settings_before.checks_ignore.value, &baseline)?
-                .with_lessons(base_commit(objects.as_ref(), tip.as_deref()))?;
+        let ignored_before = &opened.settings_before.checks_ignore.value;
+        let silencing = SuppressionSettings::new(ignore, ignored_before, &baseline)?
+            .with_lessons(base_commit(objects.as_ref(), tip.as_deref()))?;
         Ok(Self {
             silencing,
             origin: match (&asked.target, pull.as_ref()) {
@@ -226,7 +226,7 @@ impl Pinned {
             scope,
             notes,
             untracked,
-            source: Source::Contents(Box::new(contents)),
+            source: WorkspaceSource::Contents(Box::new(contents)),
             objects,
             checkout,
             checked_out,
@@ -237,7 +237,7 @@ impl Pinned {
     /// Resolves a prepared change: a folder, an archive, or the workspace of a run.
     pub(super) fn prepared(
         args: &WorkspaceArgs,
-        resumed: Option<&Resumed>,
+        resumed: Option<&ResumedRun>,
         environment: &Environment,
         flags: RawSettings,
     ) -> Result<Self, Failure> {
@@ -248,7 +248,7 @@ impl Pinned {
             packed.as_ref().map(PackedChange::policy).transpose().map_err(tool::archive_failure)?;
         let decided = decided.flatten();
         let (mut settings, unusable) = settings_of(decided.as_ref(), environment, flags)?;
-        if let Some(Resumed { found, .. }) = resumed {
+        if let Some(ResumedRun { found, .. }) = resumed {
             found.rules(&mut settings)?;
         }
         let (workspace, source) = laid_out(args, packed.as_ref(), resumed, environment)?;
@@ -274,18 +274,18 @@ impl Pinned {
             change_source::decide_scope(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
         let silencing = match (resumed, &decided) {
-            (Some(Resumed { found, .. }), _) => found.silencing.clone(),
+            (Some(ResumedRun { found, .. }), _) => found.silencing.clone(),
             (None, Some(decided)) => {
                 let baseline = BaselineAt::Given(decided.baseline.as_deref());
-                Silencing::of(ignore, ignore, &baseline)?
+                SuppressionSettings::new(ignore, ignore, &baseline)?
                     .with_packed_lessons(decided.lessons.as_deref())
             }
-            (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?
+            (None, None) => SuppressionSettings::new(ignore, ignore, &at(objects.as_ref(), None))?
                 .with_lessons(base_commit(objects.as_ref(), None))?,
         };
         let change =
             naming::of_workspace(&workspace, &diff, packed.is_none(), args, environment, &settings);
-        let pinned = Self {
+        let resolved = Self {
             silencing,
             origin: Origin::Prepared,
             is_by_stranger: true,
@@ -305,8 +305,8 @@ impl Pinned {
             packed,
         };
         Ok(match resumed {
-            None => pinned,
-            Some(Resumed { found, .. }) => pinned.resumed(found.clone()),
+            None => resolved,
+            Some(ResumedRun { found, .. }) => resolved.resumed(found.clone()),
         })
     }
 
@@ -314,8 +314,8 @@ impl Pinned {
     fn resumed(self, found: ResumeState) -> Self {
         let ResumeState { change, notes, untracked, checkout, origin, has_commits, .. } = found;
         let ResumeState { alone, dismissed, checked_out, is_by_stranger, .. } = found;
-        let pinned = Self { checked_out, alone, dismissed, is_by_stranger, has_commits, ..self };
-        Self { change, notes, untracked, checkout, origin, ..pinned }
+        let resolved = Self { checked_out, alone, dismissed, is_by_stranger, has_commits, ..self };
+        Self { change, notes, untracked, checkout, origin, ..resolved }
     }
 
     /// The repository with the files of the change, and their commit.
@@ -389,15 +389,15 @@ impl Pinned {
     /// The change under review, with its workspace in `folder`.
     pub(super) fn subject(&self, folder: &Path) -> Result<ChangeUnderReview, Failure> {
         let folder = match &self.source {
-            Source::Contents(contents) => {
+            WorkspaceSource::Contents(contents) => {
                 workspace::write_workspace(contents, folder).or_fail(FailureKind::External)?;
                 folder
             }
-            Source::Folder(from) => {
+            WorkspaceSource::Folder(from) => {
                 workspace::copy_workspace(from, folder).or_fail(FailureKind::External)?;
                 folder
             }
-            Source::OfRun(folder) => folder,
+            WorkspaceSource::OfRun(folder) => folder,
         };
         let workspace = Workspace::open(folder).or_fail(FailureKind::External)?;
         let diff = latest_diff(&workspace)?;
@@ -493,28 +493,28 @@ fn settings_of(
 fn laid_out(
     args: &WorkspaceArgs,
     packed: Option<&PackedChange>,
-    resumed: Option<&Resumed>,
+    resumed: Option<&ResumedRun>,
     environment: &Environment,
-) -> Result<(Workspace, Source), Failure> {
+) -> Result<(Workspace, WorkspaceSource), Failure> {
     match (packed, resumed, &args.workspace) {
         (_, Some(resumed), _) => {
             let folder = resumed.workspace();
             let workspace = Workspace::open(&folder)
                 .or_fail(FailureKind::Usage)
                 .map_err(|failure| failure.hint(ANEW))?;
-            Ok((workspace, Source::OfRun(folder)))
+            Ok((workspace, WorkspaceSource::OfRun(folder)))
         }
         (Some(packed), None, _) => {
             let workspace = packed.workspace().or_fail(FailureKind::Usage)?;
             let folder = workspace.folder().to_owned();
-            Ok((workspace, Source::Folder(folder)))
+            Ok((workspace, WorkspaceSource::Folder(folder)))
         }
         (None, None, folder) => {
             let folder = environment.folder.join(folder.as_deref().unwrap_or(Path::new("")));
             let workspace = Workspace::open(&folder)
                 .or_fail(FailureKind::Usage)
                 .map_err(|failure| failure.hint("`crh prepare --out DIR` writes a workspace"))?;
-            Ok((workspace, Source::Folder(folder)))
+            Ok((workspace, WorkspaceSource::Folder(folder)))
         }
     }
 }
@@ -523,7 +523,7 @@ fn laid_out(
 fn objects(
     args: &WorkspaceArgs,
     packed: Option<&PackedChange>,
-    resumed: Option<&Resumed>,
+    resumed: Option<&ResumedRun>,
     (base, head): &(String, String),
     environment: &Environment,
 ) -> Result<Option<(BareRepository, String, String)>, Failure> {
@@ -553,7 +553,7 @@ fn objects(
 }
 
 /// The store of the run's repository, if there is no clone and the store still exists.
-fn alone(resumed: Option<&Resumed>) -> Option<BareRepository> {
+fn alone(resumed: Option<&ResumedRun>) -> Option<BareRepository> {
     let folder = resumed?.found.alone.as_deref()?;
     folder.is_dir().then(|| BareRepository::new(folder))
 }

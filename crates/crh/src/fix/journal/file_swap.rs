@@ -1,60 +1,60 @@
 //! Replaces or deletes one file without losing a concurrent save of another program.
 //!
-//! Invariant: the old file is kept under the draft's name until it was compared; it is deleted only
-//! if it is what crh read before.
+//! Invariant: crh keeps the old file under the draft's name until it has compared it, and deletes
+//! it only if it is the file that crh read before.
 
 use std::io;
 
-use super::super::tree::{FileSnapshot, Inside, Tree};
+use super::super::tree::{CheckoutTree, FileSnapshot, InsidePath};
 use super::Steps;
 use crate::ui;
 
-/// A file and its draft.
-pub(super) struct Place<'p> {
-    pub(super) tree: &'p Tree,
-    pub(super) at: Inside<'p>,
+/// A file, and the draft that replaces it.
+pub(super) struct FileSwap<'p> {
+    pub(super) tree: &'p CheckoutTree,
+    pub(super) at: InsidePath<'p>,
     /// Has the old file afterwards.
-    pub(super) draft: Inside<'p>,
+    pub(super) draft: InsidePath<'p>,
     pub(super) steps: Steps<'p>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum SwapResult {
     AsWanted,
     /// Another program has changed the file since it was read; its version stays.
     Theirs,
 }
 
-impl Place<'_> {
+impl FileSwap<'_> {
     /// Replaces the file `seen` by the draft `wanted`, or deletes it.
     pub(super) fn put(
         &self,
         seen: Option<&FileSnapshot>,
         wanted: Option<&[u8]>,
-    ) -> io::Result<Placed> {
+    ) -> io::Result<SwapResult> {
         match (seen, wanted) {
-            (None, None) => Ok(Placed::AsWanted),
+            (None, None) => Ok(SwapResult::AsWanted),
             (None, Some(_)) => self.fill(),
             (Some(seen), Some(ours)) => self.swap(seen, ours),
             (Some(seen), None) => self.clear(seen),
         }
     }
 
-    fn fill(&self) -> io::Result<Placed> {
+    fn fill(&self) -> io::Result<SwapResult> {
         let done = (self.steps)("putting the draft where nothing stands");
         match done.and_then(|()| self.tree.rename_to_new(self.draft, self.at)) {
-            Ok(()) => Ok(Placed::AsWanted),
-            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Theirs),
+            Ok(()) => Ok(SwapResult::AsWanted),
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Ok(SwapResult::Theirs),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => self.put_in_two_steps(None),
             Err(why) => Err(why),
         }
     }
 
-    fn swap(&self, seen: &FileSnapshot, ours: &[u8]) -> io::Result<Placed> {
+    fn swap(&self, seen: &FileSnapshot, ours: &[u8]) -> io::Result<SwapResult> {
         let done = (self.steps)("putting the draft in place");
         match done.and_then(|()| self.tree.exchange(self.draft, self.at)) {
             Ok(()) => self.look(seen, Some(ours)),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Placed::Theirs),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Theirs),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => {
                 self.put_in_two_steps(Some(seen))
             }
@@ -62,42 +62,42 @@ impl Place<'_> {
         }
     }
 
-    fn clear(&self, seen: &FileSnapshot) -> io::Result<Placed> {
+    fn clear(&self, seen: &FileSnapshot) -> io::Result<SwapResult> {
         let done = (self.steps)("moving the file away");
         match done.and_then(|()| self.tree.rename_to_new(self.at, self.draft)) {
             Ok(()) => self.look(seen, None),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Placed::Theirs),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Theirs),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => {
                 if !self.stands(self.at, seen) {
-                    return Ok(Placed::Theirs);
+                    return Ok(SwapResult::Theirs);
                 }
                 (self.steps)("removing the file")?;
                 self.tree.remove(self.at)?;
-                Ok(Placed::AsWanted)
+                Ok(SwapResult::AsWanted)
             }
             Err(why) => Err(why),
         }
     }
 
     /// Fallback for file systems without atomic swaps. A save between the two steps is lost.
-    fn put_in_two_steps(&self, seen: Option<&FileSnapshot>) -> io::Result<Placed> {
+    fn put_in_two_steps(&self, seen: Option<&FileSnapshot>) -> io::Result<SwapResult> {
         if self.tree.found(self.at)?.as_ref() != seen {
-            return Ok(Placed::Theirs);
+            return Ok(SwapResult::Theirs);
         }
         (self.steps)("putting the draft over what stands there")?;
         self.tree.rename(self.draft, self.at)?;
-        Ok(Placed::AsWanted)
+        Ok(SwapResult::AsWanted)
     }
 
-    fn look(&self, seen: &FileSnapshot, ours: Option<&[u8]>) -> io::Result<Placed> {
+    fn look(&self, seen: &FileSnapshot, ours: Option<&[u8]>) -> io::Result<SwapResult> {
         (self.steps)("looking at what stood there")?;
         if self.stands(self.draft, seen) {
             (self.steps)("removing what stood there")?;
             self.tree.remove(self.draft)?;
-            return Ok(Placed::AsWanted);
+            return Ok(SwapResult::AsWanted);
         }
         self.put_back(ours)?;
-        Ok(Placed::Theirs)
+        Ok(SwapResult::Theirs)
     }
 
     /// Moves a file of another program back into place. If there is another one by now, both stay.
@@ -122,7 +122,7 @@ impl Place<'_> {
     }
 
     fn swap_back(&self, ours: &[u8]) -> io::Result<bool> {
-        let is_ours = |at: Inside<'_>| match self.tree.found(at) {
+        let is_ours = |at: InsidePath<'_>| match self.tree.found(at) {
             Ok(found) => found.is_some_and(|found| found.bytes == ours),
             Err(_) => false,
         };
@@ -141,7 +141,7 @@ impl Place<'_> {
         Ok(false)
     }
 
-    fn stands(&self, at: Inside<'_>, seen: &FileSnapshot) -> bool {
+    fn stands(&self, at: InsidePath<'_>, seen: &FileSnapshot) -> bool {
         self.tree.found(at).is_ok_and(|found| found.as_ref() == Some(seen))
     }
 }

@@ -1,18 +1,18 @@
-//! Where a review is stored, if it is.
+//! The run folder of a review, or a temporary folder if the review is not stored.
 
 use std::path::PathBuf;
 
 use anyhow::Context;
 use tempfile::TempDir;
 
-use super::resumed::Resumed;
+use super::resumed::ResumedRun;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_llm::Redactor;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{RunFolder, StampKey, Timestamp};
 
-pub(crate) enum Place {
+pub(crate) enum RunLocation {
     Kept(RunFolder),
     /// A temporary folder. The run has an id nevertheless.
     Passing {
@@ -21,17 +21,17 @@ pub(crate) enum Place {
     },
 }
 
-impl Place {
+impl RunLocation {
     /// Opens the folder of a resumed run, or creates one.
-    pub(super) fn of(
-        resumed: Option<Resumed>,
+    pub(super) fn open(
+        resumed: Option<ResumedRun>,
         runs: Option<PathBuf>,
         stamp: Timestamp,
         id: &str,
         redactor: &Redactor,
         stamp_key: Option<&StampKey>,
     ) -> Result<Self, Failure> {
-        if let Some(Resumed { folder, .. }) = resumed {
+        if let Some(ResumedRun { folder, .. }) = resumed {
             return Ok(Self::Kept(folder.with_redactor(redactor.clone())));
         }
         let Some(runs) = runs else {

@@ -1,4 +1,4 @@
-//! Errors in a case, without their location, which the caller adds.
+//! Errors in a case. The caller adds the location.
 
 use std::fmt::Display;
 
@@ -10,12 +10,12 @@ const SHOWN_MAX: usize = 120;
 
 /// An error in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct CaseError {
     message: String,
     hint: Option<String>,
 }
 
-impl Wrong {
+impl CaseError {
     /// `message` names the key and the problem.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }

@@ -36,7 +36,7 @@ fn case(fixture: &str, places: &[&str]) -> Case {
         language: "python".to_owned(),
         licence: String::new(),
         twin_of: None,
-        source: Source::Files { base, head },
+        source: CaseSource::Files { base, head },
         expected: expected.collect(),
         known_bad: Vec::new(),
         is_draft: false,
@@ -63,13 +63,13 @@ fn check(fixture: &str, places: &[&str], expected: Expect) {
     let case = case(fixture, places);
     let twin = case.twin("Back".to_owned(), String::new()).unwrap();
     let folder = TempDir::new().unwrap();
-    let laid_out = lay_out(&[case, twin], folder.path(), None).unwrap();
+    let ready = write_cases(&[case, twin], folder.path(), None).unwrap();
     let mut text = String::new();
-    for issue in &laid_out[0].labels.expected {
+    for issue in &ready[0].labels.expected {
         text += &format!("{} | {}\n", shown(&issue.spans), shown(&issue.on_twin));
     }
     expected.assert_eq(&text);
-    assert_eq!(laid_out[0].labels.lines, laid_out[1].labels.lines);
+    assert_eq!(ready[0].labels.lines, ready[1].labels.lines);
 }
 
 const CHANGE: &str = "
@@ -156,7 +156,7 @@ fn case_becomes_a_commit_with_message_and_size() {
     first.known_bad.push(KnownBad { span, description: "k".to_owned() });
     let second = Case { id: "y".to_owned(), body: String::new(), ..case(CHANGE, &[]) };
     let folder = TempDir::new().unwrap();
-    let laid_out = lay_out(&[first.clone(), second], folder.path(), None).unwrap();
+    let ready = write_cases(&[first.clone(), second], folder.path(), None).unwrap();
     let labels = Labels {
         id: "x".to_owned(),
         language: "python".to_owned(),
@@ -166,19 +166,19 @@ fn case_becomes_a_commit_with_message_and_size() {
         expected: first.expected,
         known_bad: first.known_bad,
     };
-    assert_eq!(laid_out[0].labels, labels);
+    assert_eq!(ready[0].labels, labels);
     let bare = BareRepository::new(folder.path());
-    let words = |laid_out: &LaidOut| {
-        let commits = bare.commits(&[laid_out.head.clone().unwrap()]).unwrap();
+    let words = |ready: &ReadyCase| {
+        let commits = bare.commits(&[ready.head.clone().unwrap()]).unwrap();
         (commits[0].subject.clone(), commits[0].body.clone())
     };
     let owned = |title: &str, body: &str| (title.to_owned(), body.to_owned());
-    assert_eq!(words(&laid_out[0]), owned("Title", "Body\nof two lines."));
-    assert_eq!(words(&laid_out[1]), owned("Title", ""));
+    assert_eq!(words(&ready[0]), owned("Title", "Body\nof two lines."));
+    assert_eq!(words(&ready[1]), owned("Title", ""));
 }
 
 fn commits(repo: &str, base: &str, head: &str, diff: &[u8]) -> Case {
-    let source = Source::Commits {
+    let source = CaseSource::Commits {
         clone: None,
         repo: repo.to_owned(),
         base: base.to_owned(),
@@ -199,11 +199,11 @@ fn clones_are_found_in_common_layouts() {
         repo.git(&["clone", "--quiet", "--bare", ".", &target]);
         let folder = TempDir::new().unwrap();
         let case = commits("owner/name", &base, &head, b"");
-        let laid_out = lay_out(&[case], folder.path(), Some(clones.path())).unwrap();
-        assert_eq!(laid_out[0].diff.raw(), diff, "{place}");
-        assert_eq!(laid_out[0].not_found, None);
+        let ready = write_cases(&[case], folder.path(), Some(clones.path())).unwrap();
+        assert_eq!(ready[0].diff.raw(), diff, "{place}");
+        assert_eq!(ready[0].not_found, None);
         let log = BareRepository::new(folder.path()).git();
-        let head = laid_out[0].head.clone().unwrap();
+        let head = ready[0].head.clone().unwrap();
         assert_eq!(log.text(["log", "--format=%s", &head]).unwrap(), "Title\nInitial commit");
     }
 }
@@ -220,12 +220,12 @@ fn missing_repository_leaves_only_the_diff() {
     let cases = [
         commits("owner/name", &base, &gone, diff),
         commits("owner/other", &gone, &head, diff),
-        Case { source: Source::Diff(diff.to_vec()), ..case(CHANGE, &[]) },
+        Case { source: CaseSource::Diff(diff.to_vec()), ..case(CHANGE, &[]) },
         commits("owner/name", &base, &head, diff),
     ];
     let folder = TempDir::new().unwrap();
-    let laid_out = lay_out(&cases, folder.path(), Some(clones.path())).unwrap();
-    let found: Vec<_> = laid_out
+    let ready = write_cases(&cases, folder.path(), Some(clones.path())).unwrap();
+    let found: Vec<_> = ready
         .iter()
         .map(|case| (case.head.is_some(), case.not_found.as_deref(), case.labels.lines))
         .collect();
@@ -244,7 +244,7 @@ fn missing_repository_leaves_only_the_diff() {
 fn case_without_a_change_is_refused() {
     let refused = |case: Case, repos: Option<&Path>| {
         let folder = TempDir::new().unwrap();
-        let failure = lay_out(&[case], folder.path(), repos).unwrap_err();
+        let failure = write_cases(&[case], folder.path(), repos).unwrap_err();
         format!("{}\n{}\n", failure.error, failure.hint.unwrap())
     };
     let repo = Repo::from_fixture(CHANGE);

@@ -5,57 +5,57 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crh_llm::Money;
 
 /// Budget shared by all reviews, in millionths of a dollar.
-pub(crate) struct Purse {
+pub(crate) struct EvalBudget {
     total: u64,
-    held: Mutex<Held>,
+    held: Mutex<BudgetState>,
     freed: Condvar,
 }
 
-/// Reserved budget of one review. If it is dropped without [`Reserved::settle`], all of it counts
+/// Reserved budget of one review. If it is dropped without [`Reservation::settle`], all of it counts
 /// as spent.
-pub(crate) struct Reserved<'p> {
-    purse: &'p Purse,
+pub(crate) struct Reservation<'p> {
+    eval_budget: &'p EvalBudget,
     worst: u64,
     cost: u64,
 }
 
-impl Reserved<'_> {
+impl Reservation<'_> {
     /// Books the true cost, in millionths of a dollar.
     pub(crate) fn settle(mut self, cost: u64) {
         self.cost = cost;
     }
 }
 
-impl Drop for Reserved<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let mut held = self.purse.held();
+        let mut held = self.eval_budget.held();
         held.reserved = held.reserved.saturating_sub(self.worst);
         held.spent = held.spent.saturating_add(self.cost);
         drop(held);
-        self.purse.freed.notify_all();
+        self.eval_budget.freed.notify_all();
     }
 }
 
 #[derive(Default)]
-struct Held {
+struct BudgetState {
     spent: u64,
     reserved: u64,
 }
 
-impl Purse {
+impl EvalBudget {
     pub(crate) fn new(total: Money) -> Self {
         Self { total: millionths(total), held: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Reserves the worst case of a review. Waits while running reviews may free budget. Returns
     /// `None` if it can never fit.
-    pub(crate) fn reserve(&self, worst: Money) -> Option<Reserved<'_>> {
+    pub(crate) fn reserve(&self, worst: Money) -> Option<Reservation<'_>> {
         let worst = millionths(worst);
         let mut held = self.held();
         loop {
             if held.spent.saturating_add(held.reserved).saturating_add(worst) <= self.total {
                 held.reserved += worst;
-                return Some(Reserved { purse: self, worst, cost: worst });
+                return Some(Reservation { eval_budget: self, worst, cost: worst });
             }
             if held.reserved == 0 {
                 return None;
@@ -71,7 +71,7 @@ impl Purse {
         Money::dollars(left as f64 / 1e6).unwrap_or_default()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, BudgetState> {
         // The state is consistent after every statement, so a poisoned lock is usable.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,26 +88,26 @@ mod tests {
 
     #[test]
     fn review_starts_only_if_its_maximum_cost_fits() {
-        let purse = Purse::new(Money::cents(100));
+        let eval_budget = EvalBudget::new(Money::cents(100));
         let worst = Money::cents(40);
-        let first = purse.reserve(worst).unwrap();
-        let second = purse.reserve(worst).unwrap();
+        let first = eval_budget.reserve(worst).unwrap();
+        let second = eval_budget.reserve(worst).unwrap();
         first.settle(100_000);
-        let third = purse.reserve(worst).unwrap();
+        let third = eval_budget.reserve(worst).unwrap();
         second.settle(400_000);
         // A review that failed without settling counts as fully spent.
         drop(third);
-        assert!(purse.reserve(worst).is_none());
-        assert!(purse.reserve(Money::cents(10)).is_some());
+        assert!(eval_budget.reserve(worst).is_none());
+        assert!(eval_budget.reserve(Money::cents(10)).is_some());
     }
 
     #[test]
     fn review_waits_for_unused_budget_of_others() {
-        let purse = Purse::new(Money::cents(50));
+        let eval_budget = EvalBudget::new(Money::cents(50));
         let worst = Money::cents(40);
-        let first = purse.reserve(worst).unwrap();
+        let first = eval_budget.reserve(worst).unwrap();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| purse.reserve(worst).is_some());
+            let waiting = scope.spawn(|| eval_budget.reserve(worst).is_some());
             first.settle(10_000);
             assert!(waiting.join().unwrap());
         });

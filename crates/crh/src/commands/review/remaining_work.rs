@@ -1,17 +1,17 @@
-//! Remaining work of a resumed review. While fixes are in the checkout, nothing is reviewed again:
-//! a new report would not know them.
+//! Remaining work of a resumed review. While fixes are in the checkout, crh does not review it
+//! again, because a new report would not contain the fixes.
 
-use super::begin::Begun;
 use super::progress;
+use super::session::ReviewSession;
 use crate::commands::run_lookup;
 use crate::failure::Failure;
-use crate::fix::Standing;
+use crate::fix::AppliedFixes;
 use crate::ui::questions::TerminalPrompt;
 use crate::{fix, interactive, ui};
 use crh_review::report::Report;
 use crh_review::verdict::is_incomplete;
 
-pub(super) enum Remains {
+pub(super) enum RemainingWork {
     /// The review and everything after it.
     Review,
     /// Everything after the report.
@@ -19,14 +19,17 @@ pub(super) enum Remains {
     Nothing(Report),
 }
 
-impl Remains {
-    pub(super) fn of(begun: &Begun, person: Option<&TerminalPrompt>) -> Result<Self, Failure> {
-        let Some(run) = begun.place.folder() else { return Ok(Self::Review) };
-        let standing = Standing::of(run)?;
+impl RemainingWork {
+    pub(super) fn find(
+        session: &ReviewSession,
+        person: Option<&TerminalPrompt>,
+    ) -> Result<Self, Failure> {
+        let Some(run) = session.place.folder() else { return Ok(Self::Review) };
+        let applied_fixes = AppliedFixes::load(run)?;
         if let Some(mode) = progress::ended_in(run) {
-            let report = stored(begun)?;
-            let is_incomplete = is_incomplete(&report, begun.terms.command);
-            return match (is_incomplete && standing.is_empty(), mode == begun.terms.mode) {
+            let report = stored(session)?;
+            let is_incomplete = is_incomplete(&report, session.terms.command);
+            return match (is_incomplete && applied_fixes.is_empty(), mode == session.terms.mode) {
                 (true, _) => Ok(Self::Review),
                 (false, true) => {
                     if is_incomplete {
@@ -43,21 +46,21 @@ impl Remains {
                 }
             };
         }
-        let left = person.map(|_| interactive::left_open(begun)).transpose()?.flatten();
+        let left = person.map(|_| interactive::left_open(session)).transpose()?.flatten();
         match left {
             Some(report) => Ok(Self::Rest(report)),
-            None if standing.is_empty() => Ok(Self::Review),
+            None if applied_fixes.is_empty() => Ok(Self::Review),
             // Leaving the questions would undo these fixes.
             None if person.is_some() => Err(interactive::others_fixes()),
-            None => stored(begun).map(Self::Rest),
+            None => stored(session).map(Self::Rest),
         }
     }
 }
 
 /// The stored report, updated from the journals.
-fn stored(begun: &Begun) -> Result<Report, Failure> {
-    let Some(run) = begun.place.folder() else { return Ok(Report::default()) };
+fn stored(session: &ReviewSession) -> Result<Report, Failure> {
+    let Some(run) = session.place.folder() else { return Ok(Report::default()) };
     let mut report = run.report().map_err(run_lookup::folder_failure)?;
-    fix::settled(begun, &mut report)?;
+    fix::settled(session, &mut report)?;
     Ok(report)
 }

@@ -1,5 +1,5 @@
-//! Cache of reviewed rows, keyed by the content of all inputs. A killed run resumes from it, and
-//! unchanged cases are not reviewed again.
+//! Cache of reviews of cases, keyed by the content of all inputs. A killed evaluation resumes from
+//! it, and crh does not review unchanged cases again.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -26,7 +26,7 @@ const ROW_MAX: u64 = 64 << 20;
 
 /// Result of one review of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Row {
+pub(crate) struct CaseReview {
     /// Input of scoring.
     pub(crate) run: CaseRun,
     /// `None` if the review failed.
@@ -53,23 +53,23 @@ pub(crate) struct RowKey<'a> {
 }
 
 #[derive(Debug)]
-pub(crate) struct KeptRows {
+pub(crate) struct ReviewCache {
     folder: PathBuf,
-    use_of: Use,
+    use_of: CachePolicy,
 }
 
 /// What to do with cached rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum CachePolicy {
     /// Use them instead of reviewing again.
     Taken,
     /// Replace them.
     Replaced,
 }
 
-impl KeptRows {
+impl ReviewCache {
     /// Opens or creates the cache folder and deletes old rows.
-    pub(crate) fn open(folder: PathBuf, use_of: Use, now: SystemTime) -> io::Result<Self> {
+    pub(crate) fn open(folder: PathBuf, use_of: CachePolicy, now: SystemTime) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
         let rows = Self { folder, use_of };
         rows.delete_older_than(now.checked_sub(KEPT).unwrap_or(SystemTime::UNIX_EPOCH))?;
@@ -83,7 +83,7 @@ impl KeptRows {
 
     /// Reads a row; `None` if it is missing or damaged.
     pub(crate) fn find<T: DeserializeOwned>(&self, name: &str, now: SystemTime) -> Option<T> {
-        if self.use_of == Use::Replaced {
+        if self.use_of == CachePolicy::Replaced {
             return None;
         }
         let path = self.path(name);
@@ -98,7 +98,7 @@ impl KeptRows {
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.use_of == Use::Taken && self.path(name).is_file()
+        self.use_of == CachePolicy::Taken && self.path(name).is_file()
     }
 
     /// Locks a row: waits until no other process computes it, and blocks others until the file is
@@ -141,31 +141,31 @@ mod tests {
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
-    fn rows(folder: &std::path::Path, use_of: Use) -> KeptRows {
-        KeptRows::open(folder.to_owned(), use_of, SystemTime::UNIX_EPOCH + KEPT * 2).unwrap()
+    fn rows(folder: &std::path::Path, use_of: CachePolicy) -> ReviewCache {
+        ReviewCache::open(folder.to_owned(), use_of, SystemTime::UNIX_EPOCH + KEPT * 2).unwrap()
     }
 
     #[test]
     fn row_is_reused_unless_old_damaged_or_fresh() {
         let folder = tempfile::tempdir().unwrap();
-        let name = KeptRows::name(&("a", 1)).unwrap();
-        assert_ne!(name, KeptRows::name(&("a", 2)).unwrap());
-        let kept = rows(folder.path(), Use::Taken);
+        let name = ReviewCache::name(&("a", 1)).unwrap();
+        assert_ne!(name, ReviewCache::name(&("a", 2)).unwrap());
+        let kept = rows(folder.path(), CachePolicy::Taken);
         kept.keep(&name, &vec![1, 2]).unwrap();
         assert_eq!(kept.find(&name, NOW + KEPT * 2), Some(vec![1, 2]));
         assert!(kept.has(&name) && !kept.has("other"));
-        assert_eq!(rows(folder.path(), Use::Replaced).find::<Vec<i32>>(&name, NOW), None);
+        assert_eq!(rows(folder.path(), CachePolicy::Replaced).find::<Vec<i32>>(&name, NOW), None);
         fs::write(kept.path("damaged"), "[1,").unwrap();
         assert_eq!(kept.find::<Vec<i32>>("damaged", NOW), None);
         // A row that was last used long ago is deleted at the next opening.
         assert_eq!(kept.find(&name, NOW), Some(vec![1, 2]));
-        assert!(!rows(folder.path(), Use::Taken).has(&name));
+        assert!(!rows(folder.path(), CachePolicy::Taken).has(&name));
     }
 
     #[test]
     fn row_is_locked_while_it_is_made() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = rows(folder.path(), Use::Taken);
+        let kept = rows(folder.path(), CachePolicy::Taken);
         let alone = kept.alone("row").unwrap();
         let other = File::open(folder.path().join("row.lock")).unwrap();
         assert!(other.try_lock().is_err());

@@ -8,14 +8,14 @@ use tempfile::TempDir;
 
 use super::super::review::description::TitleAndBody;
 use super::super::review::quiet::Subject;
-use super::lenses::{Lenses, lenses};
-use super::reviews::{Arm, End, Reviews, Task};
-use super::sheet;
+use super::evaluated_reviewers::{EvaluatedReviewers, evaluated};
+use super::evaluation_files;
+use super::reviews::{EvalArm, EvalEnding, ReviewBatch, ReviewTask};
 use crate::cli::SuiteArgs;
 use crate::config::environment::Environment;
 use crate::eval::case::Case;
-use crate::eval::laid_out::{LaidOut, lay_out};
-use crate::eval::rows::Row;
+use crate::eval::ready_case::{ReadyCase, write_cases};
+use crate::eval::review_cache::CaseReview;
 use crate::eval::suite::Suite;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
@@ -35,17 +35,17 @@ const REPOSITORY: &str = "repository";
 const NAMED_MAX: usize = 5;
 
 /// A suite that is ready for review, with its temporary repository.
-pub(super) struct Opened {
+pub(super) struct OpenedSuite {
     pub(super) suite: Suite,
-    pub(super) laid_out: Vec<LaidOut>,
+    pub(super) ready: Vec<ReadyCase>,
     folder: TempDir,
 }
 
-impl Opened {
+impl OpenedSuite {
     /// Reads a suite and lays out the selected cases.
     pub(super) fn new(
         args: &SuiteArgs,
-        lenses: &Lenses,
+        evaluated: &EvaluatedReviewers,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let place = match &args.suite {
@@ -56,23 +56,23 @@ impl Opened {
         let listed = args.case_list.as_deref();
         let listed = listed.map(|file| case_list(&environment.folder.join(file))).transpose()?;
         match listed.as_ref().unwrap_or(&args.cases).as_slice() {
-            [] => lenses.choose(&mut suite.cases)?,
+            [] => evaluated.choose(&mut suite.cases)?,
             globs => choose(&mut suite, globs)?,
         }
         let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
         let repos = args.repos.as_deref().map(|repos| environment.folder.join(repos));
         let place = folder.path().join(REPOSITORY);
         fs::create_dir(&place).or_fail(FailureKind::External)?;
-        let laid_out = lay_out(&suite.cases, &place, repos.as_deref())?;
-        warn_of_diffs(&laid_out);
-        Ok(Self { suite, laid_out, folder })
+        let ready = write_cases(&suite.cases, &place, repos.as_deref())?;
+        warn_of_diffs(&ready);
+        Ok(Self { suite, ready, folder })
     }
 
     /// An evaluation of all cases, without runs.
     pub(super) fn unreviewed(&self, about: About, rule: Rule, repeats: u32) -> Evaluation {
-        let cases = self.suite.cases.iter().zip(&self.laid_out);
-        let cases = cases.map(|(case, laid_out)| CaseRuns {
-            labels: laid_out.labels.clone(),
+        let cases = self.suite.cases.iter().zip(&self.ready);
+        let cases = cases.map(|(case, ready)| CaseRuns {
+            labels: ready.labels.clone(),
             title: case.title.clone(),
             runs: Vec::new(),
         });
@@ -89,14 +89,14 @@ impl Opened {
     /// Reviews all cases the given number of times. `kept` receives every row with a report.
     pub(super) fn review(
         &self,
-        reviews: &Reviews,
+        reviews: &ReviewBatch,
         repeats: u32,
         rule: Rule,
         environment: &Environment,
-        mut kept: impl FnMut(&str, u32, &Row),
-    ) -> Result<(Evaluation, End), Failure> {
+        mut kept: impl FnMut(&str, u32, &CaseReview),
+    ) -> Result<(Evaluation, EvalEnding), Failure> {
         let mut evaluation = self.unreviewed(self.about(reviews, repeats), rule, repeats);
-        let tasks: Vec<Task> = self.tasks().collect();
+        let tasks: Vec<ReviewTask> = self.tasks().collect();
         let there = environment.isolated(&self.folder.path().join(REPOSITORY), self.folder.path());
         let mut runs: Vec<Vec<(u32, CaseRun)>> = vec![Vec::new(); evaluation.cases.len()];
         let end =
@@ -114,24 +114,24 @@ impl Opened {
         Ok((evaluation, end))
     }
 
-    fn tasks(&self) -> impl Iterator<Item = Task> {
-        self.suite.cases.iter().zip(&self.laid_out).map(|(case, laid_out)| {
+    fn tasks(&self) -> impl Iterator<Item = ReviewTask> {
+        self.suite.cases.iter().zip(&self.ready).map(|(case, ready)| {
             let (title, body) = (case.title.clone(), case.body.clone());
-            let (target, change) = match &laid_out.head {
+            let (target, change) = match &ready.head {
                 // The commit id covers both trees, the title and the body.
                 Some(head) => (Target::Commit(head.clone()), head.clone()),
                 None => {
-                    let diff = laid_out.diff.raw().to_vec();
+                    let diff = ready.diff.raw().to_vec();
                     let all = [case.title.as_bytes(), case.body.as_bytes(), &diff].join(&0);
                     (Target::Diff(diff), content_id(&all))
                 }
             };
             let description = Some(TitleAndBody { title, body });
-            Task { subject: Subject { target, description }, change }
+            ReviewTask { subject: Subject { target, description }, change }
         })
     }
 
-    fn about(&self, reviews: &Reviews, repeats: u32) -> About {
+    fn about(&self, reviews: &ReviewBatch, repeats: u32) -> About {
         About {
             tool: concat!("crh ", env!("CARGO_PKG_VERSION")).to_owned(),
             suite: self.suite.name.clone(),
@@ -139,9 +139,9 @@ impl Opened {
             strategy: reviews.arm().name(),
             reviewers: reviews.reviewers().to_vec(),
             lenses: match reviews.arm() {
-                Arm::Strategy(Strategy::Panel) => lenses(),
-                Arm::Strategy(Strategy::Single | Strategy::Delegate | Strategy::Static)
-                | Arm::Bare => BTreeMap::new(),
+                EvalArm::Strategy(Strategy::Panel) => evaluated(),
+                EvalArm::Strategy(Strategy::Single | Strategy::Delegate | Strategy::Static)
+                | EvalArm::Bare => BTreeMap::new(),
             },
             model: reviews.model(),
             budget: reviews.budget().to_owned(),
@@ -189,20 +189,20 @@ fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
 }
 
 /// Warns about cases with only a diff: reviewers see less of them.
-fn warn_of_diffs(laid_out: &[LaidOut]) {
-    let alone = laid_out.iter().filter(|case| case.head.is_none()).count();
+fn warn_of_diffs(ready: &[ReadyCase]) {
+    let alone = ready.iter().filter(|case| case.head.is_none()).count();
     if alone == 0 {
         return;
     }
     let missing: BTreeSet<&str> =
-        laid_out.iter().filter_map(|case| case.not_found.as_deref()).collect();
+        ready.iter().filter_map(|case| case.not_found.as_deref()).collect();
     let named: Vec<String> =
         missing.iter().take(NAMED_MAX).map(|name| format!("`{name}`")).collect();
     let more = match missing.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let all = laid_out.len();
+    let all = ready.len();
     let where_they_are = match missing.is_empty() {
         true => String::new(),
         false => format!(
@@ -251,5 +251,5 @@ fn said(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
 }
 
 pub(super) fn report_file(out: &Path, case: &str, repeat: u32) -> PathBuf {
-    out.join(sheet::REPORTS).join(format!("{case}-{repeat}.json"))
+    out.join(evaluation_files::REPORTS).join(format!("{case}-{repeat}.json"))
 }

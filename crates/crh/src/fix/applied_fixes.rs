@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Asker, Journal, NotApplied};
+use super::journal::{ApplyError, FixOrigin, Journal};
 use super::{fixes_of, journal};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{AppliedFix, FixOutcome};
@@ -17,14 +17,14 @@ const SECOND_LOOKS: &str = "stages/second-looks.json";
 
 /// Applied fixes, by fix number.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct AppliedFixes {
     journals: BTreeMap<u32, Journal>,
-    looks: SecondLooks,
+    looks: FixReviews,
 }
 
 /// Results of the reviews of fixes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct SecondLooks {
+struct FixReviews {
     /// Issues that were found again, with the number of the last fix before that.
     found_again: BTreeMap<u32, u32>,
     /// Number of the last fix before the last review. A review looks at the fixes since the one
@@ -36,19 +36,24 @@ struct SecondLooks {
     verified: BTreeSet<u32>,
 }
 
-impl SecondLooks {
-    fn add(&mut self, last: u32, found_again: impl IntoIterator<Item = u32>, look: LookResult) {
+impl FixReviews {
+    fn add(
+        &mut self,
+        last: u32,
+        found_again: impl IntoIterator<Item = u32>,
+        look: FixReviewResult,
+    ) {
         self.found_again.extend(found_again.into_iter().map(|number| (number, last)));
-        if look == LookResult::Verifying {
+        if look == FixReviewResult::Verifying {
             self.verified.extend(self.reviewed_to.saturating_add(1)..=last);
         }
         self.reviewed_to = last;
     }
 }
 
-impl Standing {
-    pub(crate) fn of(run: &RunFolder) -> Result<Self, NotApplied> {
-        let journals = journal::standing(&fixes_of(run))?;
+impl AppliedFixes {
+    pub(crate) fn load(run: &RunFolder) -> Result<Self, ApplyError> {
+        let journals = journal::applied_fixes(&fixes_of(run))?;
         let journals = journals.into_iter().map(|(number, (_, journal))| (number, journal));
         let looks = run.read(SECOND_LOOKS).unwrap_or_default();
         Ok(Self { journals: journals.collect(), looks })
@@ -68,7 +73,7 @@ impl Standing {
     }
 
     /// Whether all fixes have this origin.
-    pub(crate) fn is_all_for(&self, asker: Asker) -> bool {
+    pub(crate) fn is_all_for(&self, asker: FixOrigin) -> bool {
         self.journals.values().all(|journal| journal.asker == Some(asker))
     }
 
@@ -111,7 +116,7 @@ impl Standing {
         mut self,
         run: &RunFolder,
         found_again: impl IntoIterator<Item = u32>,
-        look: LookResult,
+        look: FixReviewResult,
     ) -> Result<Self, FileWriteError> {
         let last = self.last();
         self.looks.add(last, found_again, look);
@@ -122,7 +127,7 @@ impl Standing {
 
 /// Whether a review of fixes verifies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LookResult {
+pub(crate) enum FixReviewResult {
     Verifying,
     /// A reviewer failed, or the review was stopped.
     Incomplete,
@@ -145,37 +150,39 @@ mod tests {
     use super::*;
 
     /// Consecutive fixes of these issues.
-    fn standing(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> Standing {
+    fn applied_fixes(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> AppliedFixes {
         let fix = |number: &u32| {
             let (description, files) = (format!("fixes #{number}"), Vec::new());
             AppliedFix { number: *number, description, files, outcome: FixOutcome::Done }
         };
         let journals =
-            fixes.iter().map(|fixes| Journal::of(Asker::Mode, fixes.iter().map(fix).collect()));
-        Standing {
+            fixes.iter().map(|fixes| Journal::of(FixOrigin::Mode, fixes.iter().map(fix).collect()));
+        AppliedFixes {
             journals: (1..).zip(journals).collect(),
-            looks: SecondLooks {
+            looks: FixReviews {
                 found_again: found_again.iter().copied().collect(),
-                ..SecondLooks::default()
+                ..FixReviews::default()
             },
         }
     }
 
     #[test]
     fn refound_issue_is_open_until_fixed_again() {
-        let check = |standing: Standing, after: u32, done: &[u32], open: &[u32]| {
-            let (is_done, is_open): (Vec<AppliedFix>, Vec<AppliedFix>) =
-                standing.applied_after(after).into_iter().partition(|fix| fix.outcome.is_done());
+        let check = |applied_fixes: AppliedFixes, after: u32, done: &[u32], open: &[u32]| {
+            let (is_done, is_open): (Vec<AppliedFix>, Vec<AppliedFix>) = applied_fixes
+                .applied_after(after)
+                .into_iter()
+                .partition(|fix| fix.outcome.is_done());
             let numbers = |fixes: &[AppliedFix]| fixes.iter().map(|fix| fix.number).collect();
             let found: [Vec<u32>; 2] = [numbers(&is_done), numbers(&is_open)];
             assert_eq!(found, [done, open]);
         };
-        check(standing(&[], &[]), 0, &[], &[]);
-        check(standing(&[&[2, 3], &[1]], &[]), 0, &[1, 2, 3], &[]);
-        check(standing(&[&[2, 3], &[1]], &[]), 1, &[1], &[]);
-        check(standing(&[&[2, 3], &[1]], &[(3, 1)]), 0, &[1, 2], &[3]);
-        check(standing(&[&[2, 3], &[3]], &[(3, 1)]), 0, &[2, 3], &[]);
-        check(standing(&[&[2, 3], &[3]], &[(3, 2)]), 0, &[2], &[3]);
+        check(applied_fixes(&[], &[]), 0, &[], &[]);
+        check(applied_fixes(&[&[2, 3], &[1]], &[]), 0, &[1, 2, 3], &[]);
+        check(applied_fixes(&[&[2, 3], &[1]], &[]), 1, &[1], &[]);
+        check(applied_fixes(&[&[2, 3], &[1]], &[(3, 1)]), 0, &[1, 2], &[3]);
+        check(applied_fixes(&[&[2, 3], &[3]], &[(3, 1)]), 0, &[2, 3], &[]);
+        check(applied_fixes(&[&[2, 3], &[3]], &[(3, 2)]), 0, &[2], &[3]);
     }
 
     #[test]
@@ -186,18 +193,18 @@ mod tests {
             files: Vec::new(),
             outcome: FixOutcome::Unverified,
         };
-        let journal = |number| Journal::of(Asker::Mode, vec![unverified(number)]);
-        let check = |reviews: &[(u32, LookResult)], expected: [FixOutcome; 3]| {
+        let journal = |number| Journal::of(FixOrigin::Mode, vec![unverified(number)]);
+        let check = |reviews: &[(u32, FixReviewResult)], expected: [FixOutcome; 3]| {
             let journals = (1..=3).map(|number| (number, journal(number))).collect();
-            let mut looks = SecondLooks::default();
+            let mut looks = FixReviews::default();
             reviews.iter().for_each(|(last, look)| looks.add(*last, [], *look));
             looks.found_again.insert(2, 2);
-            let applied = Standing { journals, looks }.applied();
+            let applied = AppliedFixes { journals, looks }.applied();
             assert_eq!(applied.iter().map(|fix| fix.outcome).collect::<Vec<_>>(), expected);
         };
         let (done, found) = (FixOutcome::Done, FixOutcome::FoundAgain);
         let open = FixOutcome::Unverified;
-        let (complete, incomplete) = (LookResult::Verifying, LookResult::Incomplete);
+        let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
         check(&[], [open, found, open]);
         check(&[(2, complete)], [done, found, open]);
         check(&[(2, complete), (3, complete)], [done, found, done]);

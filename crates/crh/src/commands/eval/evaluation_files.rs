@@ -8,15 +8,15 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use super::measured::Opened;
 use super::reviews;
-use super::reviews::Arm;
+use super::reviews::EvalArm;
+use super::suite_reviews::OpenedSuite;
 use crate::cli::{EvalFormatArg, RuleArg};
 use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::eval::case::Case;
 use crate::eval::ruff;
-use crate::eval::ruff::{SaidByRuff, said_by_ruff};
+use crate::eval::ruff::{RuffResult, said_by_ruff};
 use crate::eval::suite::Suite;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
@@ -50,11 +50,11 @@ const SAME_SECOND_MAX: u32 = 1_000;
 /// Scores an evaluation beside trivial baselines on the same cases.
 pub(super) fn sheet(
     evaluation: Evaluation,
-    opened: &Opened,
+    opened: &OpenedSuite,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Sheet {
-    let changes = opened.laid_out.iter();
+    let changes = opened.ready.iter();
     let changes: Vec<BaselineCase<'_>> =
         changes.map(|case| BaselineCase { id: &case.labels.id, diff: &case.diff }).collect();
     let mut baselines = vec![
@@ -74,11 +74,11 @@ pub(super) fn sheet(
 /// row is missing.
 fn by_ruff(
     evaluation: &Evaluation,
-    opened: &Opened,
+    opened: &OpenedSuite,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Option<Evaluation> {
-    let cases = ruff::python_cases(&opened.suite.cases, &opened.laid_out);
+    let cases = ruff::python_cases(&opened.suite.cases, &opened.ready);
     if cases.is_empty() {
         return None;
     }
@@ -92,7 +92,7 @@ fn by_ruff(
         }
         return None;
     };
-    let SaidByRuff { evaluation, failed, why } =
+    let RuffResult { evaluation, failed, why } =
         said_by_ruff(&program, evaluation, &cases, reviews::cores());
     if let Some(why) = why {
         let all = cases.len();
@@ -235,7 +235,7 @@ pub(super) fn stored(
 
 /// The given rule, or the default for the suite and the arm. A place cannot decide about comments
 /// that name no line, and the model alone names no category.
-pub(super) fn rule(given: Option<RuleArg>, suite: &Suite, arm: Arm) -> Result<Rule, Failure> {
+pub(super) fn rule(given: Option<RuleArg>, suite: &Suite, arm: EvalArm) -> Result<Rule, Failure> {
     let has_no_place = |case: &Case| case.expected.iter().any(|issue| issue.spans.is_empty());
     let needs_words = suite.cases.iter().any(has_no_place);
     match (given, arm) {
@@ -254,8 +254,8 @@ pub(super) fn rule(given: Option<RuleArg>, suite: &Suite, arm: Arm) -> Result<Ru
             .hint("use `--judge MODEL`, or `--match text`"))
         }
         (Some(rule), _) => Ok(rule.rule()),
-        (None, Arm::Bare) => Ok(Rule::FileLine),
-        (None, Arm::Strategy(_)) => Ok(Rule::default()),
+        (None, EvalArm::Bare) => Ok(Rule::FileLine),
+        (None, EvalArm::Strategy(_)) => Ok(Rule::default()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reviewers under evaluation (`--reviewers`) and the cases for them.
+//! The reviewers to evaluate (`--reviewers`), and the cases for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,14 @@ use crh_review::finding::Category;
 /// Reviewers named by `--reviewers`, in catalogue order. If empty, each change gets its usual
 /// panel.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lenses {
+pub(super) struct EvaluatedReviewers {
     named: Vec<&'static Reviewer>,
 }
 
-impl Lenses {
+impl EvaluatedReviewers {
     /// Parses the names. Only built-in reviewers exist here, because every case is its own
     /// repository.
-    pub(super) fn of(args: &EvalReviewArgs) -> Result<Self, Failure> {
+    pub(super) fn from_args(args: &EvalReviewArgs) -> Result<Self, Failure> {
         let catalogue = ReviewerCatalogue::built_in();
         panel::are_known(&args.reviewers, catalogue)?;
         let named = args.reviewers.iter().filter_map(|name| catalogue.get(name));
@@ -104,7 +104,7 @@ impl Lenses {
 }
 
 /// Category of each reviewer that reports findings.
-pub(super) fn lenses() -> BTreeMap<String, Category> {
+pub(super) fn evaluated() -> BTreeMap<String, Category> {
     let reviewers = ReviewerCatalogue::built_in().reviewers().iter();
     let findings = reviewers.filter(|reviewer| match reviewer.returns {
         Returns::Findings => true,

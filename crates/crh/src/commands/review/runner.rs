@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::super::interrupts::InterruptGuard;
 use super::super::limits::WorkTime;
 use super::super::{dismiss, learning, models};
-use super::begin::Begun;
-use super::outcome::End;
+use super::outcome::ReviewEnding;
+use super::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -36,7 +36,7 @@ const STOPPING: &str =
 const SPENT_EVERY: Duration = Duration::from_millis(250);
 
 /// A review to run, with its run folder and earlier results.
-struct Work<'b> {
+struct ReviewWork<'b> {
     subject: &'b ChangeUnderReview,
     folder: Option<RunFolder>,
     earlier: Vec<RunRecord>,
@@ -48,35 +48,35 @@ struct Work<'b> {
 /// A review that ended.
 pub(super) struct EndedReview {
     pub(super) report: Report,
-    pub(super) end: End,
+    pub(super) end: ReviewEnding,
     /// What could not be stored in the run folder.
     pub(super) write_problems: Vec<String>,
 }
 
 /// Runs a review until it ends or the user stops it, and stores the result.
 pub(super) fn review(
-    begun: &Begun,
+    session: &ReviewSession,
     person: Option<&TerminalPrompt>,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<EndedReview, Failure> {
-    let work = Work {
-        subject: &begun.subject,
-        folder: begun.place.folder().cloned(),
-        earlier: begun.earlier.runs.clone(),
-        spent: begun.earlier.spent,
+    let work = ReviewWork {
+        subject: &session.subject,
+        folder: session.place.folder().cloned(),
+        earlier: session.earlier.runs.clone(),
+        spent: session.earlier.spent,
         person: person.map(|_| context::IntentPrompt::new(asked_for)),
     };
-    let ended = carried_out(begun, work, verbosity, environment)?;
-    if let Some(crew) = &begun.crew {
-        models::warn_if_recording_failed(&crew.reviewer);
+    let ended = carried_out(session, work, verbosity, environment)?;
+    if let Some(model_set) = &session.model_set {
+        models::warn_if_recording_failed(&model_set.reviewer);
     }
     Ok(ended)
 }
 
 /// Reviews another change with the same options and the remaining budget.
 pub(super) fn look_again(
-    begun: &Begun,
+    session: &ReviewSession,
     subject: &ChangeUnderReview,
     folder: &RunFolder,
     spent: UsageTotals,
@@ -84,22 +84,22 @@ pub(super) fn look_again(
     environment: &Environment,
 ) -> Result<EndedReview, Failure> {
     let (folder, earlier) = (Some(folder.clone()), Vec::new());
-    let work = Work { subject, folder, earlier, spent, person: None };
-    carried_out(begun, work, verbosity, environment)
+    let work = ReviewWork { subject, folder, earlier, spent, person: None };
+    carried_out(session, work, verbosity, environment)
 }
 
 fn carried_out(
-    begun: &Begun,
-    work: Work<'_>,
+    session: &ReviewSession,
+    work: ReviewWork<'_>,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<EndedReview, Failure> {
-    let Work { subject, folder, earlier, spent, person } = work;
+    let ReviewWork { subject, folder, earlier, spent, person } = work;
     let progress = ProgressDisplay::new(verbosity, environment);
     let journal = ReviewJournal::open(
         folder,
-        begun.redactor.clone(),
-        if begun.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly },
+        session.redactor.clone(),
+        if session.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly },
         earlier,
         progress.listener(),
     );
@@ -111,39 +111,39 @@ fn carried_out(
     journal.stage(Stage::Target, || subject.report_change.clone());
     journal.stage(Stage::Scope, || subject.scope.clone());
     let mut remembered =
-        dismiss::load_past_decisions(&begun.settings, &subject.report_change.repo)?;
-    for said_no in &begun.dismissed {
+        dismiss::load_past_decisions(&session.settings, &subject.report_change.repo)?;
+    for said_no in &session.dismissed {
         said_no.remember(&mut remembered);
     }
     // The ledger limits the time of models.
-    let time_left = begun.terms.budget.wall.saturating_sub(begun.since.elapsed());
+    let time_left = session.terms.budget.wall.saturating_sub(session.since.elapsed());
     // A second look starts late, and it needs some time too.
     let time_left = time_left.max(SECOND_LOOK_TIME);
-    let _time = begun.crew.is_none().then(|| WorkTime::start(time_left));
+    let _time = session.model_set.is_none().then(|| WorkTime::start(time_left));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
     let reviewed = runtime.block_on(async {
-        let ledger = Ledger::resume(begun.terms.budget.ledger_budget(), spent);
+        let ledger = Ledger::resume(session.terms.budget.ledger_budget(), spent);
         let review = ReviewInputs {
             change: Arc::new(subject.clone()),
-            options: Arc::new(begun.terms.clone()),
-            checks: Arc::new(begun.checks.clone()),
-            models: begun.crew.clone(),
+            options: Arc::new(session.terms.clone()),
+            checks: Arc::new(session.checks.clone()),
+            models: session.model_set.clone(),
             ledger: ledger.clone(),
             remembered,
             calibration: learning::calibration(
                 &subject.report_change.repo,
-                begun.crew.as_ref(),
-                &begun.settings,
+                session.model_set.as_ref(),
+                &session.settings,
             ),
-            min_severity: begun.settings.review_min_severity.value.severity(),
+            min_severity: session.settings.review_min_severity.value.severity(),
             intent_prompt: person,
-            test_command: begun.test_command.clone(),
+            test_command: session.test_command.clone(),
             journal: journal.clone(),
-            run_id: begun.place.run_id(),
+            run_id: session.place.run_id(),
             // Random, so that rate-limited runs do not retry at the same time.
             retry_seed: RandomState::new().hash_one(()),
-            started: begun.since,
+            started: session.since,
         };
         tokio::select! {
             reviewed = pipeline::run_review(review) => reviewed,
@@ -155,8 +155,10 @@ fn carried_out(
     progress.end();
     let ReviewOutput { report, records, funnel: _ } = reviewed;
     let (end, completion) = match journal.cancel().is_cancelled() {
-        true => (End::Interrupted, Completion::Stopped),
-        false => (End::Finished, Completion::At(Timestamp::from_system_time(environment.now()))),
+        true => (ReviewEnding::Interrupted, Completion::Stopped),
+        false => {
+            (ReviewEnding::Finished, Completion::At(Timestamp::from_system_time(environment.now())))
+        }
     };
     journal.finish(&report, &records, completion);
     // Only now: Ctrl-C before the report is stored would lose it.

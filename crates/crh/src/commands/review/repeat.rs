@@ -1,19 +1,19 @@
-//! Reviews fixed files again. New issues are added to the report; an open issue is not closed
-//! because it was not found again.
+//! Reviews fixed files again and adds new issues to the report. An open issue stays open even if
+//! this review does not find it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::change_source::AttributesAt;
 use super::super::{change_source, run_lookup};
-use super::begin::Begun;
-use super::desk;
-use super::desk::EndedReview;
-use super::outcome::End;
+use super::outcome::ReviewEnding;
+use super::runner;
+use super::runner::EndedReview;
+use super::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
-use crate::fix::{LookResult, Standing};
+use crate::fix::{AppliedFixes, FixReviewResult};
 use crate::ui::Verbosity;
 use crh_git::BareRepository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
@@ -35,56 +35,59 @@ const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
 
 /// Reviews the fixed files and adds new issues to the report.
 pub(super) fn review(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &mut Report,
     applied: &[AppliedFix],
     round: u32,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<End, Failure> {
-    let Some((bare, reviewed)) = &begun.files else { return Ok(End::Finished) };
-    let Some(run) = begun.place.folder() else { return Ok(End::Finished) };
-    let standing = Standing::of(run)?;
-    let Some(now) = standing.commit().map(str::to_owned) else { return Ok(End::Finished) };
+) -> Result<ReviewEnding, Failure> {
+    let Some((bare, reviewed)) = &session.files else { return Ok(ReviewEnding::Finished) };
+    let Some(run) = session.place.folder() else { return Ok(ReviewEnding::Finished) };
+    let applied_fixes = AppliedFixes::load(run)?;
+    let Some(now) = applied_fixes.commit().map(str::to_owned) else {
+        return Ok(ReviewEnding::Finished);
+    };
     let now = now.as_str();
     let spent = run.spent_before().map_err(run_lookup::folder_failure)?;
     let folder = run.fix_round(round).or_fail(FailureKind::External)?;
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
-    let subject = subject(begun, (bare, reviewed, now), &changed, &folder.workspace())?;
+    let subject = subject(session, (bare, reviewed, now), &changed, &folder.workspace())?;
     let EndedReview { report: second, end, write_problems: _ } =
-        desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
+        runner::look_again(session, &subject, &folder, spent, verbosity, environment)?;
     let second = match end {
-        End::Finished => second,
+        ReviewEnding::Finished => second,
         // Stopped reviewers did not fail.
-        End::Interrupted => Report { reviewers: Vec::new(), ..second },
+        ReviewEnding::Interrupted => Report { reviewers: Vec::new(), ..second },
     };
     let result = match end {
-        End::Finished if is_verifying(&second, &changed) => LookResult::Verifying,
-        End::Finished | End::Interrupted => LookResult::Incomplete,
+        ReviewEnding::Finished if is_verifying(&second, &changed) => FixReviewResult::Verifying,
+        ReviewEnding::Finished | ReviewEnding::Interrupted => FixReviewResult::Incomplete,
     };
-    if end == End::Finished {
+    if end == ReviewEnding::Finished {
         mark_coverage(report, &changed, &unreviewed(&second, &changed));
     }
     let new = take_in(report, second, &changed);
     fix::keep_found_on(run, &new.numbers, now).or_fail(FailureKind::External)?;
-    let looked = standing.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
+    let looked =
+        applied_fixes.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
     report.applied_fixes = looked.applied();
-    if end == End::Interrupted {
+    if end == ReviewEnding::Interrupted {
         fix::warn(report, &[LOOK_STOPPED.to_owned()]);
     }
-    fix::up_to_date(begun, report);
+    fix::up_to_date(session, report);
     Ok(end)
 }
 
 /// The change including its fixes, restricted to the fixed files.
 fn subject(
-    begun: &Begun,
+    session: &ReviewSession,
     (bare, reviewed, now): (&BareRepository, &str, &str),
     changed: &BTreeSet<String>,
     folder: &std::path::Path,
 ) -> Result<ChangeUnderReview, Failure> {
-    let before = &begun.subject;
+    let before = &session.subject;
     let base = before.report_change.base_sha.clone();
     let diff = Diff::read(bare.diff(&base, now).or_fail(FailureKind::External)?);
     let objects = bare.objects().or_fail(FailureKind::External)?;
@@ -105,7 +108,7 @@ fn subject(
         proposed: None,
     };
     let (scope, _) = change_source::decide_scope(
-        &begun.settings,
+        &session.settings,
         &change.diff,
         Some((&base, now)),
         Some(&objects),
@@ -122,7 +125,7 @@ fn subject(
     };
     let diff: Arc<Diff> = workspace.diff(&round.id).or_fail(FailureKind::External)?;
     let revisions = Revisions::new(bare.clone(), &base, now).or_fail(FailureKind::External)?;
-    let analysers = begun.checks.analysers.clone();
+    let analysers = session.checks.analysers.clone();
     let tool_context = ToolContext::new().with_workspace(workspace).with_analysers(analysers);
     let tool_context = tool_context.with_repository(move || Ok::<_, ToolError>(revisions));
     let subject = ChangeUnderReview {
@@ -145,7 +148,7 @@ fn subject(
 }
 
 /// Issues that a repeated review added or found again.
-struct TakenIn {
+struct RepeatFindings {
     /// Numbers of the new issues.
     numbers: Vec<u32>,
     /// Fixed issues that were found again.
@@ -204,7 +207,7 @@ pub(super) fn mark_coverage(
 }
 
 /// Adds new issues with the next numbers, and reopens fixed issues that were found again.
-fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> TakenIn {
+fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
         let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
@@ -245,7 +248,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
             .push(format!("reviewers failed in the repeated review of the fixes: {names}"));
     }
     report.stats = both(&report.stats, &second.stats);
-    TakenIn { numbers, found_again }
+    RepeatFindings { numbers, found_again }
 }
 
 /// Warns about fixed issues that were found again. Returns their numbers.

@@ -1,4 +1,4 @@
-//! Prepares a review before anything is paid for: the change, the options, the models, the run
+//! Prepares a review before the first model call: the change, the options, the models, the run
 //! folder.
 
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::super::limits::WorkTime;
 use super::super::models::ModelResolver;
 use super::super::{change_source, forge, github, learning, run_lookup};
 use super::description::TitleAndBody;
-use super::pinned::{Origin, Pinned};
-use super::place::Place;
-use super::recovery::Tree;
-use super::resumed::Resumed;
-use super::since::{GROUND, Ground, Made, Wish};
+use super::recovery::TreeAccess;
+use super::resolved_change::{Origin, ResolvedChange};
+use super::resumed::ResumedRun;
+use super::run_location::RunLocation;
+use super::since::{BasisInputs, INCREMENTAL_BASE, IncrementalBase, ReviewExtent};
 use super::{checks, resumed, since, terms};
 use crate::cli::{PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
 use crate::config::environment::Environment;
@@ -51,17 +51,17 @@ pub(in crate::commands) const NO_MODEL: &str = "set `OPENAI_API_KEY`, `ANTHROPIC
 /// File with the basis of a run, for posting.
 pub(in crate::commands) const BASIS: &str = "stages/basis.json";
 
-/// The request, as parsed from the command line.
-pub(super) struct Beginning {
+/// A request for a review, as parsed from the command line.
+pub(super) struct ReviewRequest {
     pub(super) asked: CommandKind,
     pub(super) typed: target_args::ParsedTarget,
     /// Replaces the title and body of the commits.
     pub(super) description: Option<TitleAndBody>,
-    pub(super) looked_for: PullRequestLookup,
-    pub(super) posts: Posts,
+    pub(super) pull_lookup: PullRequestLookup,
+    pub(super) posts: PostDestination,
     pub(super) stale_approvals: StaleApprovals,
     pub(super) rules: SkipRules,
-    pub(super) wish: Wish,
+    pub(super) extent: ReviewExtent,
     /// The head that the pull request must have.
     pub(super) head: Option<ExpectedHead>,
     pub(super) untracked: UntrackedPolicy,
@@ -72,15 +72,15 @@ pub(super) struct Beginning {
     pub(super) trust: TrustArgs,
     pub(super) sarif: SarifFlags,
     pub(super) flags: RawSettings,
-    pub(super) kept: Kept,
-    pub(super) goes_on: GoesOn,
-    pub(super) tree: Tree,
+    pub(super) kept: StoragePolicy,
+    pub(super) reopen_purpose: ReopenPurpose,
+    pub(super) tree: TreeAccess,
     pub(super) run_dir: Option<PathBuf>,
 }
 
 /// Where the review is posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Posts {
+pub(super) enum PostDestination {
     To(ForgeName),
     Nothing,
 }
@@ -93,7 +93,7 @@ pub(super) enum StaleApprovals {
     Kept,
 }
 
-impl Posts {
+impl PostDestination {
     /// The flag that requests it.
     fn flag(self) -> Option<String> {
         match self {
@@ -105,30 +105,30 @@ impl Posts {
 
 /// What the review keeps on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum StoragePolicy {
     Run,
     Nothing,
 }
 
 /// Why an existing run is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GoesOn {
+pub(super) enum ReopenPurpose {
     /// To finish the review.
     Reviewing,
     /// To fix issues; some fixes need no model.
     Fixing,
 }
 
-/// A prepared review. Nothing has been paid for.
-pub(crate) struct Begun {
+/// A prepared review, before its first model call.
+pub(crate) struct ReviewSession {
     pub(crate) settings: Settings,
     pub(crate) terms: ReviewOptions,
     pub(crate) checks: CheckOptions,
-    pub(crate) crew: Option<ModelSet>,
+    pub(crate) model_set: Option<ModelSet>,
     pub(crate) redactor: Redactor,
     pub(crate) subject: ChangeUnderReview,
-    pub(crate) place: Place,
-    pub(crate) earlier: Earlier,
+    pub(crate) place: RunLocation,
+    pub(crate) earlier: EarlierAttempt,
     pub(crate) log_content: bool,
     pub(crate) since: Instant,
     /// The pull request of the change.
@@ -144,7 +144,7 @@ pub(crate) struct Begun {
     /// Whether the checkout matches the reviewed change.
     pub(crate) checked_out: CheckoutMatch,
     /// Why an interrupted fix could not be rolled back.
-    pub(crate) half_done: Option<Failure>,
+    pub(crate) interrupted_fix: Option<Failure>,
     pub(crate) trust: ChangeTrust,
     /// Runs tests that the editor proposes.
     pub(crate) test_command: Option<Arc<TestCommand>>,
@@ -154,14 +154,14 @@ pub(crate) struct Begun {
 
 /// State of an earlier attempt.
 #[derive(Default)]
-pub(crate) struct Earlier {
+pub(crate) struct EarlierAttempt {
     pub(super) runs: Vec<RunRecord>,
     pub(super) spent: UsageTotals,
 }
 
-impl Beginning {
+impl ReviewRequest {
     /// A review of what the arguments name: nothing is posted, kept or skipped.
-    pub(super) fn of_prepared(prepared: WorkspaceArgs, flags: RawSettings) -> Self {
+    pub(super) fn from_prepared(prepared: WorkspaceArgs, flags: RawSettings) -> Self {
         Self {
             asked: CommandKind::Review,
             typed: target_args::ParsedTarget {
@@ -170,11 +170,11 @@ impl Beginning {
                 plan: None,
             },
             description: None,
-            looked_for: PullRequestLookup::from_no_pr_flag(true),
-            posts: Posts::Nothing,
+            pull_lookup: PullRequestLookup::from_no_pr_flag(true),
+            posts: PostDestination::Nothing,
             stale_approvals: StaleApprovals::Kept,
             rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
-            wish: Wish::Everything,
+            extent: ReviewExtent::Everything,
             head: None,
             untracked: UntrackedPolicy::Listed,
             mode: ReviewMode::ReportOnly,
@@ -184,22 +184,22 @@ impl Beginning {
             trust: TrustArgs::default(),
             sarif: SarifFlags::default(),
             flags,
-            kept: Kept::Nothing,
-            goes_on: GoesOn::Reviewing,
-            tree: Tree::Stays,
+            kept: StoragePolicy::Nothing,
+            reopen_purpose: ReopenPurpose::Reviewing,
+            tree: TreeAccess::Stays,
             run_dir: None,
         }
     }
 
     /// A review of an archive of `crh prepare --pack`.
     #[cfg(feature = "server")]
-    pub(super) fn of_packed(packed: PathBuf, flags: RawSettings) -> Self {
+    pub(super) fn from_archive(packed: PathBuf, flags: RawSettings) -> Self {
         let packed = WorkspaceArgs { packed: Some(packed), ..WorkspaceArgs::default() };
-        Self::of_prepared(packed, flags)
+        Self::from_prepared(packed, flags)
     }
 
     /// Prepares the review. Sends nothing to a model and writes only the run folder.
-    pub(super) fn begin(self, environment: &Environment) -> Result<Begun, Failure> {
+    pub(super) fn begin(self, environment: &Environment) -> Result<ReviewSession, Failure> {
         // A repository cannot set the limit, so its config is not read.
         let user_settings = config::load(environment, None, self.flags.clone())?;
         let time = WorkTime::start(terms::time_limit(&user_settings));
@@ -207,26 +207,27 @@ impl Beginning {
     }
 
     #[expect(clippy::too_many_lines, reason = "one step after the other; a later change splits it")]
-    fn prepare(self, environment: &Environment) -> Result<Begun, Failure> {
+    fn prepare(self, environment: &Environment) -> Result<ReviewSession, Failure> {
         let since = Instant::now();
         let resumed = self.resumed(environment)?;
         let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;
-        let half_done = self.rolled_back(&mut pull, resumed.as_ref(), runs.as_deref(), environment);
-        let pinned = self.pinned(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
-        self.can_be_posted(&pinned, pull.as_ref())?;
-        let settings = pinned.settings.clone();
+        let interrupted_fix =
+            self.rolled_back(&mut pull, resumed.as_ref(), runs.as_deref(), environment);
+        let resolved = self.resolved(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
+        self.can_be_posted(&resolved, pull.as_ref())?;
+        let settings = resolved.settings.clone();
         github::check_skip_rules(self.rules, pull.as_ref(), &settings)?;
         let mut terms = self.terms(resumed.as_ref(), &settings)?;
         let sarif = self.sarif_files(resumed.as_ref());
-        let checks = checks::terms(&pinned.silencing, &sarif, environment)?;
+        let checks = checks::terms(&resolved.silencing, &sarif, environment)?;
         let models = ModelResolver::new(&settings, environment)?;
-        let crew = self.crew(&models, &settings, &mut terms)?;
-        let crew = self.still_asked(resumed.as_ref(), crew)?;
+        let model_set = self.model_set(&models, &settings, &mut terms)?;
+        let model_set = self.still_asked(resumed.as_ref(), model_set)?;
         let redactor =
             models.redactor_with(pull.as_ref().map_or(&[][..], |pull| pull.secrets.as_slice()));
-        let id = id(&pinned, &terms, crew.as_ref());
-        let place = Place::of(
+        let id = id(&resolved, &terms, model_set.as_ref());
+        let place = RunLocation::open(
             resumed,
             runs,
             Timestamp::from_system_time(environment.now()),
@@ -234,9 +235,9 @@ impl Beginning {
             &redactor,
             self.stamp_key(&settings).as_ref(),
         )?;
-        let mut subject = pinned.subject(&place.workspace())?;
+        let mut subject = resolved.subject(&place.workspace())?;
         let lessons = learning::review_lessons(
-            pinned.silencing.lessons(),
+            resolved.silencing.lessons(),
             &subject.report_change.repo,
             &settings,
             environment,
@@ -245,34 +246,34 @@ impl Beginning {
         subject.lessons = Arc::new(lessons.lessons);
         let place = place.hiding(ChangeSecrets::from_diff(&subject.diff));
         let earlier = self.earlier(&place)?;
-        self.settle_panel(&mut terms, &subject, pinned.work(), &settings, environment)
+        self.settle_panel(&mut terms, &subject, resolved.work(), &settings, environment)
             .inspect_err(|_| self.discard(&place))?;
-        let trust = self.trust_in(pinned.origin);
+        let trust = self.trust_in(resolved.origin);
         let analysers = self.analysers(&settings, trust, environment);
         subject.tool_context = subject.tool_context.with_analysers(analysers.clone());
         let checks = CheckOptions {
             analysers,
-            change_origin: pinned.work(),
-            author: pinned.author(),
+            change_origin: resolved.work(),
+            author: resolved.author(),
             ..checks
         };
-        let made = Made {
+        let made = BasisInputs {
             terms: &terms,
             checks: &checks,
-            crew: crew.as_ref(),
+            model_set: model_set.as_ref(),
             min_severity: settings.review_min_severity.value.severity(),
             trust,
         };
-        let found = pinned.found(&sarif, environment).asking(crew.as_ref());
-        let basis = since::basis(&pinned, &found, &subject, made)?;
+        let found = resolved.found(&sarif, environment).asking(model_set.as_ref());
+        let basis = since::basis(&resolved, &found, &subject, made)?;
         let ground = match self.ground_before(&place) {
             Some(before) => before,
             None => {
-                let last = self.wish.last(pull.as_ref(), &pinned, &subject, &self.prepared)?;
-                last.map(|last| Ground::of(last, &subject, &basis, made))
+                let last = self.extent.last(pull.as_ref(), &resolved, &subject, &self.prepared)?;
+                last.map(|last| IncrementalBase::find(last, &subject, &basis, made))
             }
         };
-        if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
+        if let (RunLocation::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, found)?;
             store_basis(folder, &basis, ground.as_ref())?;
             folder.store_masked_diff(&subject.diff).or_fail(FailureKind::External)?;
@@ -280,14 +281,15 @@ impl Beginning {
                 .write_start(&self.standpoint(&subject, environment))
                 .or_fail(FailureKind::External)?;
         }
-        let test_command =
-            crew.as_ref().and_then(|_| self.test_command(&settings, &pinned, trust, environment));
-        Ok(Begun {
+        let test_command = model_set
+            .as_ref()
+            .and_then(|_| self.test_command(&settings, &resolved, trust, environment));
+        Ok(ReviewSession {
             test_command,
             settings,
             terms,
             checks,
-            crew,
+            model_set,
             redactor,
             subject: narrowed(subject, ground),
             place,
@@ -295,22 +297,22 @@ impl Beginning {
             log_content: self.prompts.log_content,
             since,
             pull,
-            files: pinned.files(),
-            dismissed: pinned.dismissed,
+            files: resolved.files(),
+            dismissed: resolved.dismissed,
             basis,
-            checkout: pinned.checkout,
-            checked_out: pinned.checked_out,
-            half_done,
+            checkout: resolved.checkout,
+            checked_out: resolved.checked_out,
+            interrupted_fix,
             trust,
-            _packed: pinned.packed,
+            _packed: resolved.packed,
         })
     }
 
     /// The incremental base of a resumed review, as decided when it began.
-    fn ground_before(&self, place: &Place) -> Option<Option<Ground>> {
+    fn ground_before(&self, place: &RunLocation) -> Option<Option<IncrementalBase>> {
         match (place, &self.prepared.resume) {
-            (Place::Kept(folder), Some(_)) => Some(folder.read(GROUND).ok()),
-            (Place::Kept(_) | Place::Passing { .. }, _) => None,
+            (RunLocation::Kept(folder), Some(_)) => Some(folder.read(INCREMENTAL_BASE).ok()),
+            (RunLocation::Kept(_) | RunLocation::Passing { .. }, _) => None,
         }
     }
 
@@ -328,7 +330,7 @@ impl Beginning {
 
     fn terms(
         &self,
-        resumed: Option<&Resumed>,
+        resumed: Option<&ResumedRun>,
         settings: &Settings,
     ) -> Result<ReviewOptions, Failure> {
         match resumed {
@@ -338,22 +340,23 @@ impl Beginning {
     }
 
     /// The run to resume, if any.
-    fn resumed(&self, environment: &Environment) -> Result<Option<Resumed>, Failure> {
+    fn resumed(&self, environment: &Environment) -> Result<Option<ResumedRun>, Failure> {
         let run = self.prepared.resume.as_deref();
-        run.map(|run| Resumed::open(run, self, environment)).transpose()
+        run.map(|run| ResumedRun::open(run, self, environment)).transpose()
     }
 
     /// Folder of all runs, if this review keeps one.
     fn runs(
         &self,
-        resumed: Option<&Resumed>,
+        resumed: Option<&ResumedRun>,
         environment: &Environment,
     ) -> Result<Option<PathBuf>, Failure> {
         match (self.kept, resumed) {
-            (Kept::Run, None) => {
+            (StoragePolicy::Run, None) => {
                 run_lookup::runs_folder(environment, self.run_dir.as_deref()).map(Some)
             }
-            (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => Ok(None),
+            (StoragePolicy::Nothing, None)
+            | (StoragePolicy::Nothing | StoragePolicy::Run, Some(_)) => Ok(None),
         }
     }
 
@@ -365,8 +368,8 @@ impl Beginning {
             StampKey::load_or_create(state).map_err(|why| why.to_string())
         };
         match self.kept {
-            Kept::Nothing => None,
-            Kept::Run => create()
+            StoragePolicy::Nothing => None,
+            StoragePolicy::Run => create()
                 .map_err(|why| {
                     ui::warn(&format!(
                         "cannot stamp the run, so `crh fix` and `crh show` will not use it: {why}"
@@ -389,12 +392,12 @@ impl Beginning {
     fn test_command(
         &self,
         settings: &Settings,
-        pinned: &Pinned,
+        resolved: &ResolvedChange,
         trust: ChangeTrust,
         environment: &Environment,
     ) -> Option<Arc<TestCommand>> {
         let recorded = Reproducible::from_settings(settings, self.prompts.record.as_deref());
-        test_command(settings, environment, pinned.checkout.as_deref(), trust, recorded)
+        test_command(settings, environment, resolved.checkout.as_deref(), trust, recorded)
     }
 
     /// The pull request of the change, if the target can have one.
@@ -403,7 +406,7 @@ impl Beginning {
             WorkspaceArgs { workspace: None, packed: None, resume: None, .. } => {
                 let target = &self.typed.target;
                 let found =
-                    forge::find_proposal(target, self.looked_for, environment, &self.flags)?;
+                    forge::find_proposal(target, self.pull_lookup, environment, &self.flags)?;
                 self.withdraw_stale_approvals(found.as_ref(), environment)?;
                 self.needs(found.as_ref())?;
                 Ok(found)
@@ -427,21 +430,21 @@ impl Beginning {
         environment: &Environment,
     ) -> Result<(), Failure> {
         match (self.posts, self.stale_approvals, pull) {
-            (Posts::To(forge), StaleApprovals::Withdrawn, Some(pull))
+            (PostDestination::To(forge), StaleApprovals::Withdrawn, Some(pull))
                 if pull.forge.name() == forge =>
             {
                 let settings = config::load(environment, None, self.flags.clone())?;
                 pull.withdraw_stale_approvals(environment, &settings);
                 Ok(())
             }
-            (Posts::To(_) | Posts::Nothing, _, _) => Ok(()),
+            (PostDestination::To(_) | PostDestination::Nothing, _, _) => Ok(()),
         }
     }
 
     /// Fails if a flag needs a pull request and there is none, or if its head is another commit
     /// than expected.
     fn needs(&self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
-        if let Posts::To(forge) = self.posts {
+        if let PostDestination::To(forge) = self.posts {
             forge::check_posting_target(forge, pull)?;
         }
         if let (Some(pull), Some(_)) = (pull, &self.description) {
@@ -450,21 +453,21 @@ impl Beginning {
             return Err(Failure::usage(message)
                 .hint("leave it out, or pass `--no-pr` to review the branch alone"));
         }
-        self.wish.is_for(pull)?;
+        self.extent.is_for(pull)?;
         ExpectedHead::check(self.head.as_ref(), pull)
     }
 
     /// Resolves the target.
-    fn pinned(
+    fn resolved(
         &self,
         pull: &mut Option<ForgeProposal>,
-        resumed: Option<&Resumed>,
+        resumed: Option<&ResumedRun>,
         runs: Option<&Path>,
         environment: &Environment,
-    ) -> Result<Pinned, Failure> {
+    ) -> Result<ResolvedChange, Failure> {
         match (resumed, &self.prepared) {
             (None, WorkspaceArgs { workspace: None, packed: None, .. }) => {
-                let pinned = Pinned::target(
+                let resolved = ResolvedChange::target(
                     &self.typed,
                     pull,
                     self.untracked,
@@ -479,16 +482,20 @@ impl Beginning {
                     },
                 )?;
                 self.needs(pull.as_ref())?;
-                Ok(pinned)
+                Ok(resolved)
             }
             (resumed, prepared) => {
-                Pinned::prepared(prepared, resumed, environment, self.flags.clone())
+                ResolvedChange::prepared(prepared, resumed, environment, self.flags.clone())
             }
         }
     }
 
     /// Checks before anything is paid for whether the review can be posted.
-    fn can_be_posted(&self, pinned: &Pinned, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
+    fn can_be_posted(
+        &self,
+        resolved: &ResolvedChange,
+        pull: Option<&ForgeProposal>,
+    ) -> Result<(), Failure> {
         let Some((pull, flag)) = pull.zip(self.posts.flag()) else { return Ok(()) };
         let word = pull.word();
         if !pull.proposal.open {
@@ -497,7 +504,7 @@ impl Beginning {
             ))
             .hint(format!("leave out `{flag}` to review it anyway")));
         }
-        if pinned.change.head_sha != pull.proposal.source.commit {
+        if resolved.change.head_sha != pull.proposal.source.commit {
             let message = format!("the reviewed commit is not the head of the {word}");
             return Err(
                 Failure::usage(message).hint(format!("push your commits, or leave out `{flag}`"))
@@ -507,20 +514,22 @@ impl Beginning {
     }
 
     /// State of the earlier attempt of a resumed run.
-    fn earlier(&self, place: &Place) -> Result<Earlier, Failure> {
+    fn earlier(&self, place: &RunLocation) -> Result<EarlierAttempt, Failure> {
         match (place, &self.prepared.resume) {
-            (Place::Kept(folder), Some(_)) => {
+            (RunLocation::Kept(folder), Some(_)) => {
                 let spent = folder.spent_before().map_err(run_lookup::folder_failure)?;
-                Ok(Earlier { runs: folder.completed_runs(), spent })
+                Ok(EarlierAttempt { runs: folder.completed_runs(), spent })
             }
-            (Place::Kept(_) | Place::Passing { .. }, _) => Ok(Earlier::default()),
+            (RunLocation::Kept(_) | RunLocation::Passing { .. }, _) => {
+                Ok(EarlierAttempt::default())
+            }
         }
     }
 
     /// SARIF files. A resumed run reads its files again unless others are given.
-    fn sarif_files(&self, resumed: Option<&Resumed>) -> SarifFlags {
+    fn sarif_files(&self, resumed: Option<&ResumedRun>) -> SarifFlags {
         match resumed {
-            Some(Resumed { found, .. }) if self.sarif.sarif.is_empty() => {
+            Some(ResumedRun { found, .. }) if self.sarif.sarif.is_empty() => {
                 SarifFlags { sarif: found.sarif.clone(), sarif_base: found.sarif_base.clone() }
             }
             Some(_) | None => self.sarif.clone(),
@@ -540,20 +549,20 @@ impl Beginning {
     /// possible.
     fn still_asked(
         &self,
-        resumed: Option<&Resumed>,
-        crew: Option<ModelSet>,
+        resumed: Option<&ResumedRun>,
+        model_set: Option<ModelSet>,
     ) -> Result<Option<ModelSet>, Failure> {
         let before = resumed.map(|resumed| resumed.found.models.as_str()).unwrap_or_default();
-        let now = crew.as_ref().map(ModelSet::names).unwrap_or_default();
+        let now = model_set.as_ref().map(ModelSet::names).unwrap_or_default();
         let is_named = self.flags.model_reviewer.is_some();
         if before.is_empty() || now.is_empty() || before == now || is_named {
-            return Ok(crew);
+            return Ok(model_set);
         }
         let message = format!("the review used `{before}`, and `{now}` is configured now");
         let hint = "choose a model with `--model`";
-        match self.goes_on {
-            GoesOn::Reviewing => Err(Failure::usage(message).hint(hint)),
-            GoesOn::Fixing => {
+        match self.reopen_purpose {
+            ReopenPurpose::Reviewing => Err(Failure::usage(message).hint(hint)),
+            ReopenPurpose::Fixing => {
                 ui::warn(&format!("no model is used: {message}"));
                 ui::note(hint);
                 Ok(None)
@@ -563,7 +572,7 @@ impl Beginning {
 
     /// The models, if the strategy needs any. Without one the review falls back to static checks
     /// and says so.
-    fn crew(
+    fn model_set(
         &self,
         models: &ModelResolver<'_>,
         settings: &Settings,
@@ -572,7 +581,7 @@ impl Beginning {
         if terms.strategy == Strategy::Static {
             return Ok(None);
         }
-        if models.has_no_model(settings) && self.goes_on == GoesOn::Fixing {
+        if models.has_no_model(settings) && self.reopen_purpose == ReopenPurpose::Fixing {
             return Ok(None);
         }
         if models.has_no_model(settings) && self.prepared.resume.is_some() {
@@ -595,9 +604,9 @@ impl Beginning {
 }
 
 /// Restricts an incremental review to what changed.
-fn narrowed(subject: ChangeUnderReview, ground: Option<Ground>) -> ChangeUnderReview {
+fn narrowed(subject: ChangeUnderReview, ground: Option<IncrementalBase>) -> ChangeUnderReview {
     match ground {
-        Some(ground) => ground.under(subject),
+        Some(ground) => ground.limit_scope(subject),
         None => subject,
     }
 }
@@ -606,29 +615,31 @@ fn narrowed(subject: ChangeUnderReview, ground: Option<Ground>) -> ChangeUnderRe
 fn store_basis(
     folder: &RunFolder,
     basis: &ReviewBasis,
-    ground: Option<&Ground>,
+    ground: Option<&IncrementalBase>,
 ) -> Result<(), Failure> {
     folder.store_masked(BASIS, basis).or_fail(FailureKind::External)?;
     match ground {
-        Some(ground) => folder.store_masked(GROUND, ground).or_fail(FailureKind::External),
+        Some(ground) => {
+            folder.store_masked(INCREMENTAL_BASE, ground).or_fail(FailureKind::External)
+        }
         None => Ok(()),
     }
 }
 
-fn id(pinned: &Pinned, terms: &ReviewOptions, crew: Option<&ModelSet>) -> String {
+fn id(resolved: &ResolvedChange, terms: &ReviewOptions, model_set: Option<&ModelSet>) -> String {
     review_id(&ReviewKey {
-        repo: &pinned.change.repo,
-        pr_number: &pinned.change.pr_number,
-        base_sha: &pinned.change.base_sha,
-        head_sha: &pinned.change.head_sha,
+        repo: &resolved.change.repo,
+        pr_number: &resolved.change.pr_number,
+        base_sha: &resolved.change.base_sha,
+        head_sha: &resolved.change.head_sha,
         prompt_version: &Prompts::version(&terms.overrides),
-        model: &crew.map(ModelSet::names).unwrap_or_default(),
+        model: &model_set.map(ModelSet::names).unwrap_or_default(),
         budget_profile: &terms.budget.name,
         strategy: &terms.strategy.to_string(),
     })
 }
 
-impl Begun {
+impl ReviewSession {
     pub(crate) fn is_trusted(&self) -> bool {
         let checkout = self.checkout.as_deref().and_then(|root| root.canonicalize().ok());
         self.trust.is_trusted(&self.settings, checkout.as_deref())

@@ -1,10 +1,10 @@
-//! Whether a review of the fixes follows. It verifies fixes that require verification.
+//! Decides whether models review the fixes. Such a review verifies fixes that require verification.
 
 use std::collections::BTreeSet;
 
-use super::outcome::Left;
-use super::{Asker, wanted};
-use crate::commands::review::Begun;
+use super::outcome::SkippedIssue;
+use super::{FixOrigin, wanted};
+use crate::commands::review::ReviewSession;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::{Report, ReviewMode};
 
@@ -15,46 +15,46 @@ const CALLS_MIN: u32 = 2;
 
 /// Whether models review the fixes afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SecondLook {
+pub(crate) enum FixReviewPlan {
     Follows,
     None,
 }
 
-impl SecondLook {
-    pub(crate) fn after(begun: &Begun, asker: Asker) -> Self {
-        match (asker, begun.terms.mode) {
+impl FixReviewPlan {
+    pub(crate) fn after(session: &ReviewSession, asker: FixOrigin) -> Self {
+        match (asker, session.terms.mode) {
             // Without a model, only the static checks would look, and they run on every fix.
-            _ if begun.crew.is_none() || calls_left(begun) < CALLS_MIN => Self::None,
-            (Asker::Questions, _) | (Asker::Mode, ReviewMode::Autofix) => Self::Follows,
+            _ if session.model_set.is_none() || calls_left(session) < CALLS_MIN => Self::None,
+            (FixOrigin::Questions, _) | (FixOrigin::Mode, ReviewMode::Autofix) => Self::Follows,
             (
-                Asker::Mode,
+                FixOrigin::Mode,
                 ReviewMode::Interactive | ReviewMode::Headless | ReviewMode::ReportOnly,
             )
-            | (Asker::Command, _) => Self::None,
+            | (FixOrigin::Command, _) => Self::None,
         }
     }
 }
 
 /// Calls that the budget of the review has left.
-fn calls_left(begun: &Begun) -> u32 {
-    let spent = begun.place.folder().map(RunFolder::spent_before);
+fn calls_left(session: &ReviewSession) -> u32 {
+    let spent = session.place.folder().map(RunFolder::spent_before);
     // The second look reports an unreadable run folder.
     let spent = spent.and_then(Result::ok).map_or(0, |totals| totals.llm_calls);
-    begun.terms.budget.llm_calls.saturating_sub(spent)
+    session.terms.budget.llm_calls.saturating_sub(spent)
 }
 
 /// Open issues whose fix requires verification, if no command and no second look verifies it.
 pub(crate) fn unverifiable(
-    begun: &Begun,
+    session: &ReviewSession,
     report: &Report,
     numbers: &BTreeSet<u32>,
-    asker: Asker,
-) -> Vec<Left> {
-    let has_command = begun.settings.fix_verify.value.split().is_some();
-    if has_command || SecondLook::after(begun, asker) == SecondLook::Follows {
+    asker: FixOrigin,
+) -> Vec<SkippedIssue> {
+    let has_command = session.settings.fix_verify.value.split().is_some();
+    if has_command || FixReviewPlan::after(session, asker) == FixReviewPlan::Follows {
         return Vec::new();
     }
     let (issues, _) = wanted(report, numbers);
     let needing = issues.into_iter().filter(|issue| issue.requires_verification);
-    needing.map(|issue| Left::new(issue.number, NO_VERIFICATION)).collect()
+    needing.map(|issue| SkippedIssue::new(issue.number, NO_VERIFICATION)).collect()
 }
