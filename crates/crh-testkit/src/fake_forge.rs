@@ -60,7 +60,7 @@ struct DialectRules {
     token_variable: &'static str,
     /// Status and message for a comment on a line outside the diff.
     bad_line: (u16, &'static str),
-    answer: fn(&mut State, &ForgeCall) -> ForgeReply,
+    answer: fn(&mut FakeForgeState, &ForgeCall) -> ForgeReply,
 }
 
 impl Dialect {
