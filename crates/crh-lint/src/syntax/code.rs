@@ -10,6 +10,7 @@ use crate::findings::FindingDraft;
 use crate::lazy_option::bytes_regex;
 use crate::paths;
 use crate::source::SourceText;
+use crh_review::finding::Side;
 use crh_syntax::{
     ErrorAllowance, Language, ParseError, SyntaxProblem, SyntaxProblemKind, SyntaxProblems,
     SyntaxTree,
@@ -73,7 +74,7 @@ pub(super) fn check(ctx: &FileContext<'_>) -> ParseCheck {
     if !is_reportable(ctx, &old_problems, &problems, language) || is_other_language(ctx, language) {
         return ParseCheck::NoFinding;
     }
-    if new.text.contains(char::REPLACEMENT_CHARACTER) {
+    if new.text.contains(char::REPLACEMENT_CHARACTER) && !is_utf8(ctx, new) {
         // In some encodings half a letter is a backslash or a bracket.
         return ParseCheck::NotChecked("it is not UTF-8".to_owned());
     }
@@ -96,6 +97,12 @@ pub(super) fn check(ctx: &FileContext<'_>) -> ParseCheck {
         None => describe(first),
     };
     ParseCheck::Broken(finding(ctx, new, line, &description, language))
+}
+
+/// Whether the new file is UTF-8. A replacement character may be part of such a file.
+fn is_utf8(ctx: &FileContext<'_>, new: &SourceText<'_>) -> bool {
+    let bytes = ctx.change.project.map(|project| project.file(Side::New, new.path));
+    matches!(bytes, Some(Ok(Some(bytes))) if std::str::from_utf8(&bytes).is_ok())
 }
 
 /// Problems of the old text; an empty list for a new file, `None` if the old text could not be

@@ -337,6 +337,9 @@ fn valid_code_in_every_language_is_not_reported() {
 fn syntax_error_in_invalid_utf8_is_not_reported() {
     let text = "x = '\u{fffd}\\'\n";
     let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));
+    // A replacement character in valid UTF-8 hides no error.
+    assert_eq!(fixture.file_findings_of(&SyntaxCheck)[0].findings.len(), 1);
+    let fixture = fixture.with_unreadable("a.py");
     let file_findings = fixture.file_findings_of(&SyntaxCheck).remove(0);
     assert_eq!(file_findings.findings, []);
     assert_eq!(file_findings.notes, ["the syntax of `a.py` was not checked: it is not UTF-8"]);

@@ -82,6 +82,7 @@ const AUTO_RUN_NAMES: &[&str] = &[
     ".zshenv",
     ".zshrc",
     "Brewfile",
+    "Cargo.toml",
     "Containerfile",
     "Directory.Build.props",
     "Directory.Build.targets",
@@ -98,6 +99,8 @@ const AUTO_RUN_NAMES: &[&str] = &[
     "Podfile",
     "Procfile",
     "Rakefile",
+    "SConscript",
+    "SConstruct",
     "Taskfile.yaml",
     "Taskfile.yml",
     "Tiltfile",
@@ -105,12 +108,15 @@ const AUTO_RUN_NAMES: &[&str] = &[
     "action.yaml",
     "action.yml",
     "appveyor.yml",
+    "azure-pipelines.yaml",
     "azure-pipelines.yml",
     "binding.gyp",
     "bitbucket-pipelines.yml",
     "build.rs",
     "build.xml",
+    "buildspec.yml",
     "bunfig.toml",
+    "cloudbuild.json",
     "cloudbuild.yaml",
     "compose.yaml",
     "compose.yml",
@@ -119,21 +125,32 @@ const AUTO_RUN_NAMES: &[&str] = &[
     "deno.json",
     "deno.jsonc",
     "devfile.yaml",
+    "docker-compose.override.yaml",
+    "docker-compose.override.yml",
     "docker-compose.yaml",
     "docker-compose.yml",
+    "dodo.py",
+    "fabfile.py",
+    "fly.toml",
+    "go.mod",
     "gulpfile.js",
+    "hatch_build.py",
     "justfile",
     "lefthook.yaml",
     "lefthook.yml",
     "makefile",
     "meson.build",
     "mise.toml",
+    "netlify.toml",
     "noxfile.py",
     "nuget.config",
     "nx.json",
     "package.json",
     "pom.xml",
     "pyproject.toml",
+    "render.yaml",
+    "requirements.txt",
+    "serverless.yml",
     "setup.cfg",
     "setup.py",
     "sitecustomize.py",
@@ -141,7 +158,10 @@ const AUTO_RUN_NAMES: &[&str] = &[
     "tox.ini",
     "turbo.json",
     "usercustomize.py",
+    "vercel.json",
     "web.config",
+    "wrangler.toml",
+    "wscript",
 ];
 
 /// Folders whose files tools start.
@@ -178,6 +198,9 @@ const PROGRAM_STARTS: &[&[u8]] = &[
     b"\0asm",
     b"MZ",
 ];
+
+/// `<` in UTF-16, with and without a byte order mark.
+const UTF16_MARKUP_STARTS: &[&[u8]] = &[b"\xff\xfe<\0", b"\xfe\xff\0<", b"<\0", b"\0<"];
 
 /// Whether a file with this path can run.
 pub(super) fn by_path(path: &str) -> Runnable {
@@ -236,12 +259,21 @@ const DATA_STARTS: &[&[u8]] = &[
 ];
 
 /// Whether the content of a file with the name of data is data, too. An executable file must begin
-/// as a known format of data does.
+/// as a known format of data does, and a shell must not run it. Markup in UTF-16 is not data.
 pub(super) fn has_data_content(content: &[u8], is_executable: bool) -> bool {
     let starts_with = |starts: &[&[u8]]| starts.iter().any(|start| content.starts_with(start));
+    let is_format = || is_container(content) || starts_with(DATA_STARTS);
     !starts_with(PROGRAM_STARTS)
         && !content.starts_with(b"#!")
-        && (!is_executable || is_container(content) || starts_with(DATA_STARTS))
+        && !starts_with(UTF16_MARKUP_STARTS)
+        && (!is_executable || is_format() && is_refused_by_shells(content))
+}
+
+/// Whether a shell does not run the content as a script: it has a zero byte in its first line. A
+/// PNG image has one behind its signature, which contains line ends.
+fn is_refused_by_shells(content: &[u8]) -> bool {
+    let content = content.strip_prefix(b"\x89PNG\r\n\x1a\n").unwrap_or(content);
+    content.iter().take_while(|byte| **byte != b'\n').any(|byte| *byte == 0)
 }
 
 /// Whether content is an ISO media file, which has its mark behind a length.

@@ -243,11 +243,8 @@ impl<F: FileSource> FileCase<'_, F> {
     /// Whether a link with this name and target brings unread content into use.
     fn target_gets_used(&self, name: &str, target: &LinkTarget) -> bool {
         let LinkTarget::Inside(target) = target else {
-            return match runnable::by_path(name) {
-                Runnable::Code | Runnable::Program | Runnable::Unknown => true,
-                Runnable::Config => !runnable::is_out_of_use(name),
-                Runnable::No => false,
-            };
+            // The content is not part of the change, whatever its name says.
+            return !runnable::is_out_of_use(name) || runs(name);
         };
         let brings = |end: &[u8]| {
             let old_path = match (target.as_slice(), end) {

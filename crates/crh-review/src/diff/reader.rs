@@ -300,8 +300,10 @@ impl<'a> DiffReader<'a> {
             return;
         }
         // Text before the first file is a commit message or a mail: not a problem, unless it has
-        // hunks.
-        if !self.files.is_empty() || self.stray_run.is_some() || parse_hunk_header(line).is_some() {
+        // hunks. `patch` also applies indented hunks and context diffs.
+        let is_hunk = parse_hunk_header(line.trim_ascii_start()).is_some()
+            || line.trim_ascii_start().starts_with(b"***************");
+        if !self.files.is_empty() || self.stray_run.is_some() || is_hunk {
             let (start, lines) = self.stray_run.unwrap_or((self.line, 0));
             self.stray_run = Some((start, lines.saturating_add(1)));
         }

@@ -328,6 +328,12 @@ fn hunk_before_first_file_is_a_problem() {
     .assert_eq(&checked(
         "@@ -1 +1 @@\n-secret\n+leak\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
     ));
+    for hidden in
+        ["  --- a/y\n  +++ b/y\n  @@ -0,0 +1 @@\n  +x\n", "*** a/y\n--- b/y\n***************\n"]
+    {
+        let diff = format!("{hidden}diff --git a/x b/x\nold mode 100644\nnew mode 100755\n");
+        assert!(checked(&diff).contains("outside any file"), "{hidden}");
+    }
 }
 
 #[test]
