@@ -177,7 +177,8 @@ impl LearningStats {
             tables.push(text);
         }
         if self.unreadable_lines > 0 {
-            tables.push(format!("cannot read {} lines of the stored data\n", self.unreadable_lines));
+            tables
+                .push(format!("cannot read {} lines of the stored data\n", self.unreadable_lines));
         }
         tables.join("\n")
     }

@@ -21,7 +21,7 @@ mod state;
 use std::sync::{Arc, MutexGuard};
 
 use server::{FakeForgeServer, ForgeCall, ForgeReply};
-use state::{ClosedIssue, Pipeline, Project, ProposedChange, FakeForgeState};
+use state::{ClosedIssue, FakeForgeState, Pipeline, Project, ProposedChange};
 pub use state::{ForgeComment, ForgeThread};
 use tempfile::TempDir;
 
