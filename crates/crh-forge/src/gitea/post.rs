@@ -25,6 +25,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     has_ranges: false,
     suggestions: SuggestionSyntax::Unsupported,
     no_request_changes: None,
+    votes_have_text: true,
     no_resolving: Some("most servers have no API that resolves threads"),
     outdated_means_changed: true,
     repeats_writes: true,

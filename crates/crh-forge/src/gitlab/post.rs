@@ -31,6 +31,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     has_ranges: true,
     suggestions: SuggestionSyntax::RelativeLines,
     no_request_changes: Some("GitLab's API has no vote against a merge request"),
+    votes_have_text: false,
     no_resolving: None,
     // GitLab counts every thread of an earlier push as outdated.
     outdated_means_changed: false,

@@ -32,6 +32,9 @@ pub struct ForgeProfile {
     pub suggestions: SuggestionSyntax,
     /// Why the forge has no vote against a change; `None` if it has one.
     pub no_request_changes: Option<&'static str>,
+    /// Whether a vote has a text, by which crh recognises its own. If not, the summary tells which
+    /// head crh approved, so crh posts it before it votes.
+    pub votes_have_text: bool,
     /// Why threads cannot be resolved; `None` if they can.
     pub no_resolving: Option<&'static str>,
     /// Whether an outdated thread means that its lines changed.

@@ -9,8 +9,8 @@ use super::plan::{PostingConstraints, PostingRefusal, PostingSteps, PostingWrite
 use super::{ForgeRules, ProposalReview, ProposalState, ReviewPosting};
 use crh_review::identity::inline_review_marker;
 
-/// Plans the writes: inline comments, vote, summary, then resolved threads. Before all that, submits
-/// the pending review of an interrupted posting.
+/// Plans the writes: inline comments, vote, summary, then resolved threads. A vote without a text
+/// comes after the summary. Before all that, submits the pending review of an interrupted posting.
 pub(crate) fn plan_threads(
     rules: &dyn ForgeRules,
     posting: &ReviewPosting<'_>,
@@ -30,6 +30,9 @@ pub(crate) fn plan_threads(
     let mut plan = PostingSteps::default();
     review::add_reviews(&mut plan, &analysis);
     summary::add_summary(&mut plan, &analysis);
+    if !rules.profile().votes_have_text {
+        plan.writes.sort_by_key(|write| matches!(write.kind, WriteKind::Vote { .. }));
+    }
     if constraints.reason_for_no_resolving.is_none() {
         for own_thread in analysis.threads_to_resolve() {
             let node_id = own_thread.thread.node_id.clone();

@@ -316,7 +316,10 @@ fn new_review(
     if change.request.author == login && ["APPROVED", "REQUEST_CHANGES"].contains(&event.as_str()) {
         return ForgeReply::refused(422, "reject your own pull is not allowed");
     }
-    let head = change.refs().head.clone();
+    let head = match call.text("commit_id").as_str() {
+        "" => change.refs().head.clone(),
+        commit => commit.to_owned(),
+    };
     let files = state.diff(repository, number);
     let line =
         |value: &Value| value.as_u64().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);

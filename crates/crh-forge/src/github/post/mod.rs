@@ -39,6 +39,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     has_ranges: true,
     suggestions: SuggestionSyntax::CommentedLines,
     no_request_changes: None,
+    votes_have_text: true,
     no_resolving: None,
     outdated_means_changed: true,
     repeats_writes: true,

@@ -38,6 +38,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     has_ranges: false,
     suggestions: SuggestionSyntax::Unsupported,
     no_request_changes: None,
+    votes_have_text: true,
     no_resolving: Some("inline comments stay"),
     outdated_means_changed: false,
     repeats_writes: false,

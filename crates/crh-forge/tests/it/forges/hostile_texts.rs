@@ -294,6 +294,36 @@ async fn copies_of_own_comments_do_not_count() {
     }
 }
 
+/// A push while a write is cut off: crh stops, and no approval of the new head remains.
+#[tokio::test(flavor = "multi_thread")]
+async fn head_that_moves_while_crh_posts_is_not_approved() {
+    for kind in KINDS {
+        let ready = |scene: &ForgeScene| Report {
+            verdict: Verdict::ReadyToMerge,
+            ..scene.review(FIRST, &[])
+        };
+        let scene = ForgeScene::new(kind, Source::Fork);
+        scene.post(&ready(&scene)).await;
+        for number in 1..=scene.writes() {
+            let scene = ForgeScene::new(kind, Source::Fork);
+            let (report, hold) = (ready(&scene), scene.hold(number, HoldPoint::Before));
+            let push = async {
+                let waiting = tokio::task::spawn_blocking(move || (hold.wait(PATIENCE), hold));
+                let (is_held, hold) = waiting.await.unwrap();
+                assert!(is_held, "{kind:?} write {number}");
+                scene.push_fix();
+                hold.release();
+            };
+            tokio::join!(scene.post(&report), push);
+            scene.withdraw().await;
+            assert!(!scene.is_approved(), "{kind:?} write {number}");
+            let outcome = scene.post(&report).await;
+            let is_moved = matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. }));
+            assert!(is_moved, "{kind:?} write {number}: {outcome:?}");
+        }
+    }
+}
+
 /// Lines of a renamed file: unchanged, removed and added.
 #[tokio::test]
 async fn lines_of_a_renamed_file_are_found() {
