@@ -106,8 +106,7 @@ fn owner_and_name(url: &str) -> Option<String> {
     let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
     url.host()?;
     let path = url.path.to_string();
-    let path = path.trim_matches('/');
-    let path = path.strip_suffix(".git").unwrap_or(path);
+    let path = repository_path(&path);
     let mut parts = path.rsplit('/').filter(|part| !part.is_empty());
     let (name, owner) = (parts.next()?, parts.next());
     Some(owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}/{name}")))
@@ -127,9 +126,14 @@ fn parse_hosted(url: &str) -> Option<HostedRepository> {
 fn parse_hosted_path(url: &str) -> Option<HostedRepository> {
     let HostedRepository { host, .. } = parse_hosted(url)?;
     let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
-    let path = url.path.to_str().ok()?.trim_matches('/');
-    let name = path.strip_suffix(".git").unwrap_or(path).to_owned();
+    let name = repository_path(url.path.to_str().ok()?).to_owned();
     Some(HostedRepository { host, name })
+}
+
+/// The path of a remote's URL, without `.git` and without a query, which may contain a token.
+fn repository_path(path: &str) -> &str {
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
+    path.strip_suffix(".git").unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -173,6 +177,7 @@ mod tests {
             ("git@github.com:rust-lang/rust", Some("rust-lang/rust")),
             ("ssh://git@host:2222/group/sub/project.git/", Some("sub/project")),
             ("https://host/alone", Some("alone")),
+            ("https://host/o/r.git?access_token=secret", Some("o/r")),
             ("/srv/git/project.git", None),
             ("file:///srv/git/project.git", None),
         ] {

@@ -58,11 +58,16 @@ impl<F: FileSource> FileCase<'_, F> {
         let aliases = aliases.iter().map(|alias| String::from_utf8_lossy(alias));
         let effect = aliases.map(|alias| effect(&alias)).fold(effect(name), SkipEffect::max);
         match effect {
-            SkipEffect::Incomplete if !decision.is_in() && self.base_accepts(name) => {
+            SkipEffect::Incomplete if self.can_accept(decision) && self.base_accepts(name) => {
                 SkipEffect::Accepted
             }
             effect => effect,
         }
+    }
+
+    /// Whether the base can accept unread content here. A submodule is a repository of its own.
+    fn can_accept(&self, decision: &ScopeDecision) -> bool {
+        matches!(decision, ScopeDecision::Out(reason) if *reason != SkipReason::Submodule)
     }
 
     fn skip_effect(&self, name: &str, reason: &SkipReason) -> SkipEffect {
@@ -118,7 +123,7 @@ impl<F: FileSource> FileCase<'_, F> {
     /// A submodule may move to another commit of the same repository.
     fn submodule_effect(&self) -> SkipEffect {
         let was_submodule = match (self.file.change, self.file.old_mode) {
-            (FileChange::Added | FileChange::Copied, _) => false,
+            (FileChange::Added | FileChange::Copied | FileChange::Renamed, _) => false,
             // A diff that shows a submodule as a log does not tell whether it is new.
             (_, mode) => mode == Some(MODE_SUBMODULE),
         };

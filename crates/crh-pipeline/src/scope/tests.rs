@@ -1510,6 +1510,9 @@ fn submodules_may_move_within_their_address() {
     assert_eq!(effect("https://x/a", "https://evil/a", bump), SkipEffect::Incomplete);
     let added = "new file mode 160000\nindex 0000000..2222222\n";
     assert_eq!(effect("https://x/a", "https://x/a", added), SkipEffect::Incomplete);
+    let moved =
+        "similarity index 50%\nrename from lib/a\nrename to lib/a\nindex 1111111..2222222 160000\n";
+    assert_eq!(effect("https://x/a", "https://x/a", moved), SkipEffect::Incomplete);
     let replaced = "old mode 100644\nnew mode 160000\n";
     assert_eq!(effect("https://x/a", "https://x/a", replaced), SkipEffect::Incomplete);
 }
