@@ -21,8 +21,7 @@ use crh_pipeline::static_findings::StaticFindings;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-const NO_MODEL: &str =
-    "the report has no ready-made code for it, and no model is configured to write the fix";
+const NO_MODEL: &str = "the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)";
 const UNCHANGED: &str = "the fixer reported success but changed nothing for it";
 /// Warning at the first Ctrl-C.
 const STOPPING: &str = "stopping; the work of the fixer is discarded";

@@ -18,7 +18,7 @@ use crate::fix::SafeFixTiming;
 use crate::fix::outcome::FixPass;
 use crate::hand_off::tickets::TrackerLabel;
 use crh_review::finding::{AutofixClass, Owner};
-use crh_review::report::{Action, Issue, Report};
+use crh_review::report::{Action, Issue, Report, Strategy};
 
 /// Reason for a ticket if every tracker has failed.
 const NO_SINK_LEFT: &str = "no tracker is left";
@@ -281,7 +281,7 @@ impl Flow {
         let item = |issue: &Issue| OpenFinding {
             number: issue.number,
             action: open_action(issue, report),
-            first: first_pick(issue),
+            first: first_pick(issue, report),
         };
         let is_advisory = |issue: &&Issue| issue.autofix_class == AutofixClass::Advisory;
         self.items = report.open_issues().filter(|issue| !is_advisory(issue)).map(item).collect();
@@ -533,21 +533,28 @@ fn not_filed_ask(filing: &PendingTickets, not_filed: &FilingFailure) -> Question
     Question { about, picks, recommended: None }
 }
 
+/// Whether crh can fix an issue: by an exact replacement, or by the fixer, which is a model.
+fn is_fixable(issue: &Issue, report: &Report) -> bool {
+    issue.replacement.is_some() || report.strategy != Strategy::Static
+}
+
 /// The recommended action for an open issue. A fix that did not help is not recommended again, and
-/// neither is one that the question cannot show.
+/// neither is one that the question cannot show or that needs a model which the review lacks.
 fn open_action(issue: &Issue, report: &Report) -> Action {
     let is_readable = issue.replacement.as_deref().is_none_or(Replacement::is_readable);
     match (issue.action, report.fix_of(issue.number)) {
         (Action::Apply, Some(_)) => Action::Defer,
-        (Action::Apply, None) if !is_readable => Action::Defer,
+        (Action::Apply, None) if !is_readable || !is_fixable(issue, report) => Action::Defer,
         (action, _) => action,
     }
 }
 
-/// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement.
-fn first_pick(issue: &Issue) -> Choice {
+/// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement,
+/// and for what crh cannot fix.
+fn first_pick(issue: &Issue, report: &Report) -> Choice {
     match (issue.action, issue.owner) {
         (Action::Acknowledge, _) => Choice::Acknowledge,
+        _ if !is_fixable(issue, report) => Choice::Acknowledge,
         (_, Owner::Human | Owner::Release) if issue.replacement.is_none() => Choice::Acknowledge,
         (Action::Apply | Action::Defer | Action::Skip, _) => Choice::Apply,
     }

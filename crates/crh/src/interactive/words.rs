@@ -13,7 +13,7 @@ use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::one_line;
 use crate::ui::questions::{LeaveEffect, MenuOption, MenuQuestion};
-use crh_review::report::{Action, Issue, Report};
+use crh_review::report::{Action, Issue, Report, Strategy};
 use crh_review::{columns, truncate, wrap};
 
 /// Suffix of the recommended option.
@@ -283,7 +283,8 @@ fn finding_text(
     head.push_str(&format!("{}\n\n", truncate(&place(issue), width)));
     let why = one_line(&issue.why_it_matters);
     let mut said = wrap("What's wrong: ", "  ", &why, width);
-    said.push_str(&wrap("Proposed fix: ", "  ", &proposed(issue, exact.is_some()), width));
+    let proposed = proposed(issue, exact.is_some(), beside.report.strategy);
+    said.push_str(&wrap("Proposed fix: ", "  ", &proposed, width));
     let conflict = issue.disagreement.as_deref().map(one_line);
     let conflict = conflict.map(|it| wrap("Conflict: ", "  ", &it, width)).unwrap_or_default();
     // An empty line follows the code.
@@ -303,9 +304,11 @@ fn rows_of(text: &str, width: usize) -> usize {
 }
 
 /// The proposed fix in words. An exact fix is shown as a diff below.
-fn proposed(issue: &Issue, is_exact: bool) -> String {
+fn proposed(issue: &Issue, is_exact: bool, strategy: Strategy) -> String {
     let writer = match (issue.action, is_exact) {
         (Action::Acknowledge, _) | (_, true) => None,
+        // Without a model there is no fixer.
+        _ if strategy == Strategy::Static => None,
         (Action::Apply | Action::Defer | Action::Skip, false) => Some("a model"),
     };
     match (issue.suggested_fix.as_deref().map(one_line), writer) {

@@ -16,8 +16,20 @@ fn issue_for_a_person_offers_apply_only_with_an_exact_fix() {
         (Owner::DownstreamResolver, None, Choice::Apply),
     ] {
         let issue = Issue { owner, replacement, ..issue(1, "manual", "defer") };
-        assert_eq!(first_pick(&issue), expected, "{owner}");
+        assert_eq!(first_pick(&issue, &Report::default()), expected, "{owner}");
     }
+}
+
+#[test]
+fn review_without_a_model_offers_apply_only_with_an_exact_fix() {
+    let report = Report { strategy: Strategy::Static, ..Report::default() };
+    let offered = |replacement: Option<&str>| {
+        let replacement = replacement.map(str::to_owned);
+        let issue = Issue { replacement, ..issue(1, "manual", "apply") };
+        (first_pick(&issue, &report), open_action(&issue, &report))
+    };
+    assert_eq!(offered(None), (Pick::Acknowledge, Action::Defer));
+    assert_eq!(offered(Some("charge_once();")), (Pick::Apply, Action::Apply));
 }
 
 /// An issue with a class and an action, in the matching queue.

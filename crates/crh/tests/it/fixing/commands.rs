@@ -130,7 +130,7 @@ fn issues_can_be_fixed_one_by_one() {
     let other = desk.fix(&["--issue", "1,3", "--issue", "2", "--issue", "9"]);
     expect![[r#"
         exit 1
-        warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix
+        warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)
         warning: #2 not fixed: it is already fixed
         warning: #9 not fixed: the report has no such issue
         note: undo with `crh fix --undo RUN`
@@ -299,8 +299,7 @@ fn skip_reason_is_kept_until_the_next_attempt() {
     desk.fix(&["--issue", "99"]);
     assert_eq!(reasons(&desk), left(None));
     desk.fix(&["--issue", "1"]);
-    let no_model =
-        "the report has no ready-made code for it, and no model is configured to write the fix";
+    let no_model = "the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)";
     assert_eq!(reasons(&desk), left(Some(no_model)));
     // A new attempt replaces the reason.
     desk.repo.write(MAIL, desk.text(MAIL).replace("pass", "return None"));
