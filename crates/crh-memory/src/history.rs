@@ -439,7 +439,7 @@ impl ReviewEntry {
             base: change.base_sha.clone(),
             head: change.head_sha.clone(),
             strategy: report.strategy,
-            models: report.model_used.clone(),
+            models: report.model_set.clone(),
             is_complete: report.status == crh_review::report::Status::Ok,
             cost_usd: report.stats.cost_usd,
             seconds: report.stats.latency_seconds_e2e,

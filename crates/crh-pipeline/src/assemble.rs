@@ -57,7 +57,7 @@ pub struct ReportInputs<'a> {
     pub merged: MergeResult,
     /// Results of validation.
     pub validation: &'a ValidationOutcome,
-    /// Model names joined by `+`. Empty if no model was used.
+    /// Names of the models of all roles, joined by `+`. Empty without a model.
     pub models: String,
     /// Hash of the prompts.
     pub prompt_version: String,
@@ -96,6 +96,7 @@ pub fn assemble(inputs: ReportInputs<'_>) -> Report {
         strategy: inputs.plan.strategy,
         status: status::status(&inputs, &review_runs, &coverage),
         model_used: models_used(&inputs),
+        model_set: inputs.models.clone(),
         warnings: report_text::warnings(&inputs, &records),
         change: inputs.change.report_change.clone(),
         scope: report_scope(inputs.change),
@@ -165,14 +166,12 @@ fn is_reviewer(record: &RunRecord) -> bool {
     record.assignment.name != requirements::REVIEWER
 }
 
-/// The models of the review. Empty if no model answered.
+/// Names of the models that answered, sorted and joined by `+`.
 fn models_used(inputs: &ReportInputs<'_>) -> String {
-    let is_used = |run: &RunRecord| run.totals.llm_calls > 0;
     let later_runs = inputs.edit.run.iter().chain(&inputs.validation.runs);
-    let mut runs = inputs.context.scout.iter().chain(&inputs.runs.records).chain(later_runs);
-    // The ledger also counts calls of runs that have no record.
-    let has_answer = inputs.spent.llm_calls > 0 || runs.any(is_used);
-    if has_answer { inputs.models.clone() } else { String::new() }
+    let runs = inputs.context.scout.iter().chain(&inputs.runs.records).chain(later_runs);
+    let names: BTreeSet<&str> = runs.flat_map(|run| &run.models).map(String::as_str).collect();
+    names.into_iter().collect::<Vec<_>>().join("+")
 }
 
 fn review_id_for(inputs: &ReportInputs<'_>) -> String {

@@ -32,9 +32,6 @@ pub(crate) const VALIDATION: &str = "validation";
 /// Maximum number of lines that an issue may have moved since it was dismissed or suppressed.
 const MAX_MOVED_LINES: u32 = 3;
 
-/// Text in the warning about issues over the limit.
-pub(crate) const OVER_LIMIT: &str = "not shown because of";
-
 /// Result of merging: issues, pre-existing issues, dropped findings and candidate pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MergeResult {
@@ -334,9 +331,8 @@ pub fn into_report(
             true => String::new(),
             false => format!(" (from {})", plural(findings, "finding")),
         };
-        report
-            .warnings
-            .push(format!("{excess_count} more {issues}{findings} {verb} {OVER_LIMIT} {limit}"));
+        report.over_cap_note =
+            format!("{excess_count} more {issues}{findings} {verb} not shown because of {limit}");
     }
     report.over_cap.clone_from(&excess_issues);
     for issue in excess_issues {

@@ -43,8 +43,12 @@ pub struct Report {
     pub verdict_reason: String,
     /// Numbers of the open issues to fix, most urgent first.
     pub fix_order: Vec<u32>,
-    /// Model names, sorted and joined by `+`; empty if no model was used.
+    /// Names of the models that answered, sorted and joined by `+`; empty if no model did.
     pub model_used: String,
+    /// Names of the models of all roles, sorted and joined by `+`; empty without a model. Later
+    /// reviews compare it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model_set: String,
     /// Problems of the review itself.
     pub warnings: Vec<String>,
     /// Summary of the review in a few sentences.
@@ -66,6 +70,9 @@ pub struct Report {
     /// and hands them off like the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_cap: Vec<Issue>,
+    /// The number of issues over the limit, and the limit, as a sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub over_cap_note: String,
     /// Issue numbers by queue.
     pub queues: Queues,
     /// Fixes that this run applied.
@@ -687,6 +694,12 @@ impl Report {
             *fates.entry(dropped.fate).or_default() += 1;
         }
         fates
+    }
+
+    /// Warnings for readers that see only the issues of the list.
+    pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
+        let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
+        self.warnings.iter().chain(note)
     }
 
     /// All issues of the change: those of the list, and those over the limit.

@@ -50,6 +50,9 @@ pub struct ReportView {
     /// Problems of the review itself
     #[serde(default)]
     warnings: Vec<String>,
+    /// How many issues are not listed because of the limit
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    over_cap_note: String,
     /// Notes for the user: what was left out, or what is missing in the setup
     #[serde(skip_deserializing)]
     notes: Vec<String>,

@@ -89,7 +89,7 @@ impl Review {
             collected: &collected,
             merged: apply_judgements(merged, &self.validated.judgements),
             validation: &self.validated,
-            models: "m".to_owned(),
+            models: "m+unused".to_owned(),
             prompt_version: "p".to_owned(),
             run_id: "run-1".to_owned(),
             artifact: ".crh/runs/run-1".to_owned(),
@@ -214,6 +214,7 @@ fn report_contains_all_data() {
           "intent": "",
           "issues": [],
           "mode": "report-only",
+          "model_set": "m+unused",
           "model_used": "m",
           "notes": {
             "agent_native_gaps": [],

@@ -698,8 +698,8 @@ fn verdict_ignores_the_issue_limit() {
     assert_eq!(fates, ["merged 1", "over_cap 3"]);
     assert_eq!(report.issues.len() + report.pre_existing.len() + report.suppressed.len(), 6);
     assert_eq!(
-        report.warnings,
-        ["2 more issues (from 3 findings) are not shown because of the limit of 1"]
+        report.over_cap_note,
+        "2 more issues (from 3 findings) are not shown because of the limit of 1"
     );
     assert_eq!((&report.fix_order, &report.queues.residual), (&vec![1], &vec![1, 2]));
     let over_cap: Vec<u32> = report.over_cap.iter().map(|issue| issue.number).collect();
@@ -756,7 +756,7 @@ fn limit_names_the_issues_that_it_does_not_count() {
     let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.issues.len(), 2);
     let limit = "the limit of 1, which does not apply to 1 issue of static checks or the plan";
-    assert_eq!(report.warnings, [format!("1 more issue is not shown because of {limit}")],);
+    assert_eq!(report.over_cap_note, format!("1 more issue is not shown because of {limit}"));
     assert_eq!(report.suppressed[0].reason, format!("issue 3 is over {limit}"));
 }
 

@@ -374,7 +374,7 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
         items.push(format!("{} failed: {}", prose(&capitalise(&failed)), prose(note)));
     }
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
-    items.extend(report.warnings.iter().map(|warning| prose(warning)));
+    items.extend(report.all_warnings().map(|warning| prose(warning)));
     items
 }
 

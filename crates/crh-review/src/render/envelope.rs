@@ -6,7 +6,6 @@ use super::{
 };
 use crate::edit::ADVISORY_NOT_PUBLISHED;
 use crate::finding::{AutofixClass, Finding, Owner, Side};
-use crate::merge::OVER_LIMIT;
 use crate::report::{DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
 
@@ -272,7 +271,7 @@ fn coverage(report: &Report) -> Vec<String> {
         Status::Ok | Status::Degraded => {}
         Status::Truncated | Status::Error => items.push(format!("Status: {}", report.status)),
     }
-    let warnings = report.warnings.iter().filter(|warning| !warning.contains(OVER_LIMIT));
-    items.extend(warnings.map(|warning| format!("Warning: {warning}")));
+    // The envelope lists the issues over the limit, too.
+    items.extend(report.warnings.iter().map(|warning| format!("Warning: {warning}")));
     items
 }

@@ -108,7 +108,7 @@ impl ReportPage {
             summary: paragraphs(&report.summary),
             url: safe_url(&change.url),
             facts: change_values(report),
-            warnings: prose_list(&report.warnings),
+            warnings: prose_list(report.all_warnings()),
             counts: counts(report),
             fix_order: report.fix_order.clone(),
             issues: issues(&report.issues),

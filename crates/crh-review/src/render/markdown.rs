@@ -194,7 +194,7 @@ fn coverage(report: &Report) -> Vec<String> {
     for gap in coverage_gaps(report) {
         push_item("File", prose(&gap));
     }
-    for warning in &report.warnings {
+    for warning in report.all_warnings() {
         push_item("Warning", prose(warning));
     }
     items

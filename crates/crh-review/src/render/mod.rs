@@ -37,7 +37,7 @@ pub use todo::{todo, todo_key, todo_name};
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};
 use crate::report::{
     Action, Fate, FixOutcome, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow,
-    TestProof, Validation,
+    Strategy, TestProof, Validation,
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
@@ -46,12 +46,16 @@ use crate::verdict::{Verdict, is_actionable, is_marked_incomplete, plural, unrev
 /// How many digits of a commit hash a report shows.
 const COMMIT_CHARS: usize = 12;
 
+/// The next step for an issue that crh cannot fix.
+const BY_HAND: &str = "needs a manual fix";
+
 /// The report as deterministic JSON.
 pub fn json(report: &Report) -> serde_json::Result<String> {
     stable_json(report)
 }
 
-/// The scope on one line: files, those that were not fully reviewed, and the compared commits.
+/// The scope on one line: files, those that were not fully reviewed, the base
+/// branch, and the compared commits.
 fn scope_line(report: &Report) -> String {
     let scope = &report.scope;
     let mut line = match scope.line.is_empty() {
@@ -67,6 +71,10 @@ fn scope_line(report: &Report) -> String {
     let short = |commit: &str| one_line(&commit.chars().take(COMMIT_CHARS).collect::<String>());
     let (base, head) = (short(&report.change.base_sha), short(&report.change.head_sha));
     if !base.is_empty() && !head.is_empty() {
+        let base = match one_line(&report.change.base_ref) {
+            name if name.is_empty() || report.change.base_sha.starts_with(&name) => base,
+            name => format!("{} ({base})", name.trim_start_matches("refs/heads/")),
+        };
         line.push_str(&format!("; base {base}, head {head}"));
     }
     line
@@ -133,6 +141,10 @@ fn next_step_in(report: &Report, issue: &Issue) -> String {
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
         return "the applied fix did not help; needs a manual fix".to_owned();
     }
+    let has_fixer = report.strategy != Strategy::Static || issue.replacement.is_some();
+    if (issue.autofix_class, issue.action) == (AutofixClass::Manual, Action::Apply) && !has_fixer {
+        return BY_HAND.to_owned();
+    }
     let step = next_step(issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
         true => "crh can fix this, but only in a stored review".to_owned(),
@@ -166,7 +178,14 @@ fn next_step(issue: &Issue) -> String {
                 "`crh fix --issue {number}{verify}` can fix this; check the result, because the fix changes behaviour"
             )
         }
-        (AutofixClass::Manual, _) => "needs a manual fix".to_owned(),
+        (AutofixClass::Manual, _) if issue.action == Action::Apply => {
+            let step = match issue.replacement {
+                Some(_) => "applies this replacement",
+                None => "lets a model fix this",
+            };
+            format!("`crh fix --issue {number}{verify}` {step}; check the result")
+        }
+        (AutofixClass::Manual, _) => BY_HAND.to_owned(),
     }
 }
 

@@ -276,6 +276,6 @@ fn notifications(report: &Report) -> Vec<Value> {
     let problems = coverage_problems(report).join("; ");
     let gaps = (!problems.is_empty())
         .then(|| notification("error", &format!("the review is incomplete: {problems}")));
-    let warnings = report.warnings.iter().map(|warning| notification("warning", warning));
+    let warnings = report.all_warnings().map(|warning| notification("warning", warning));
     failures.chain(gaps).chain(warnings).collect()
 }

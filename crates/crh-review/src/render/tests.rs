@@ -553,6 +553,57 @@ fn fix_that_did_not_help_is_not_offered_again() {
 }
 
 #[test]
+fn apply_is_never_recommended_beside_fixing_by_hand() {
+    let mut report = full_report();
+    report.issues.truncate(1);
+    let mut steps = Vec::new();
+    for strategy in [Strategy::Panel, Strategy::Static] {
+        for replacement in [Some("x".to_owned()), None] {
+            for action in [Action::Apply, Action::Defer] {
+                report.strategy = strategy;
+                let issue = &mut report.issues[0];
+                (issue.autofix_class, issue.owner) =
+                    (AutofixClass::Manual, Owner::DownstreamResolver);
+                (issue.action, issue.requires_verification) = (action, false);
+                issue.replacement.clone_from(&replacement);
+                let step = next_step_in(&report, &report.issues[0]);
+                steps.push(format!("{strategy} {action} {}: {step}\n", replacement.is_some()));
+            }
+        }
+    }
+    // Without a model, only an exact replacement can be applied.
+    expect![[r#"
+        panel apply true: `crh fix --issue 1` applies this replacement; check the result
+        panel defer true: fix by hand
+        panel apply false: `crh fix --issue 1` lets a model fix this; check the result
+        panel defer false: fix by hand
+        static apply true: `crh fix --issue 1` applies this replacement; check the result
+        static defer true: fix by hand
+        static apply false: fix by hand
+        static defer false: fix by hand
+    "#]]
+    .assert_eq(&steps.concat());
+}
+
+#[test]
+fn envelope_lists_issues_over_the_limit_without_the_note() {
+    let mut report = full_report();
+    report.over_cap = report.issues.split_off(1);
+    report.over_cap_note = "1 more issue is not shown because of the limit of 1".to_owned();
+    // The words of a warning do not matter.
+    report.warnings = vec!["2 pages are not shown because of a fault".to_owned()];
+    let rendered = envelope(&report);
+    assert!(!rendered.contains(&report.over_cap_note), "{rendered}");
+    assert!(rendered.contains("Warning: 2 pages are not shown"), "{rendered}");
+    let readers =
+        [text(&report, &TextStyle::default()), markdown(&report), sarif(&report).unwrap()];
+    for rendered in readers {
+        let rendered = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(rendered.contains(&report.over_cap_note), "{rendered}");
+    }
+}
+
+#[test]
 fn envelope_shows_findings_if_models_failed() {
     let mut report = full_report();
     report.status = Status::Error;

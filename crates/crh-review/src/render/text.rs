@@ -333,7 +333,7 @@ fn coverage(report: &Report) -> Vec<String> {
         items.push(format!("untracked file, not reviewed: {}", path(file)));
     }
     items.extend(coverage_gaps(report));
-    items.extend(report.warnings.iter().map(|warning| one_line(warning)));
+    items.extend(report.all_warnings().map(|warning| one_line(warning)));
     items
 }
 

@@ -73,7 +73,7 @@ pub(super) fn summary_body(report: &Report, placements: &[MergeProposalPlacement
             cut_to_lines(&format!("{}\n", lines.join("\n")), PARAGRAPHS_MAX)
         ));
     }
-    let notes = report.warnings.iter().map(|warning| format!("\nNote: {}\n", safe_line(warning)));
+    let notes = report.all_warnings().map(|warning| format!("\nNote: {}\n", safe_line(warning)));
     let notes = cut_to_lines(&notes.collect::<String>(), PARAGRAPHS_MAX);
     let reserved = SIGNATURE_RESERVE + HEADINGS_RESERVE + length(&text) + length(&notes);
     let rows_by_key = issue_rows(report, placements, SUMMARY_MAX.saturating_sub(reserved));

@@ -137,7 +137,7 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
         base: report.change.base_sha.clone(),
         head: report.change.head_sha.clone(),
         basis: analysis.posting.basis.clone(),
-        models: report.model_used.clone(),
+        models: report.model_set.clone(),
         strategy: report.strategy,
         // The next review must see what the change suppresses, so that it does not approve.
         complete: analysis.is_complete() && !report.is_suppressed_by_change(),

@@ -18,8 +18,8 @@ pub(crate) fn prose(text: &str) -> Prose {
     pieces(&one_line(text))
 }
 
-pub(crate) fn prose_list(texts: &[String]) -> Vec<Prose> {
-    texts.iter().map(|text| prose(text)).collect()
+pub(crate) fn prose_list<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<Prose> {
+    texts.into_iter().map(|text| prose(text)).collect()
 }
 
 /// Text of several lines, one paragraph each.

@@ -180,7 +180,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
         warning: not reviewed because untracked: `shop/new.py` (`git add` it, or pass `--include-untracked`)
         Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +6 -5; base 3e4bebcd7dbb, head b3c27c7c177b
+        Scope:  2 files, +6 -5; base main (3e4bebcd7dbb), head b3c27c7c177b
         Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
