@@ -574,13 +574,13 @@ fn apply_is_never_recommended_beside_fixing_by_hand() {
     // Without a model, only an exact replacement can be applied.
     expect![[r#"
         panel apply true: `crh fix --issue 1` applies this replacement; check the result
-        panel defer true: fix by hand
+        panel defer true: needs a manual fix
         panel apply false: `crh fix --issue 1` lets a model fix this; check the result
-        panel defer false: fix by hand
+        panel defer false: needs a manual fix
         static apply true: `crh fix --issue 1` applies this replacement; check the result
-        static defer true: fix by hand
-        static apply false: fix by hand
-        static defer false: fix by hand
+        static defer true: needs a manual fix
+        static apply false: needs a manual fix
+        static defer false: needs a manual fix
     "#]]
     .assert_eq(&steps.concat());
 }
