@@ -20,7 +20,7 @@ use crh_server::job::{
 use crh_server::queue::RetryPolicy;
 use crh_server::store::{
     AuditEntry, BudgetLimits, ClaimRequest, DatabaseUrl, Installation, InstalledRepository,
-    LeaseEnd, MicroUsd, NewReview, Store,
+    IssueOutcome, LeaseEnd, MicroUsd, NewReview, Store,
 };
 use crh_server::webhook::plan::WebhookRules;
 use crh_testkit::FakeGitHub;
@@ -59,7 +59,9 @@ async fn main() {
     github.repository("acme/shop", &repo);
     github.pull("acme/shop", Pull::default());
     github.role("acme/shop", "ann", "write").role("acme/help-desk-with-a-long-name", "ann", "read");
-    let id = github.app("crh", "acme", &Permission::ALL).to_string();
+    let app = github.app("crh", "acme", &Permission::ALL);
+    let (id, installation) = (app.to_string(), github.installation(app));
+    let installation = InstallationId(installation.try_into().unwrap());
     let urls = [github.url(), github.api_url(), github.graphql_url()];
     let [server, api, graphql] = urls.each_ref().map(|text| Some(text.as_str()));
     let host = GitHubHost::from_variables(server, api, graphql).unwrap();
@@ -67,7 +69,7 @@ async fn main() {
     let (key, network) = (SecretSource::Value(APP_KEY.into()), NetworkSettings::default());
     let access = GitHubAccess::new(GitHubAppSettings { host, id, key, network, now }).unwrap();
     let store = Store::open(&DatabaseUrl::Sqlite(folder.path().join("crh.db"))).await.unwrap();
-    fill(&store, &forge, folder.path()).await;
+    fill(&store, &forge, installation, folder.path()).await;
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
@@ -101,8 +103,7 @@ async fn main() {
 }
 
 /// A store with every kind of row.
-async fn fill(store: &Store, forge: &str, folder: &std::path::Path) {
-    let id = InstallationId(7);
+async fn fill(store: &Store, forge: &str, id: InstallationId, folder: &std::path::Path) {
     let installation = Installation {
         forge: forge.to_owned(),
         id,
@@ -126,7 +127,7 @@ async fn fill(store: &Store, forge: &str, folder: &std::path::Path) {
     };
     let retry = RetryPolicy::default();
     for (number, repository) in ["acme/shop", "acme/shop", "acme/secret"].iter().enumerate() {
-        store.enqueue(&review_job(forge, repository, number + 1)).await.unwrap();
+        store.enqueue(&review_job(forge, id, repository, number + 1)).await.unwrap();
         let leased = claim().await;
         let run = format!("runs/{number}");
         std::fs::create_dir_all(folder.join(&run)).unwrap();
@@ -147,16 +148,27 @@ async fn fill(store: &Store, forge: &str, folder: &std::path::Path) {
         store.end(&leased.lease, &LeaseEnd::Done(Some(review)), &retry).await.unwrap();
     }
     for repository in ["acme/shop", "acme/secret"] {
-        store.enqueue(&review_job(forge, repository, 8)).await.unwrap();
+        store.enqueue(&review_job(forge, id, repository, 8)).await.unwrap();
         let leased = claim().await;
         let reason = "prepare: cannot write to the store: no space left on device".to_owned();
         let failure = AttemptFailure { reason, retry: RetryAdvice::Never };
         store.end(&leased.lease, &LeaseEnd::Failed(failure), &retry).await.unwrap();
     }
-    store.enqueue(&review_job(forge, "acme/help-desk-with-a-long-name", 11)).await.unwrap();
+    store.enqueue(&review_job(forge, id, "acme/help-desk-with-a-long-name", 11)).await.unwrap();
     let leased = claim().await;
     store.set_step(&leased.lease, "review", 3_600_000).await.unwrap();
-    store.enqueue(&review_job(forge, "acme/shop", 12)).await.unwrap();
+    store.enqueue(&review_job(forge, id, "acme/shop", 12)).await.unwrap();
+    let outcomes = [("bug", "fixed_in_place", "acted_on"), ("style", "dismissed", "rejected")];
+    let outcomes = outcomes.map(|(category, outcome, reception)| IssueOutcome {
+        issue_key: category.to_owned(),
+        severity: "P2".to_owned(),
+        category: category.to_owned(),
+        month: "2026-10".to_owned(),
+        outcome: outcome.to_owned(),
+        reception: reception.to_owned(),
+    });
+    let closed = review_job(forge, id, "acme/shop", 1).key.change;
+    store.save_outcomes(&closed, &outcomes).await.unwrap();
     let entry = AuditEntry {
         at: store.now(),
         who: "box-1".to_owned(),
@@ -167,7 +179,12 @@ async fn fill(store: &Store, forge: &str, folder: &std::path::Path) {
     store.record(&entry).await.unwrap();
 }
 
-fn review_job(forge: &str, repository: &str, number: usize) -> NewJob {
+fn review_job(
+    forge: &str,
+    installation: InstallationId,
+    repository: &str,
+    number: usize,
+) -> NewJob {
     let change = ChangeId {
         forge: forge.to_owned(),
         repository: repository.to_owned(),
@@ -175,7 +192,7 @@ fn review_job(forge: &str, repository: &str, number: usize) -> NewJob {
     };
     NewJob {
         key: JobKey { change, head: format!("{number:040}"), kind: JobKind::Review },
-        installation: InstallationId(7),
+        installation,
         priority: Priority::Normal,
         origin: JobOrigin::Automatic,
         revision: 0,

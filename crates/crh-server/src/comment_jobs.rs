@@ -279,6 +279,7 @@ pub(crate) async fn last_report(
     let filter = ReviewFilter {
         repository: Some((change.forge.clone(), change.repository.clone())),
         number: Some(change.number.clone()),
+        installation: Some(attempt.job().installation),
         before: None,
         limit: 1,
     };

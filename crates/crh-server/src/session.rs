@@ -9,6 +9,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::clock::UnixMillis;
+use crate::job::InstallationId;
 
 /// Lifetime of a session: a working day.
 const SESSION_MS: i64 = 12 * 3_600_000;
@@ -35,8 +36,18 @@ pub enum Viewer {
         /// Login.
         login: String,
         /// Repositories by name in lower case.
-        repositories: BTreeMap<String, RepositoryRole>,
+        repositories: BTreeMap<String, RepositoryAccess>,
     },
+}
+
+/// Access of a person to a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RepositoryAccess {
+    /// The installation that has the repository. If an account gives up its name, another account can take it: the
+    /// same repository name then belongs to strangers.
+    pub installation: InstallationId,
+    /// What the person may do.
+    pub role: RepositoryRole,
 }
 
 /// What a person may do in a repository.
@@ -57,22 +68,23 @@ impl Viewer {
         }
     }
 
-    /// Whether the person may see a repository.
-    pub fn sees(&self, repository: &str) -> bool {
-        self.role(repository).is_some()
+    /// Whether the person may see what an installation did in a repository.
+    pub fn sees(&self, installation: InstallationId, repository: &str) -> bool {
+        self.role(installation, repository).is_some()
     }
 
     /// Whether the person may retry and cancel jobs of a repository.
-    pub fn may_write(&self, repository: &str) -> bool {
-        self.role(repository) == Some(RepositoryRole::Write)
+    pub fn may_write(&self, installation: InstallationId, repository: &str) -> bool {
+        self.role(installation, repository) == Some(RepositoryRole::Write)
     }
 
-    fn role(&self, repository: &str) -> Option<RepositoryRole> {
+    fn role(&self, installation: InstallationId, repository: &str) -> Option<RepositoryRole> {
         match self {
             Self::Operator => Some(RepositoryRole::Write),
-            Self::Person { repositories, .. } => {
-                repositories.get(&repository.to_ascii_lowercase()).copied()
-            }
+            Self::Person { repositories, .. } => repositories
+                .get(&repository.to_ascii_lowercase())
+                .filter(|access| access.installation == installation)
+                .map(|access| access.role),
         }
     }
 }
@@ -264,13 +276,16 @@ mod tests {
     fn person_sees_only_own_repositories() {
         let repositories =
             [("acme/shop", RepositoryRole::Read), ("acme/tools", RepositoryRole::Write)];
-        let repositories = repositories.map(|(name, role)| (name.to_owned(), role)).into();
+        let (own, former) = (InstallationId(7), InstallationId(6));
+        let access = |role| RepositoryAccess { installation: own, role };
+        let repositories = repositories.map(|(name, role)| (name.to_owned(), access(role))).into();
         let ann = Viewer::Person { login: "ann".to_owned(), repositories };
-        let row = |name: &str| (ann.sees(name), ann.may_write(name));
-        assert_eq!(row("Acme/Shop"), (true, false));
-        assert_eq!(row("acme/tools"), (true, true));
-        assert_eq!(row("acme/other"), (false, false));
-        assert!(Viewer::Operator.may_write("acme/other"));
+        let row = |id, name: &str| (ann.sees(id, name), ann.may_write(id, name));
+        assert_eq!(row(own, "Acme/Shop"), (true, false));
+        assert_eq!(row(own, "acme/tools"), (true, true));
+        assert_eq!(row(own, "acme/other"), (false, false));
+        assert_eq!(row(former, "acme/tools"), (false, false), "a former owner of the name");
+        assert!(Viewer::Operator.may_write(own, "acme/other"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -17,6 +17,9 @@ use crate::store::Store;
 
 /// Time between two looks at the queue.
 const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Live updates at the same time. Each keeps a connection, and deliveries need some, too.
+pub(super) const STREAMS_MAX: usize = if cfg!(test) { 2 } else { 300 };
 
 /// Looks at the queue until all receivers are gone.
 pub(super) fn watch_queue(store: Store) -> watch::Receiver<u64> {
@@ -41,12 +44,16 @@ pub(super) async fn events(State(state): State<Shared>, headers: HeaderMap) -> R
     if let Err(response) = require_viewer(&state, &headers).await {
         return response;
     }
+    let Ok(slot) = state.streams.clone().try_acquire_owned() else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
     let mut receiver = state.version.clone();
     receiver.mark_unchanged();
-    let changes = stream::unfold(receiver, |mut receiver| async move {
+    let changes = stream::unfold((receiver, slot), |(mut receiver, slot)| async move {
         receiver.changed().await.ok()?;
         let version = *receiver.borrow_and_update();
-        Some((Ok::<_, Infallible>(Event::default().data(version.to_string())), receiver))
+        let event = Ok::<_, Infallible>(Event::default().data(version.to_string()));
+        Some((event, (receiver, slot)))
     });
     Sse::new(changes).keep_alive(KeepAlive::default()).into_response()
 }

@@ -119,7 +119,9 @@ struct ServerState {
     /// Bodies of deliveries that are read at the same time.
     bodies: Semaphore,
     /// Checks of typed tokens at the same time.
-    guesses: Semaphore,
+    guesses: Arc<Semaphore>,
+    /// Live updates at the same time.
+    streams: Arc<Semaphore>,
     /// Longest time to read a body.
     body_time: Duration,
     /// Changes when the queue changes.
@@ -187,7 +189,8 @@ impl HttpServer {
             templates: PageTemplates::new()?,
             counters: health::HttpCounters::default(),
             bodies: Semaphore::new(webhooks::BODIES_MAX),
-            guesses: Semaphore::new(sign_in::GUESSES_MAX),
+            guesses: Arc::new(Semaphore::new(sign_in::GUESSES_MAX)),
+            streams: Arc::new(Semaphore::new(live::STREAMS_MAX)),
             body_time,
         };
         Ok(Self { listener, router: router(Arc::new(state)), address })

@@ -184,6 +184,14 @@ pub(super) enum JobChoice<'a> {
     Repository { forge: &'a str, name: &'a str },
 }
 
+fn sees_job(viewer: &Viewer, job: &Job) -> bool {
+    viewer.sees(job.installation, &job.key.change.repository)
+}
+
+pub(super) fn sees_review(viewer: &Viewer, review: &StoredReview) -> bool {
+    viewer.sees(review.installation, &review.change.repository)
+}
+
 /// Jobs that a person may see, newest first.
 pub(super) async fn visible_jobs(
     state: &ServerState,
@@ -204,7 +212,7 @@ pub(super) async fn visible_jobs(
         let count = jobs.len();
         filter.before = jobs.last().map(|job| job.id);
         // Jobs about no pull request, such as cleanups, are for operators.
-        visible.extend(jobs.into_iter().filter(|job| viewer.sees(&job.key.change.repository)));
+        visible.extend(jobs.into_iter().filter(|job| sees_job(viewer, job)));
         if visible.len() >= ROWS || count < BATCH.0 as usize {
             break;
         }
@@ -225,7 +233,7 @@ pub(super) async fn visible_reviews(
         let reviews = state.store.reviews(&filter).await?;
         let count = reviews.len();
         filter.before = reviews.last().map(|review| review.id);
-        visible.extend(reviews.into_iter().filter(|review| viewer.sees(&review.change.repository)));
+        visible.extend(reviews.into_iter().filter(|review| sees_review(viewer, review)));
         if visible.len() >= ROWS || count < BATCH.0 as usize {
             break;
         }
@@ -325,7 +333,7 @@ async fn find_review(
 ) -> Result<StoredReview, Response> {
     let id: i64 = id.parse().map_err(|_| hidden(state, who))?;
     match state.store.review(id).await {
-        Ok(review) if who.viewer.sees(&review.change.repository) => Ok(review),
+        Ok(review) if sees_review(&who.viewer, &review) => Ok(review),
         Ok(_) | Err(StoreError::Missing(_)) => Err(hidden(state, who)),
         Err(error) => Err(store_failure(&error)),
     }
@@ -401,7 +409,7 @@ async fn repository_rows(state: &ServerState, viewer: &Viewer) -> Result<Vec<Val
     let mut rows = Vec::new();
     for installation in state.store.installations().await? {
         for repository in state.store.repositories_of(&installation.forge, installation.id).await? {
-            if !viewer.sees(&repository.name) {
+            if !viewer.sees(installation.id, &repository.name) {
                 continue;
             }
             let scope = BudgetScope {
@@ -430,9 +438,6 @@ pub(super) async fn repository(
         Ok(who) => who,
         Err(response) => return response,
     };
-    if !who.viewer.sees(&name) {
-        return hidden(&state, &who);
-    }
     match repository_values(&state, &who.viewer, &name).await {
         Ok(values) => show(&state, &who, "repository.html", &name, values),
         Err(StoreError::Missing(_)) => hidden(&state, &who),
@@ -463,6 +468,9 @@ async fn repository_values(
 ) -> Result<Value, StoreError> {
     let store = &state.store;
     let (forge, installation) = find_repository(state, name).await?;
+    if !viewer.sees(installation, name) {
+        return Err(StoreError::Missing(format!("repository {name}")));
+    }
     let repositories = store.repositories_of(forge, installation).await?;
     let settings = repositories.iter().find(|repository| repository.name == name);
     let scope = BudgetScope { forge: forge.to_owned(), installation, repository: name.to_owned() };
@@ -483,6 +491,7 @@ async fn repository_values(
         .collect();
     let filter = ReviewFilter {
         repository: Some((forge.to_owned(), name.to_owned())),
+        installation: Some(installation),
         limit: 20,
         ..ReviewFilter::default()
     };
@@ -550,7 +559,7 @@ fn outcome_values(sums: &[OutcomeSum]) -> Value {
 async fn find_job(state: &ServerState, who: &SignedIn, id: &str) -> Result<Job, Response> {
     let id: i64 = id.parse().map_err(|_| hidden(state, who))?;
     match state.store.job(JobId(id)).await {
-        Ok(job) if who.viewer.sees(&job.key.change.repository) => Ok(job),
+        Ok(job) if sees_job(&who.viewer, &job) => Ok(job),
         Ok(_) | Err(StoreError::Missing(_)) => Err(hidden(state, who)),
         Err(error) => Err(store_failure(&error)),
     }
@@ -569,7 +578,7 @@ pub(super) async fn job(
         Ok(job) => job,
         Err(response) => return response,
     };
-    let may_write = who.viewer.may_write(&job.key.change.repository);
+    let may_write = who.viewer.may_write(job.installation, &job.key.change.repository);
     let values = json!({ "job": job_values(&state, &job), "may_write": may_write });
     show(&state, &who, "job.html", &format!("Job {}", job.id), values)
 }
@@ -617,7 +626,7 @@ async fn act(
         Ok(job) => job,
         Err(response) => return response,
     };
-    if !who.viewer.may_write(&job.key.change.repository) {
+    if !who.viewer.may_write(job.installation, &job.key.change.repository) {
         let message = "You need write access to the repository.";
         let mut response =
             show(&state, &who, "message.html", "Not allowed", json!({ "message": message }));

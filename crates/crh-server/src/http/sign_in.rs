@@ -10,12 +10,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use url::form_urlencoded;
 
 use super::pages::{self, SESSION_COOKIE, cookie, require_viewer};
 use super::{ServerState, Shared};
 use crate::github_app::{SecretSource, list_pages};
-use crate::session::{RepositoryRole, Viewer, is_long_token, is_page_token};
+use crate::job::InstallationId;
+use crate::session::{RepositoryAccess, RepositoryRole, Viewer, is_long_token, is_page_token};
 use crh_forge::github::{
     GitHubClient, GitHubClientConfig, GitHubCredentials, ReplyCache, TIMEOUTS,
 };
@@ -26,7 +28,7 @@ use crh_http::NetworkSettings;
 const STATE_COOKIE: &str = "crh_sign_in";
 
 /// Delay of a wrong token, so that guessing takes long.
-pub(super) const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
+const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
 
 /// Tokens that are checked at the same time. Together with the delay, this limits how many tokens
 /// can be guessed per second, over all connections.
@@ -103,7 +105,7 @@ pub(super) async fn check_token(
     source: &SecretSource,
     typed: &str,
 ) -> TokenCheck {
-    let _guess = state.guesses.acquire().await;
+    let guess = state.guesses.clone().acquire_owned().await;
     let Ok(expected) = source.load().await else {
         return TokenCheck::Unusable("The token cannot be read.");
     };
@@ -113,9 +115,18 @@ pub(super) async fn check_token(
     if typed.len() <= TYPED_MAX && is_page_token(&state.sessions, typed, &expected) {
         return TokenCheck::Right(state.sessions.token_mark(&expected));
     }
-    tokio::time::sleep(WRONG_TOKEN_DELAY).await;
     tracing::warn!("wrong token");
+    delay_guess(guess).await;
     TokenCheck::Wrong
+}
+
+/// Keeps the slot of a wrong guess for a while, also if the client hangs up meanwhile.
+async fn delay_guess(guess: Result<OwnedSemaphorePermit, AcquireError>) {
+    let delay = tokio::spawn(async move {
+        tokio::time::sleep(WRONG_TOKEN_DELAY).await;
+        drop(guess);
+    });
+    drop(delay.await);
 }
 
 /// Whether a request carries the page's token as bearer token. A request without one is no guess.
@@ -288,7 +299,7 @@ pub(super) async fn ask_viewer(
     }
     #[derive(Deserialize)]
     struct InstallationAnswer {
-        id: u64,
+        id: i64,
     }
     #[derive(Deserialize)]
     struct RepositoriesAnswer {
@@ -319,7 +330,8 @@ pub(super) async fn ask_viewer(
             } else {
                 RepositoryRole::Read
             };
-            repositories.insert(repository.full_name.to_ascii_lowercase(), role);
+            let access = RepositoryAccess { installation: InstallationId(installation.id), role };
+            repositories.insert(repository.full_name.to_ascii_lowercase(), access);
         }
     }
     Ok(Viewer::Person { login, repositories })
@@ -342,4 +354,24 @@ fn user_client(state: &ServerState, token: &SecretString) -> Result<GitHubClient
     };
     let network = NetworkSettings { timeouts: TIMEOUTS, ..network.unwrap_or_default() };
     GitHubClient::new(&network, config).map_err(|error| unreachable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn guess_keeps_its_slot_after_the_client_hung_up() {
+        let guesses = Arc::new(Semaphore::new(1));
+        let guess = guesses.clone().acquire_owned().await;
+        let hung_up = tokio::time::timeout(Duration::ZERO, delay_guess(guess)).await;
+        assert!(hung_up.is_err());
+        assert_eq!(guesses.available_permits(), 0);
+        let next = tokio::time::timeout(Duration::from_secs(60), guesses.acquire()).await;
+        assert!(next.is_ok());
+    }
 }

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::github_app::{GitHubAccess, GitHubAppSettings};
-use crate::job::{AttemptFailure, Job, JobId, RetryAdvice};
+use crate::job::{AttemptFailure, InstallationId, Job, JobId, RetryAdvice};
 use crate::queue::RetryPolicy;
 use crate::store::{ClaimRequest, DatabaseUrl, JobFilter, LeaseEnd};
 use crate::webhook::signature::sign;
@@ -41,6 +41,7 @@ struct TestServer {
     github: FakeGitHub,
     http: reqwest::Client,
     folder: TempDir,
+    installation: InstallationId,
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
 }
@@ -54,12 +55,20 @@ enum TestSignIn {
 }
 
 fn access(github: &FakeGitHub) -> Arc<GitHubAccess> {
-    let id = github.app("crh", "acme", &Permission::ALL).to_string();
+    install(github).0
+}
+
+/// Installs an App.
+fn install(github: &FakeGitHub) -> (Arc<GitHubAccess>, InstallationId) {
+    let id = github.app("crh", "acme", &Permission::ALL);
+    let installation = InstallationId(github.installation(id).try_into().unwrap());
+    let id = id.to_string();
     let urls = [github.url(), github.api_url(), github.graphql_url()];
     let [server, api, graphql] = urls.each_ref().map(|text| Some(text.as_str()));
     let host = GitHubHost::from_variables(server, api, graphql).unwrap();
     let (key, network) = (SecretSource::Value(APP_KEY.into()), NetworkSettings::default());
-    Arc::new(GitHubAccess::new(GitHubAppSettings { host, id, key, network, now }).unwrap())
+    let access = GitHubAccess::new(GitHubAppSettings { host, id, key, network, now }).unwrap();
+    (Arc::new(access), installation)
 }
 
 fn settings(folder: &TempDir, sign_in: SignIn, public_url: Option<String>) -> HttpSettings {
@@ -111,8 +120,8 @@ impl TestServer {
             }
         };
         let settings = settings(&folder, sign_in, public_url);
-        let server =
-            HttpServer::bind(address, store.clone(), access(&github), settings).await.unwrap();
+        let (access, installation) = install(&github);
+        let server = HttpServer::bind(address, store.clone(), access, settings).await.unwrap();
         let url = format!("http://{}", server.address());
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
@@ -120,7 +129,8 @@ impl TestServer {
             server.serve(stopped).await;
         });
         let http = crh_http::build_client(&NetworkSettings::default()).unwrap();
-        Self { url, store, github, http, folder, stop: Some(stop), task: Some(task) }
+        let (stop, task) = (Some(stop), Some(task));
+        Self { url, store, github, http, folder, installation, stop, task }
     }
 
     /// Sends a signed delivery and returns the status.

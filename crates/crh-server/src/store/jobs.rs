@@ -335,7 +335,8 @@ impl Store {
             "UPDATE jobs SET \
              state = CASE WHEN state = 'running' THEN state ELSE 'waiting' END, \
              attempts = CASE WHEN state = 'running' THEN attempts ELSE 0 END, \
-             reason = '', stop = '', run_at = $2, changed_at = $2, priority = $3, payload = $4, revision = $5, origin = $6 \
+             reason = '', stop = '', run_at = $2, changed_at = $2, priority = $3, payload = $4, revision = $5, origin = $6, \
+             installation = $7 \
              WHERE id = $1",
         )
         .bind(id.0)
@@ -344,6 +345,7 @@ impl Store {
         .bind(job.payload.to_string())
         .bind(job.revision)
         .bind(job.origin.name())
+        .bind(job.installation.0)
         .execute(&mut **transaction)
         .await?;
         Ok(())

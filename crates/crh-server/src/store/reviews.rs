@@ -81,6 +81,8 @@ pub struct ReviewFilter {
     pub repository: Option<(String, String)>,
     /// Only reviews of this pull request of `repository`.
     pub number: Option<String>,
+    /// Only reviews of this installation. The name of a repository can belong to another account later.
+    pub installation: Option<InstallationId>,
     /// Only reviews before this one, for the next page.
     pub before: Option<i64>,
     /// Longest list. The store returns at most 500.
@@ -111,7 +113,7 @@ pub struct TrendDay {
 const COLUMNS: &str = "SELECT id, job, forge, repository, change_id, head, installation, verdict, issues_shown, \
      issues_dismissed, issues_fixed, micro_usd, tokens, started_at, ended_at, folder, worker, posted FROM reviews \
      WHERE id < $1 AND id >= $2 AND ($4 = '' OR (forge = $3 AND repository = $4)) AND ($5 = '' OR change_id = $5) \
-     ORDER BY id DESC LIMIT $6";
+     AND ($7 < 0 OR installation = $7) ORDER BY id DESC LIMIT $6";
 
 impl Store {
     /// Reviews, newest first.
@@ -124,6 +126,7 @@ impl Store {
             .bind(repository)
             .bind(filter.number.clone().unwrap_or_default())
             .bind(i64::from(filter.limit.min(LONGEST_LIST)))
+            .bind(filter.installation.map_or(-1, |id| id.0))
             .fetch_all(&self.reader)
             .await?
             .iter()
@@ -140,6 +143,7 @@ impl Store {
             .bind("")
             .bind("")
             .bind(1_i64)
+            .bind(-1_i64)
             .fetch_optional(&self.reader)
             .await?
             .ok_or_else(|| StoreError::Missing(format!("review {id}")))?;

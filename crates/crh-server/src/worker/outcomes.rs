@@ -119,6 +119,7 @@ async fn write_reports(attempt: &Attempt<'_>) -> StoreResult<Vec<String>> {
     let filter = ReviewFilter {
         repository: Some((change.forge.clone(), change.repository.clone())),
         number: Some(change.number.clone()),
+        installation: Some(attempt.job().installation),
         limit: REPORTS_MAX,
         ..ReviewFilter::default()
     };

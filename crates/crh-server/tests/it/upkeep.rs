@@ -90,8 +90,11 @@ fn finished_reviews_are_listed_and_summed_per_day() {
         assert!(test.store.dismissals("github.com", "o/other").await.unwrap().is_empty());
         let report = test.store.report(stored.id).await.unwrap();
         assert_eq!(report.as_deref(), Some("{\"number\":1}"));
-        let one = ReviewFilter { number: Some("2".to_owned()), ..filter };
+        let one = ReviewFilter { number: Some("2".to_owned()), ..filter.clone() };
         assert_eq!(test.store.reviews(&one).await.unwrap().len(), 1);
+        let installation = Some(InstallationId(stored.installation.0 + 1));
+        let former = ReviewFilter { installation, ..filter };
+        assert!(test.store.reviews(&former).await.unwrap().is_empty());
         assert_eq!(
             test.store.trends("github.com", "o/r", 30).await.unwrap(),
             [TrendDay {

@@ -18,7 +18,7 @@ use super::clients::ClientSessions;
 use crate::comment_jobs::fix_text;
 use crate::forge_access::{ForgeAccess as _, ForgeFailure};
 use crate::http::Shared;
-use crate::http::pages::visible_reviews;
+use crate::http::pages::{sees_review, visible_reviews};
 use crate::job::{
     ChangeId, Enqueued, InstallationId, Job, JobId, JobKey, JobKind, JobOrigin, JobState, NewJob,
     Priority,
@@ -115,9 +115,9 @@ impl ReviewTools {
         caller: &Caller,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ToolFailure> {
-        let SeenChange { change, installation } =
-            self.find_change(caller, &repository, pull_request).await?;
-        require_write(caller, &change)?;
+        let seen = self.find_change(caller, &repository, pull_request).await?;
+        require_write(caller, &seen)?;
+        let SeenChange { change, installation } = seen;
         let open = self.state.access.open_change(installation, &change).await?;
         let open = open.ok_or_else(|| ToolFailure::Closed(name_of(&change)))?;
         let key = JobKey { change: change.clone(), head: open.head, kind: JobKind::Review };
@@ -161,8 +161,9 @@ impl ReviewTools {
             let message = format!("`reason` must be one line of 1 to {REASON_MAX} bytes");
             return Err(ToolFailure::Arguments(message));
         }
-        let SeenChange { change, .. } = self.find_change(caller, &repository, pull_request).await?;
-        require_write(caller, &change)?;
+        let seen = self.find_change(caller, &repository, pull_request).await?;
+        require_write(caller, &seen)?;
+        let change = seen.change;
         let read = self.read_newest(caller, &repository, pull_request).await?;
         let title = fence(&read.issue(issue)?.text());
         let found = read.report.issue(issue).ok_or(ToolFailure::NoIssue(issue))?;
@@ -237,15 +238,15 @@ impl ReviewTools {
         number: u32,
     ) -> Result<SeenChange, ToolFailure> {
         let hidden = || ToolFailure::Hidden(shortened(repository));
-        if !caller.viewer.sees(repository) {
-            return Err(hidden());
-        }
         for forge in self.state.access.names() {
             let installation = match self.state.store.installation_of(forge, repository).await {
                 Ok(installation) => installation,
                 Err(StoreError::Missing(_)) => continue,
                 Err(error) => return Err(error.into()),
             };
+            if !caller.viewer.sees(installation, repository) {
+                continue;
+            }
             let (forge, repository) = (forge.to_owned(), repository.to_owned());
             let change = ChangeId { forge, repository, number: number.to_string() };
             return Ok(SeenChange { change, installation });
@@ -259,10 +260,12 @@ impl ReviewTools {
         repository: &str,
         number: u32,
     ) -> Result<ReadReview, ToolFailure> {
-        let SeenChange { change, .. } = self.find_change(caller, repository, number).await?;
+        let SeenChange { change, installation } =
+            self.find_change(caller, repository, number).await?;
         let filter = ReviewFilter {
             repository: Some((change.forge.clone(), change.repository.clone())),
             number: Some(change.number.clone()),
+            installation: Some(installation),
             before: None,
             limit: 1,
         };
@@ -372,7 +375,7 @@ impl AgentTools for ReviewTools {
         let parts = uri.strip_prefix("crh://reviews/").and_then(|rest| rest.split_once('/'));
         let (id, part) = parts.ok_or_else(hidden)?;
         let review = match self.state.store.review(id.parse().map_err(|_| hidden())?).await {
-            Ok(review) if caller.viewer.sees(&review.change.repository) => review,
+            Ok(review) if sees_review(&caller.viewer, &review) => review,
             Ok(_) | Err(StoreError::Missing(_)) => return Err(hidden()),
             Err(error) => return Err(error.into()),
         };
@@ -449,10 +452,11 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ToolFailure> {
     caller.ok_or_else(|| ToolFailure::Hidden("this request".to_owned()))
 }
 
-fn require_write(caller: &Caller, change: &ChangeId) -> Result<(), ToolFailure> {
-    match caller.viewer.may_write(&change.repository) {
+fn require_write(caller: &Caller, seen: &SeenChange) -> Result<(), ToolFailure> {
+    let repository = &seen.change.repository;
+    match caller.viewer.may_write(seen.installation, repository) {
         true => Ok(()),
-        false => Err(ToolFailure::ReadOnly(change.repository.clone())),
+        false => Err(ToolFailure::ReadOnly(repository.clone())),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::pages::SESSION_COOKIE;
 use super::*;
-use crate::job::{InstallationId, JobState};
+use crate::job::JobState;
 use crate::store::{Installation, InstalledRepository, MicroUsd, NewReview};
 use crh_testkit::fake_github::{Pull, PullHandle};
 
@@ -115,6 +115,13 @@ fn text(result: &Value) -> String {
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
+/// Name of the fake in the store.
+fn host_name(github: &FakeGitHub) -> String {
+    let [server, api, graphql] = [github.url(), github.api_url(), github.graphql_url()];
+    let host = GitHubHost::from_variables(Some(&server), Some(&api), Some(&graphql));
+    host.unwrap().name().to_owned()
+}
+
 impl TestServer {
     /// Two repositories, with an open pull request of each.
     async fn add_repositories(&self) -> PullHandle {
@@ -122,8 +129,7 @@ impl TestServer {
         repo.git(&["checkout", "--quiet", "-b", "feature"]);
         repo.write("a.txt", "b\n");
         repo.commit("change");
-        let forge = access(&self.github).host().name().to_owned();
-        let id = InstallationId(7);
+        let (forge, id) = (host_name(&self.github), self.installation);
         let (account, created_at) = ("acme".to_owned(), self.store.now());
         let installation =
             Installation { forge: forge.clone(), id, account, suspended: false, created_at };
@@ -286,7 +292,7 @@ async fn agent_reviews_a_pull_request_and_reads_the_report() {
     dismissal["issue"] = json!(3);
     let dismissed = session.call("dismiss_issue", dismissal).await;
     assert!(text(&dismissed).starts_with("Later reviews of acme/shop hide"), "{dismissed}");
-    let forge = access(&server.github).host().name().to_owned();
+    let forge = host_name(&server.github);
     let stored = server.store.dismissals(&forge, "acme/shop").await.unwrap();
     assert!(stored.values().any(|reason| reason.contains("intended")), "{stored:?}");
     server.stop().await;
@@ -382,7 +388,7 @@ async fn cancelled_call_and_client_that_leaves_stop_the_review() {
     let key = server.jobs().await.remove(0).key;
     let push = crate::job::NewJob {
         key,
-        installation: InstallationId(7),
+        installation: server.installation,
         priority: crate::job::Priority::Normal,
         origin: crate::job::JobOrigin::Person,
         revision: i64::MAX,

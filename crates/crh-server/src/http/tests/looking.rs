@@ -68,7 +68,11 @@ async fn person_sees_only_repositories_with_access() {
     let repo = crh_testkit::Repo::from_fixture("\n//- a.txt\na\n");
     for name in ["acme/shop", "acme/tools", "acme/secret"] {
         server.github.repository(name, &repo);
-        server.deliver("pull_request", &name.replace('/', "-"), &push(name, 12, HEAD, 1)).await;
+        // Before, the name belonged to an account with another installation.
+        server.deliver("pull_request", &name.replace('/', "-0-"), &push(name, 11, HEAD, 1)).await;
+        let mut payload = push(name, 12, HEAD, 1);
+        payload["installation"]["id"] = json!(server.installation.0);
+        server.deliver("pull_request", &name.replace('/', "-"), &payload).await;
     }
     server.github.role("acme/shop", "ann", "write").role("acme/tools", "ann", "read");
     let jobs = server.jobs().await;
@@ -89,8 +93,13 @@ async fn person_sees_only_repositories_with_access() {
     }
     assert!(server.get("/api/queue", &cookie).await.1.contains("\"waiting\":2"));
     let hidden = format!("/jobs/{}", job("acme/secret"));
+    let of_former_owner = jobs
+        .iter()
+        .find(|job| (job.key.change.repository.as_str(), job.installation.0) == ("acme/shop", 7));
+    let of_former_owner = format!("/jobs/{}", of_former_owner.unwrap().id);
     for path in [
         hidden.as_str(),
+        of_former_owner.as_str(),
         "/jobs/999",
         "/jobs/x",
         "/repositories/acme/secret",
@@ -189,10 +198,13 @@ async fn queue_change_reaches_the_browser() {
     let server = TestServer::start(TestSignIn::None).await;
     let mut answer = server.http.get(format!("{}/events", server.url)).send().await.unwrap();
     assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    let get = async || server.http.get(format!("{}/events", server.url)).send().await.unwrap();
+    let second = get().await;
+    assert_eq!((second.status().as_u16(), get().await.status().as_u16()), (200, 503));
     server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
     let event = tokio::time::timeout(Duration::from_secs(30), answer.chunk()).await;
     assert!(event.unwrap().unwrap().unwrap().starts_with(b"data: "));
-    drop(answer);
+    drop((answer, second));
     server.stop().await;
 }
 
