@@ -348,13 +348,13 @@ impl Store {
     }
 }
 
-/// Locks a store and removes git locks left by a killed process, which would block all later
-/// fetches.
 /// Whether a git folder is a store that crh created.
 pub(crate) fn is_store(git_dir: &Path) -> bool {
     git_dir.join(LOCK).is_file()
 }
 
+/// Locks a store and removes git locks left by a killed process, which would block all later
+/// fetches.
 fn lock_store(folder: &Path) -> io::Result<File> {
     let lock = File::create(folder.join(LOCK))?;
     lock.lock()?;

@@ -28,8 +28,8 @@ fn review_without_a_model_offers_apply_only_with_an_exact_fix() {
         let issue = Issue { replacement, ..issue(1, "manual", "apply") };
         (first_pick(&issue, &report), open_action(&issue, &report))
     };
-    assert_eq!(offered(None), (Pick::Acknowledge, Action::Defer));
-    assert_eq!(offered(Some("charge_once();")), (Pick::Apply, Action::Apply));
+    assert_eq!(offered(None), (Choice::Acknowledge, Action::Defer));
+    assert_eq!(offered(Some("charge_once();")), (Choice::Apply, Action::Apply));
 }
 
 /// An issue with a class and an action, in the matching queue.
