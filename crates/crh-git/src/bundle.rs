@@ -11,7 +11,8 @@ use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
 const SIGNATURE: &[u8] = b"# v2 git bundle\n";
-/// Maximum header size. The header has one line per boundary commit, so 1 MiB is enough for 24,000.
+/// Maximum header size. The header has a line for base, head and each missing parent, so 1 MiB is
+/// enough for 24,000 missing parents.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// Why a bundle could not be created or opened.
@@ -124,7 +125,7 @@ fn shallow_commits(objects: &Objects, tips: Vec<String>) -> Result<BTreeSet<Stri
     Ok(boundary)
 }
 
-/// Commits named in the header, and the pack.
+/// The commits that the bundle provides, by its header, and the pack.
 fn parse_bundle(bundle: &[u8]) -> Result<(Vec<String>, &[u8]), BundleError> {
     let rest = bundle.strip_prefix(SIGNATURE).ok_or(BundleError::NotABundle("wrong first line"))?;
     let header = &rest[..rest.len().min(MAX_HEADER_BYTES)];

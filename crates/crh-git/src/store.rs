@@ -1,6 +1,6 @@
 //! The private object store, with the user's repository as an alternate. Fetches, snapshots and
-//! diffs happen here, so that the user's `.git` is never written and its configuration has no
-//! effect.
+//! diffs happen here, so that the user's `.git` is never written. Of the user's configuration, only
+//! filters and what fetching needs have an effect.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use crate::process::{Git, GitError, MIN_VERSION};
 use crate::repository::{OpenError, Repository};
 use crate::variables::HiddenVariables;
 
-/// Author of snapshot commits. With a fixed date, equal trees give equal commit ids.
+/// Author of snapshot commits. With a fixed date, equal trees and parents give equal commit ids.
 pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
     ("GIT_AUTHOR_NAME", "crh"),
     ("GIT_AUTHOR_EMAIL", "crh@localhost"),
@@ -46,7 +46,7 @@ const USER_BOUNDARY_FILE: &str = "crh-users-boundary";
 const LOCK: &str = "crh.lock";
 
 /// Lock files of git in a store, except those of refs, which are next to each ref.
-const LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
+const GIT_LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
 
 /// Message of snapshot commits.
 pub const SNAPSHOT_SUBJECT: &str = "Uncommitted changes";
@@ -180,7 +180,7 @@ impl Store {
             .map_err(|source| StoreError::Io { folder: self.bare.folder().to_owned(), source })
     }
 
-    /// Git for the user's remotes, run in the store with the remotes' names and settings.
+    /// Git for the user's remotes: its `GIT_DIR` is the store, with the remotes' names and settings.
     ///
     /// Settings are read in the user's repository, because some apply only to its folder. They are
     /// passed in the environment, because some are secret.
@@ -228,6 +228,7 @@ impl Store {
         self.repository.commit(name).or_else(in_store)
     }
 
+    /// Commits uncommitted changes to the store and returns the commit: `parent` if there are none.
     /// Works on a copy of the user's index, so that the user's index is not written.
     pub fn snapshot(
         &self,
@@ -297,10 +298,10 @@ impl Store {
         git.text(["write-tree"])
     }
 
-    /// Whether the checkout differs from the index. In a clean checkout, `git add` would change the
-    /// times of the user's objects.
+    /// Whether the checkout differs from the index. A clean checkout needs no `git add`, which would
+    /// change the modification times of object files.
     fn is_dirty(&self, git: &Git, scope: SnapshotScope) -> Result<bool, GitError> {
-        // Fails if a file has changed, which the next command tells.
+        // It fails if a file has changed. The next command says whether one has.
         match git.run(["update-index", "-q", "--refresh"]) {
             Ok(_) | Err(_) => {}
         }
@@ -322,7 +323,8 @@ impl Store {
         boundary.retain(|commit| {
             user_boundary.contains(commit) || !last_user_boundary.contains(commit)
         });
-        // Git removed known boundary commits when it fetched their parents, so add only new ones.
+        // When git fetches the parents of a boundary commit, it removes the commit from the list.
+        // Adding only new ones does not bring it back.
         boundary.extend(user_boundary.difference(&last_user_boundary).cloned());
         let lines = |commits: &BTreeSet<String>| -> String {
             commits.iter().map(|commit| format!("{commit}\n")).collect()
@@ -358,7 +360,7 @@ pub(crate) fn is_store(git_dir: &Path) -> bool {
 fn lock_store(folder: &Path) -> io::Result<File> {
     let lock = File::create(folder.join(LOCK))?;
     lock.lock()?;
-    for name in LOCKS {
+    for name in GIT_LOCKS {
         remove_if_exists(&folder.join(name))?;
     }
     let mut folders = vec![folder.join("refs")];
@@ -385,8 +387,9 @@ fn lock_store(folder: &Path) -> io::Result<File> {
 /// Whether git cannot read a store, or one of its own objects.
 fn is_damaged(folder: &Path) -> io::Result<bool> {
     let git = BareRepository::new(folder).git();
-    // A limit that git reaches says nothing about the store. Neither does an unusual object, such
-    // as a commit without an address, which `fsck` reports as `error in commit`.
+    // A failure by crh's limits of time and memory says nothing about the store. Neither does an
+    // unusual object, such as a commit without a mail address, which `fsck` reports as `error in
+    // commit`.
     let is_failure = |message: &str| message.contains("error: ") || message.contains("fatal: ");
     let fails =
         |result| matches!(result, Err(GitError::Failed { message, .. }) if is_failure(&message));
@@ -418,9 +421,9 @@ fn init_bare(bare: &BareRepository) -> Result<(), GitError> {
 /// Copies an index with its modification time. Git compares the times of files with the time of the
 /// index to detect changes.
 fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
-    // A copy of a read-only index would not be writable.
     remove_if_exists(to)?;
     fs::copy(from, to)?;
+    // The user's index may be read-only.
     fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
     let modified_time = fs::metadata(from)?.modified()?;
     File::options().write(true).open(to)?.set_modified(modified_time)

@@ -44,7 +44,7 @@ pub struct LiveModel {
 pub enum ContextSource {
     /// The model table or the user's configuration.
     Table,
-    /// Nothing is known; crh assumes what hosted models have.
+    /// Unknown; crh assumes the length that hosted models have.
     Assumed,
 }
 
@@ -102,8 +102,7 @@ impl ResolveError {
 }
 
 impl ModelCatalogue {
-    /// Resolves a model. Remote models without a price are rejected, because their cost could not
-    /// be limited.
+    /// Resolves a model. Models without a price are rejected, because crh could not limit their cost.
     pub fn resolve(
         &self,
         name: &ModelName,

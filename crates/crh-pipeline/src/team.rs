@@ -9,7 +9,7 @@ use crate::reviewers::{
     ModelTier, PanelRole, Returns, Reviewer, ReviewerCatalogue, ReviewerOrigin,
 };
 
-/// The reviewer that runs on every change.
+/// The first finder: a reviewer that looks for every kind of defect.
 pub const CORRECTNESS: &str = "correctness";
 /// The reviewer of changes to guards, such as CI or permission checks.
 const ADVERSARIAL: &str = "adversarial";
@@ -52,7 +52,7 @@ pub enum Depth {
     /// One finder.
     Lite,
     /// One or two finders, at most two specialists that the change calls for, and one reviewer of
-    /// tests, documentation and idiom.
+    /// tests, documentation and idiom. For prose or one changed line, a single reviewer.
     #[default]
     Auto,
     /// All reviewers that have something to review.
@@ -84,7 +84,7 @@ pub struct ScoutSuggestion {
 /// The reviewers of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Team {
-    /// Chosen reviewers, in catalogue order.
+    /// Chosen reviewers.
     pub chosen: Vec<ChosenReviewer>,
     /// Skipped reviewers, in catalogue order.
     pub left_out: Vec<SkippedReviewer>,
@@ -161,7 +161,7 @@ pub fn unknown_names_note(
     Some(format!("`{setting}` names {}: there is no such reviewer{advice}", list.join(", ")))
 }
 
-/// Stores names and reasons only.
+/// Stores reviewers by name.
 impl Serialize for Team {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let chosen =
@@ -175,8 +175,8 @@ impl Serialize for Team {
 }
 
 impl Team {
-    /// The team of the strategy `single`: the finder of a panel under another name, with the usual
-    /// model.
+    /// The team of the strategy `single`: the first finder of a panel under another name, with
+    /// `model.reviewer`.
     pub(crate) fn of_single() -> Self {
         let finder = ReviewerCatalogue::built_in().get(CORRECTNESS);
         let reviewer = finder.map(|finder| Reviewer {
@@ -230,7 +230,7 @@ impl TeamSelector<'_> {
         }
     }
 
-    /// Whether the default team is chosen.
+    /// Whether the team is reduced to the default one.
     fn is_narrowed(&self) -> bool {
         self.selection.only.is_none()
             && self.selection.depth == Depth::Auto
@@ -247,7 +247,7 @@ impl TeamSelector<'_> {
             .filter(|name| self.is_called_for(name) || self.is_suggested(name))
             .collect();
         specialists.sort_by_key(|name| SPECIALISTS.iter().position(|known| known == name));
-        // The facts of a small change call for one specialist at most. The scout may add another.
+        // `specialists_max` bounds those that facts call for. The scout may add another.
         let (mut called_for, suggested): (Vec<&str>, Vec<&str>) =
             specialists.into_iter().partition(|name| self.is_called_for(name));
         called_for.truncate(self.specialists_max());
@@ -354,6 +354,7 @@ impl TeamSelector<'_> {
         self.catalogue.get(name).is_some_and(|found| found.name == reviewer.name)
     }
 
+    /// Decides by `--depth`, and then by what the change touches.
     fn by_depth(&self, reviewer: &Reviewer) -> Result<String, String> {
         let single_reviewer = match self.selection.depth {
             Depth::Lite => Some((CORRECTNESS, "always", "`--depth lite` uses one reviewer")),
@@ -408,7 +409,7 @@ impl TeamSelector<'_> {
         is_always.then_some("always")
     }
 
-    /// The adversarial reviewer always reviews changes to guards.
+    /// A change to a guard calls for the adversarial reviewer.
     fn guard_reason(&self, reviewer: &Reviewer) -> Option<String> {
         let witness = self.facts.witness(ChangeFact::Guard)?;
         (reviewer.name == ADVERSARIAL).then(|| witness.to_owned())

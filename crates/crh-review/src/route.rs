@@ -15,7 +15,7 @@ pub(crate) fn queue_for(class: AutofixClass, owner: Owner) -> Queue {
     }
 }
 
-/// Recommended action for one finding. The owner says who handles it, not what to do.
+/// Recommended action for one finding, by its class. [`issue_action`] also looks at the owner.
 pub(crate) fn action_for(finding: &Finding) -> Action {
     match finding.autofix_class {
         AutofixClass::Advisory => Action::Acknowledge,
@@ -37,7 +37,7 @@ pub(crate) struct IssueRoute {
 }
 
 impl IssueRoute {
-    /// Route of the members of one issue, which are never empty.
+    /// Route of one issue, from its members.
     pub(crate) fn from_members(members: &[&Member]) -> Self {
         let findings = || members.iter().map(|member| &member.finding);
         // An `advisory` member does not decide who works, so that it cannot silence a member that
@@ -46,11 +46,12 @@ impl IssueRoute {
         let has_conflict = replacements_conflict(members);
         let class =
             deciding_findings().map(|f| f.autofix_class).max().unwrap_or(AutofixClass::Advisory);
-        // A disputed fix is never applied without asking.
+        // If replacements differ, or a member says that there is nothing to fix, crh asks before it
+        // applies the fix.
         let is_disputed = has_conflict || deciding_findings().count() < members.len();
         let class = match class {
             AutofixClass::SafeAuto if is_disputed => AutofixClass::GatedAuto,
-            undisputed => undisputed,
+            class => class,
         };
         let owner = deciding_findings()
             .map(|f| f.owner)
@@ -66,23 +67,23 @@ impl IssueRoute {
         Self { class, owner, queue, action, requires_verification }
     }
 
-    /// The more cautious of this route and the one that the members would have together with
-    /// `separated` findings. The recommended action stays: it is about the members alone.
+    /// The route that the members have together with findings that merging put into the same issue and
+    /// the editor separated again. The recommended action stays: it is about the members alone.
     pub(crate) fn restricted_by(self, members: &[&Member], separated: &[Member]) -> Self {
         Self { action: self.action, ..Self::from_members(&route_voters(members, separated)) }
     }
 }
 
-/// Findings that decide on the route of an issue. Members that only inform stay so: `separated`
-/// findings do not turn them into work.
+/// Findings that decide on the route of an issue. If all members are advisory, the `separated`
+/// findings do not count.
 pub(crate) fn route_voters<'a>(members: &[&'a Member], separated: &'a [Member]) -> Vec<&'a Member> {
     let is_advisory = |member: &&Member| member.finding.autofix_class == AutofixClass::Advisory;
     let separated = if members.iter().all(is_advisory) { &[] } else { separated };
     members.iter().copied().chain(separated).collect()
 }
 
-/// The action for an issue. Without an exact replacement, crh cannot fix what a person or a release
-/// has to handle.
+/// The action for an issue. Without an exact replacement, crh does not fix what a person has to
+/// handle or what waits for a release.
 pub(crate) fn issue_action(route: &IssueRoute, replacement: Option<&str>) -> Action {
     match (route.action, route.owner) {
         (Action::Apply, Owner::Human | Owner::Release) if replacement.is_none() => Action::Defer,

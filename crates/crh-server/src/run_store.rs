@@ -1,7 +1,7 @@
 //! Copies of run folders in a store that all machines can read: S3, or a shared folder.
 //!
-//! A worker reviews in a local folder and copies the finished run. Readers look into the local
-//! folder first. Names in the store are the same as in the state folder.
+//! A worker reviews in its state folder, which is local, and copies the finished review to the store.
+//! Readers look into their state folder first. Files have the same names in both.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::comment_jobs::{REPORT_MAX, read_report};
 use crh_http::NetworkSettings;
 use crh_review::report::Report;
 
-/// Most files of one run, and their size together. Larger runs are not copied.
+/// Maximum number of files of one run, and of their bytes together. Larger runs are not copied.
 const RUN_MAX: (usize, u64) = (20_000, 1 << 30);
 
 /// Files that are copied at the same time.
@@ -51,8 +51,8 @@ pub enum RunStoreError {
     /// The store refuses, or does not answer.
     #[error("the store of runs failed: {0}")]
     Store(#[from] object_store::Error),
-    /// A local file cannot be read.
-    #[error("cannot read the run: {0}")]
+    /// A local file or folder cannot be used.
+    #[error("cannot use the local files of the run: {0}")]
     Local(#[from] std::io::Error),
     /// The run is too large to copy.
     #[error("the run has more than {} files or {} MB", RUN_MAX.0, RUN_MAX.1 >> 20)]
@@ -115,7 +115,7 @@ impl RunStore {
         Self { store: Arc::new(object_store::memory::InMemory::new()) }
     }
 
-    /// Copies the files of a folder inside the state folder. Repeating it changes nothing.
+    /// Copies a folder of the state folder to the store. A second copy replaces the first.
     pub async fn copy_run(&self, state: &Path, folder: &str) -> Result<usize, RunStoreError> {
         let root = state.join(folder);
         let files = tokio::task::spawn_blocking(move || list_files(&root)).await;
@@ -135,7 +135,7 @@ impl RunStore {
         Ok(count)
     }
 
-    /// The report of a run; `None` if the store has none.
+    /// The report of a run; `None` if the store has no readable one.
     pub async fn report(&self, folder: &str) -> Result<Option<Report>, RunStoreError> {
         let name = object_name(&Path::new(folder).join("review.json"));
         let found = match self.store.get(&name).await {
@@ -149,7 +149,7 @@ impl RunStore {
         Ok(serde_json::from_slice(&found.bytes().await?).ok())
     }
 
-    /// Folders directly in a folder, by name.
+    /// Names of the folders in a folder.
     pub async fn folders(&self, folder: &Path) -> Result<Vec<String>, RunStoreError> {
         let listed = self.store.list_with_delimiter(Some(&object_name(folder))).await?;
         let names = listed.common_prefixes.iter().filter_map(ObjectPath::filename);

@@ -1,5 +1,5 @@
-//! Parses the editor's answer. The first answer with a missing, unknown or repeated id goes back to
-//! the model. In a second one, a missing finding forms a group of its own.
+//! Parses the editor's answer. If an id is missing, unknown or repeated, the answer goes back to the
+//! model once. In the last answer, a missing finding forms a group of its own.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,11 +21,11 @@ pub(super) fn parse_edit(
     members: Vec<Member>,
     can_ask_again: bool,
 ) -> impl Fn(Value) -> Result<Vec<EditedGroup>, String> + Send + Sync + 'static {
-    let was_sent_back = AtomicBool::new(!can_ask_again);
+    let is_last_answer = AtomicBool::new(!can_ask_again);
     move |value| {
         let answer: ReportEdit = parse_arguments(value)?;
         let problems = id_problems(&answer, members.len());
-        if !problems.is_empty() && !was_sent_back.swap(true, Ordering::Relaxed) {
+        if !problems.is_empty() && !is_last_answer.swap(true, Ordering::Relaxed) {
             return Err(format!("{}; report all groups again", problems.join("; ")));
         }
         Ok(groups(answer, &members))
@@ -40,7 +40,7 @@ fn id_problems(answer: &ReportEdit, count: usize) -> Vec<String> {
         match index_of(id, count) {
             None => problems.push(format!("there is no finding `{id}`")),
             Some(index) if !missing.remove(&index) => {
-                problems.push(format!("`{id}` is in more than one group"));
+                problems.push(format!("`{id}` is listed more than once"));
             }
             Some(_) => {}
         }
@@ -60,22 +60,22 @@ fn index_of(id: &str, count: usize) -> Option<usize> {
 fn groups(answer: ReportEdit, members: &[Member]) -> Vec<EditedGroup> {
     let mut left: BTreeSet<usize> = (0..members.len()).collect();
     let mut groups = Vec::new();
-    for issue in answer.groups {
-        let indices = issue.findings.iter().filter_map(|id| index_of(id, members.len()));
+    for group in answer.groups {
+        let indices = group.findings.iter().filter_map(|id| index_of(id, members.len()));
         let own: Vec<Member> = indices
             .filter(|index| left.remove(index))
             .filter_map(|index| members.get(index).cloned())
             .collect();
         if !own.is_empty() {
-            groups.push(edited_group(issue, own));
+            groups.push(edited_group(group, own));
         }
     }
     groups.extend(left.into_iter().filter_map(|index| members.get(index)).map(unedited_group));
     groups
 }
 
-/// Removes findings that are no longer there from groups, and adds a group for each finding that is in
-/// none.
+/// Fits groups to `members`: removes other findings from groups, and adds a group for each member
+/// that is in none.
 pub(super) fn complete_groups(groups: Vec<EditedGroup>, members: &[Member]) -> Vec<EditedGroup> {
     let mut left: Vec<&Member> = members.iter().collect();
     let mut complete = Vec::new();

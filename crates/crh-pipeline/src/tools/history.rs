@@ -99,7 +99,7 @@ impl AgentTool for RepoLog {
         let limit = input.limit.map_or(COMMITS, NonZeroU32::get) as usize;
         let row = |commit| {
             let mut row = CommitRow::from_commit(commit, &of_change);
-            // Git attributes everything older to the last commit of the history.
+            // Git attributes everything older to the oldest commit of the history.
             let is_boundary = !path.is_empty() && history.boundary.contains(&commit.id);
             row.or_older = is_boundary.then_some(true);
             row

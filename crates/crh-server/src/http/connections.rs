@@ -1,4 +1,4 @@
-//! Accepts connections: some at once, each with a time limit for the head of a request.
+//! Accepts a limited number of connections, each with a time limit for the head of a request.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -85,7 +85,7 @@ pub(super) async fn serve_connections(
 struct AnswerStream {
     stream: TcpStream,
     stall_time: Duration,
-    /// End of the time for the write that waits, if one does.
+    /// Deadline of a write that waits for the client.
     stall_end: Option<Pin<Box<Sleep>>>,
 }
 
@@ -157,11 +157,11 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
-                let is_clients = matches!(
+                let client_hung_up = matches!(
                     error.kind(),
                     io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
                 );
-                if !is_clients {
+                if !client_hung_up {
                     tracing::warn!(%error, "cannot accept a connection");
                     sleep(ACCEPT_PAUSE).await;
                 }
@@ -202,7 +202,7 @@ mod tests {
         let (slow, fast) = tokio::join!(slow, send(address, whole));
         assert!(!slow.contains("hello"), "{slow}");
         assert!(fast.starts_with("HTTP/1.1 200") && fast.ends_with("hello"), "{fast}");
-        // So does one that waits after its first request.
+        // A connection that waits after its first request is closed, too.
         let idle = send(address, "GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
         assert!(idle.ends_with("hello"), "{idle}");
         let http2 = send(address, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;

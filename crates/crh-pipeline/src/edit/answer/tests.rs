@@ -66,7 +66,7 @@ fn wrong_ids_go_back_once_and_then_nothing_is_lost() {
     let answer = json!({ "groups": [group(&["F1", "F9"], "refuted"), group(&["F1"], "minor")] });
     assert_eq!(
         parse(answer.clone()).unwrap_err(),
-        "there is no finding `F9`; `F1` is in more than one group; these findings are in no group: F2, F3; report all groups again"
+        "there is no finding `F9`; `F1` is listed more than once; these findings are in no group: F2, F3; report all groups again"
     );
     let groups = parse(answer).unwrap();
     assert_eq!(titles(&groups), [vec!["one"], vec!["two"], vec!["three"]]);

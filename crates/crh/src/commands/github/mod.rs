@@ -51,7 +51,7 @@ impl PullRequestTarget {
         if !GitHubSession::has_credentials(&host, environment).map_err(one_line)? {
             return Err(format!("there is no token for `{}`", host.name()));
         }
-        // In a clone of a fork, the target is another repository that a remote names.
+        // In a clone of a fork, the target is the repository of another remote, which comes first.
         let repositories = crh_git::hosted_repositories(repository).unwrap_or_default().into_iter();
         let on_host = repositories.filter(|remote_repo| remote_repo.host == host.name());
         let repo = on_host.filter_map(|remote_repo| Repo::parse(&remote_repo.name)).next();
@@ -97,13 +97,15 @@ pub(super) fn parse_url(url: &str) -> Option<(String, String)> {
     url.contains("://").then(|| (pull_ref.repo.to_string(), pull_ref.number.to_string()))
 }
 
-/// The GitHub server of references without an address.
+/// The GitHub server of pull requests that are named without a URL.
 pub(crate) fn default_host(environment: &Environment) -> Result<GitHubHost, Failure> {
     let [server, api, graphql, ..] = GITHUB_VARIABLES
         .map(|name| environment.variable(name).map(|value| value.to_string_lossy().into_owned()));
     GitHubHost::from_variables(server.as_deref(), api.as_deref(), graphql.as_deref())
         .or_fail(FailureKind::Usage)
-        .map_err(|failure| failure.hint("Actions sets these variables; unset them elsewhere"))
+        .map_err(|failure| {
+            failure.hint("GitHub Actions sets these variables; unset them outside of Actions")
+        })
 }
 
 /// Reads a pull request named by number, by repository and number, or by address.
@@ -162,8 +164,8 @@ fn ref_failure(error: PullRequestRefError) -> Failure {
     Failure::new(FailureKind::Usage, error).hint(hint)
 }
 
-/// The open pull request of the current branch, if crh has a token and finds one. A remote names
-/// the host, so crh contacts the host only if it has a token for it.
+/// The open pull request of the current branch, if there is one. Anyone can write the host into the
+/// URL of a remote, so crh contacts it only if the user has a token for it.
 pub(super) fn read_for_current_branch(
     environment: &Environment,
     settings: &Settings,

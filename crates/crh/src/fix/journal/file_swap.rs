@@ -1,7 +1,7 @@
 //! Replaces or deletes one file without losing a concurrent save of another program.
 //!
-//! Invariant: crh keeps the old file under the draft's name until it has compared it, and deletes
-//! it only if it is the file that crh read before.
+//! Invariant: where the file system can exchange files, crh keeps the old file under the draft's name
+//! until it has compared it, and deletes it only if it is the file that crh read before.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::ui;
 pub(super) struct FileSwap<'p> {
     pub(super) tree: &'p CheckoutTree,
     pub(super) at: InsidePath<'p>,
-    /// Has the old file afterwards.
+    /// The new content. After an exchange, the old file has this name.
     pub(super) draft: InsidePath<'p>,
     pub(super) steps: Steps<'p>,
 }
@@ -26,7 +26,8 @@ pub(super) enum SwapResult {
 }
 
 impl FileSwap<'_> {
-    /// Replaces the file `seen` by the draft `wanted`, or deletes it.
+    /// Replaces the file by the draft, or deletes it. `seen` is the file as crh read it; `wanted` is the
+    /// content of the draft, `None` to delete the file.
     pub(super) fn put(
         &self,
         seen: Option<&FileSnapshot>,
@@ -53,7 +54,7 @@ impl FileSwap<'_> {
     fn swap(&self, seen: &FileSnapshot, ours: &[u8]) -> io::Result<SwapResult> {
         let done = (self.steps)("putting the draft in place");
         match done.and_then(|()| self.tree.exchange(self.draft, self.at)) {
-            Ok(()) => self.look(seen, Some(ours)),
+            Ok(()) => self.settle(seen, Some(ours)),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Theirs),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => {
                 self.put_in_two_steps(Some(seen))
@@ -65,10 +66,10 @@ impl FileSwap<'_> {
     fn clear(&self, seen: &FileSnapshot) -> io::Result<SwapResult> {
         let done = (self.steps)("moving the file away");
         match done.and_then(|()| self.tree.rename_to_new(self.at, self.draft)) {
-            Ok(()) => self.look(seen, None),
+            Ok(()) => self.settle(seen, None),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(SwapResult::Theirs),
             Err(why) if why.kind() == io::ErrorKind::Unsupported => {
-                if !self.stands(self.at, seen) {
+                if !self.is_unchanged(self.at, seen) {
                     return Ok(SwapResult::Theirs);
                 }
                 (self.steps)("removing the file")?;
@@ -89,9 +90,10 @@ impl FileSwap<'_> {
         Ok(SwapResult::AsWanted)
     }
 
-    fn look(&self, seen: &FileSnapshot, ours: Option<&[u8]>) -> io::Result<SwapResult> {
+    /// Deletes the old file if crh read it before. Otherwise puts it back.
+    fn settle(&self, seen: &FileSnapshot, ours: Option<&[u8]>) -> io::Result<SwapResult> {
         (self.steps)("looking at what stood there")?;
-        if self.stands(self.draft, seen) {
+        if self.is_unchanged(self.draft, seen) {
             (self.steps)("removing what stood there")?;
             self.tree.remove(self.draft)?;
             return Ok(SwapResult::AsWanted);
@@ -100,7 +102,8 @@ impl FileSwap<'_> {
         Ok(SwapResult::Theirs)
     }
 
-    /// Moves a file of another program back into place. If there is another one by now, both stay.
+    /// Moves a version that another program saved back into place. If it saved again meanwhile, the
+    /// newer version stays in place and the older one under the draft's name.
     pub(super) fn put_back(&self, ours: Option<&[u8]>) -> io::Result<()> {
         let is_back = match ours {
             Some(ours) => self.swap_back(ours)?,
@@ -141,7 +144,7 @@ impl FileSwap<'_> {
         Ok(false)
     }
 
-    fn stands(&self, at: InsidePath<'_>, seen: &FileSnapshot) -> bool {
+    fn is_unchanged(&self, at: InsidePath<'_>, seen: &FileSnapshot) -> bool {
         self.tree.found(at).is_ok_and(|found| found.as_ref() == Some(seen))
     }
 }
