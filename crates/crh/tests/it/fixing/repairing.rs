@@ -77,7 +77,7 @@ fn fixer_work_needs_the_reviewed_tree() {
     let refused = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 1
-        warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
+        warning: #2 not fixed: the fixer needs the reviewed files, but `shop/log.py` changed since; undo these edits or review again
         note: undo with `crh fix --undo RUN`
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
@@ -95,7 +95,7 @@ fn fixer_work_needs_the_reviewed_tree() {
     let late = with_model(desk.crh(&["fix"]), &model).run();
     expect![[r#"
         exit 1
-        warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
+        warning: #2 not fixed: the fixer needs the reviewed files, but `shop/log.py` changed since; undo these edits or review again
         ---
         0 issues fixed.
     "#]].assert_eq(&desk.shown(&late));

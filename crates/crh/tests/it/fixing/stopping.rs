@@ -89,7 +89,7 @@ fn ctrl_c_during_fixer_leaves_the_tree_unchanged() {
         assert_eq!(is_told, mode == "headless", "{}", output.shown());
         assert_eq!(desk.files(), before, "{mode}");
         let warnings = desk.stored("review.json")["warnings"].to_string();
-        assert!(warnings.contains("fixing was stopped"), "{warnings}");
+        assert!(warnings.contains("you stopped the fixing"), "{warnings}");
         let new = "    return result\n";
         model.script("fixer-2", [edits(ORDERS, BEFORE, new), reports(2, "done")]);
         if mode == "autofix" {

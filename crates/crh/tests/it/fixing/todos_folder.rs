@@ -34,7 +34,7 @@ fn change_does_not_choose_the_folder() {
     desk.repo.git(&["commit", "--quiet", "--amend", "--no-edit"]);
     let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
     assert_eq!(output.code, 1, "{}", output.shown());
-    assert!(output.stderr.contains("crh uses `todos.dir` as before it"), "{}", output.shown());
+    assert!(output.stderr.contains("earlier values of `todos.dir`"), "{}", output.shown());
     let todos = todos(&desk);
     assert!(todos.iter().all(|name| name.starts_with(".context/")), "{todos:?}");
     assert_eq!(todos.len(), 2, "{todos:?}");

@@ -136,7 +136,7 @@ fn change_of_500_lines_fits_the_default_budget() {
     assert!((0.01..2.0).contains(&cost), "{cost}");
     let estimated = desk.review(&model, &["--strategy", "panel", "--estimate"]).output.stdout;
     assert!(!estimated.contains("skipped"), "{estimated}");
-    let (_, likely_cost) = estimated.rsplit_once("\nabout ").unwrap();
+    let (_, likely_cost) = estimated.rsplit_once("\nexpected cost: ").unwrap();
     let likely_cost: f64 = likely_cost.split(' ').next().unwrap().parse().unwrap();
     let ratio = likely_cost / cost;
     assert!((1.0 / 1.5..=1.5).contains(&ratio), "{likely_cost} estimated, {cost} paid");

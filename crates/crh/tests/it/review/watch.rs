@@ -132,7 +132,7 @@ fn quiet_diff_is_reviewed_once_and_again_when_it_changes() {
     watcher.wait_for_checks(1);
     std::thread::sleep(SEVERAL_QUIET_TIMES);
     let (_, output) = watcher.end();
-    assert!(output.contains("the newest run has reviewed this diff"), "{output}");
+    assert!(output.contains("the newest stored review covers this diff"), "{output}");
     assert_eq!(model.requests().len(), 2);
 }
 
@@ -170,7 +170,7 @@ fn used_day_budget_is_stated_and_calls_no_model() {
     let model = slow_model(Duration::ZERO);
     let watcher =
         RunningWatcher::start(&fixture, &model, "quiet_seconds = 1\nmax_usd_per_day = 0.1");
-    watcher.wait(|| watcher.output().contains("the budget of the day"), "statement");
+    watcher.wait(|| watcher.output().contains("today's budget"), "statement");
     fixture.repo.write(ORDERS, "def total(items):\n    return 1\n");
     watcher.wait_for_checks(2);
     std::thread::sleep(SEVERAL_QUIET_TIMES);

@@ -144,7 +144,7 @@ fn settings_of_the_change_do_not_apply_to_its_review() {
     let checked = desk.crh(&["check", "--base", "HEAD~2"]).run();
     assert_eq!(checked.code, 1, "{}", checked.shown());
     assert!(checked.stderr.contains(note), "{}", checked.shown());
-    assert!(desk.reviewed(checked).warnings().contains("settings of the change"));
+    assert!(desk.reviewed(checked).warnings().contains("edits settings of crh"));
 }
 
 #[test]
