@@ -134,17 +134,7 @@ pub fn search(
     let matcher = build_matcher(&query.pattern, query.ignore_case)?;
     let filter = query.line_filter.clone().map(SearchPattern::Regex);
     let filter = filter.map(|filter| build_matcher(&filter, query.ignore_case)).transpose()?;
-    let globs = query.glob.as_deref().map(|glob| PathGlobs::new([glob])).transpose();
-    let globs = globs.map_err(|error| SearchError::Glob(error.message))?;
-    let mut files = objects.files(revision)?;
-    files.retain(|entry| {
-        entry.kind.is_file()
-            && globs.as_ref().is_none_or(|globs| globs.is_match(&entry.path))
-            && accepts_path(&entry.path)
-    });
-    if let (true, Some(glob)) = (files.is_empty(), &query.glob) {
-        return Err(SearchError::NoFile(glob.clone()));
-    }
+    let files = files_to_search(objects, revision, query, accepts_path)?;
     let word_filter = WordFilter::new(objects, query);
     let (next_file, match_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let chunk_results = Mutex::new(Vec::new());
@@ -205,6 +195,27 @@ pub fn search(
     let current = || files.iter().filter_map(|file| parse_id(&file.id).ok()).collect();
     objects.word_index().add(word_filter.into_new_files(), &current);
     Ok(result)
+}
+
+/// Files that the glob and `accepts_path` accept.
+fn files_to_search(
+    objects: &Objects,
+    revision: &str,
+    query: &SearchQuery,
+    accepts_path: &dyn Fn(&[u8]) -> bool,
+) -> Result<Vec<PathEntry>, SearchError> {
+    let globs = query.glob.as_deref().map(|glob| PathGlobs::new([glob])).transpose();
+    let globs = globs.map_err(|error| SearchError::Glob(error.message))?;
+    let mut files = objects.files(revision)?;
+    files.retain(|entry| {
+        entry.kind.is_file()
+            && globs.as_ref().is_none_or(|globs| globs.is_match(&entry.path))
+            && accepts_path(&entry.path)
+    });
+    match &query.glob {
+        Some(glob) if files.is_empty() => Err(SearchError::NoFile(glob.clone())),
+        Some(_) | None => Ok(files),
+    }
 }
 
 /// Rules out files by the word index.
