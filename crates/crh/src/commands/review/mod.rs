@@ -259,12 +259,8 @@ fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<
         return estimate::print_estimate(&session, format).map(|()| ExitCode::SUCCESS);
     }
     let authority = fixing::unless_half_done(authority, &session);
-    let person = match &authority {
-        EditAuthority::AsAsked(_) => interactive::person(&session, environment),
-        EditAuthority::Unasked | EditAuthority::NotAllowed(_) | EditAuthority::SafeFixes { .. } => {
-            None
-        }
-    };
+    let asks = matches!(authority, EditAuthority::AsAsked(_));
+    let person = asks.then(|| interactive::person(&session, environment)).flatten();
     run_review(&session, &output, &sinks, (&authority, person.as_ref()), environment)
 }
 

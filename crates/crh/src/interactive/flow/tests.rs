@@ -96,7 +96,9 @@ fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> FixPass {
     for number in numbers {
         match but.contains(number) {
             true => {
-                fixed.left.push(SkippedIssue { number: *number, why: "it could not be".to_owned() })
+                fixed
+                    .left
+                    .push(SkippedIssue { number: *number, why: "it could not be".to_owned() });
             }
             false => fixed.applied.push(AppliedFix {
                 number: *number,

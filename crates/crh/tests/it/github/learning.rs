@@ -233,7 +233,7 @@ fn dismissal_of_an_unposted_issue_is_no_outcome_but_can_become_a_lesson() {
 fn large_file_of_lessons_on_the_base_is_reported() {
     let user = User::new();
     let repo = Repo::from_fixture("\n//- README.md\nTools of the shop.\n");
-    repo.write(".crh/lessons.toml", &format!("version = 1\n# {}\n", "x".repeat(256 << 10)));
+    repo.write(".crh/lessons.toml", format!("version = 1\n# {}\n", "x".repeat(256 << 10)));
     repo.commit("add lessons");
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write("README.md", "Tools of our shop.\n");
