@@ -24,7 +24,9 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::hand_off::todos;
 use crate::{config, fix, input, ui};
 use crh_forge::ChangeProposal;
-use crh_git::{BaseError, NetworkMode, Objects, PathGlobs, ReadError, Repository, Store};
+use crh_git::{
+    Base, BaseError, BaseRequest, NetworkMode, Objects, PathGlobs, ReadError, Repository, Store,
+};
 use crh_pipeline::pack::BranchPolicy;
 use crh_pipeline::resolve::{
     CheckoutMatch, PinnedChange, ProposalRemotes, ResolveOptions, ReviewedHead, TargetError,
@@ -353,7 +355,7 @@ impl ChangeSource {
 
     /// A note if the checkout's config names another base branch than crh used.
     fn ignored_base_note(&self, target: &Target) -> Option<String> {
-        let BaseBranch::Named(name) = &self.settings.base_branch.value else { return None };
+        let name = self.settings.base_branch.value.name()?;
         let is_ignored =
             self.detects_base(target) && self.settings.base_branch.value != self.base_branch.value;
         is_ignored.then(|| {
@@ -567,10 +569,7 @@ impl ChangeSource {
             };
         };
         let options = ResolveOptions {
-            base_branch: match &self.base_branch.value {
-                BaseBranch::Named(name) => Some(name),
-                BaseBranch::Detected => None,
-            },
+            base_branch: self.base_branch.value.name(),
             network: if self.settings.git_offline.value {
                 NetworkMode::Offline
             } else {
@@ -758,6 +757,18 @@ fn has_committed_file(
     let Some(head) = repository.commit("HEAD") else { return true };
     let file = file_at(repository, objects, &head, "HEAD");
     file.is_ok_and(|file| file.map(|file| file.text) == expected.map(|file| file.text.clone()))
+}
+
+/// The base of a commit of the current branch, without a request to a remote.
+pub(super) fn find_base_offline(
+    store: &Store,
+    head: &str,
+    branch: Option<&str>,
+) -> Result<Base, BaseError> {
+    let reviewed = store.repository().branch();
+    let (repository, network) = (None, NetworkMode::Offline);
+    let request = BaseRequest { branch, repository, reviewed_branch: reviewed.as_deref(), network };
+    crh_git::find_base(store, head, &request)
 }
 
 /// A note on the settings that a change alters and that do not apply to its own review. None if there

@@ -13,10 +13,9 @@ use crate::cli::{DoctorArgs, ListFormatArg};
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::{Environment, GITHUB_APP_VARIABLES, PATH};
 use crate::config::keys::{RawSettings, Settings};
-use crate::config::value::BaseBranch;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
-use crh_git::{Base, BaseError, BaseRequest, Git, NetworkMode, OpenError, Repository, Store};
+use crh_git::{Git, OpenError, Repository, Store};
 use crh_lint::analysers::Analysers;
 use crh_lint::sandbox::Sandbox;
 use crh_llm::{LiveName, Provider};
@@ -160,8 +159,8 @@ fn base_check(
     let head = repository.head().ok()??;
     // Only the user's own settings choose the base.
     let user_settings = config::load(environment, None, RawSettings::default()).ok()?;
-    let branch = named_base(&user_settings);
-    let error = match find_base_offline(store, &head, branch) {
+    let branch = user_settings.base_branch.value.name();
+    let error = match change_source::find_base_offline(store, &head, branch) {
         Ok(base) => return Some(DoctorCheck::works(name, format!("`{}`", base.branch))),
         Err(error) => error,
     };
@@ -178,26 +177,6 @@ fn base_check(
         Some(_) => DoctorCheck::broken(name, &failure),
         None => DoctorCheck::missing(name, format!("{:#}", failure.error), remedy),
     })
-}
-
-/// The base branch that the user's own settings name.
-pub(super) fn named_base(user_settings: &Settings) -> Option<&str> {
-    match &user_settings.base_branch.value {
-        BaseBranch::Named(name) => Some(name),
-        BaseBranch::Detected => None,
-    }
-}
-
-/// The base of a commit of the current branch, without a request to a remote.
-pub(super) fn find_base_offline(
-    store: &Store,
-    head: &str,
-    branch: Option<&str>,
-) -> Result<Base, BaseError> {
-    let reviewed = store.repository().branch();
-    let (repository, network) = (None, NetworkMode::Offline);
-    let request = BaseRequest { branch, repository, reviewed_branch: reviewed.as_deref(), network };
-    crh_git::find_base(store, head, &request)
 }
 
 /// Checks that crh can store runs. Writes nothing.

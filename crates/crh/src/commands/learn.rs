@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::json;
 
-use super::doctor::{find_base_offline, named_base};
+use super::change_source::find_base_offline;
 use super::learning::{instructs_reviewer, read_small, today, user_name};
 use super::review::checks::lessons_at;
 use super::stats::{history_failure, recent_commits};
@@ -168,9 +168,9 @@ impl BaseLessons {
     fn load(repository: &Repository, settings: &Settings) -> Self {
         let head = repository.head().ok().flatten();
         let store = head.as_ref().and_then(|_| store::open(settings, repository).ok());
-        let base = store
-            .zip(head.as_deref())
-            .and_then(|(store, head)| find_base_offline(&store, head, named_base(settings)).ok());
+        let base = store.zip(head.as_deref()).and_then(|(store, head)| {
+            find_base_offline(&store, head, settings.base_branch.value.name()).ok()
+        });
         let (branch, commit) = match base {
             Some(base) => (base.display_name(), Some(base.tip)),
             None => (repository.branch().unwrap_or_else(|| "HEAD".to_owned()), head),
@@ -207,7 +207,10 @@ fn listed_lessons<'a>(
         let others = base.lessons.iter().filter(|lesson| !own.contains(lesson));
         others.map(|lesson| {
             let listed = listed_lesson(lesson, None, today);
-            ListedLesson { hint: format!("`{}` has it, this checkout not", base.branch), ..listed }
+            ListedLesson {
+                hint: format!("`{}` has it, but this checkout does not", base.branch),
+                ..listed
+            }
         })
     });
     of_file.chain(only_base).collect()

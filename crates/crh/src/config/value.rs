@@ -226,6 +226,16 @@ pub(crate) enum BaseBranch {
     Named(String),
 }
 
+impl BaseBranch {
+    /// The name that the setting gives, if any.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Detected => None,
+            Self::Named(name) => Some(name),
+        }
+    }
+}
+
 impl ConfigValue for BaseBranch {
     type TomlType = String;
     const EXPECTED: &'static str = "the name of a branch";

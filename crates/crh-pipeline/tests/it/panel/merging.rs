@@ -212,7 +212,7 @@ async fn unlikely_issue_is_not_published() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        below_gate Anybody can make the server fail [security]: probability that maintainers agree 0.30
+        below_gate Anybody can make the server fail [security]: probability 0.30
     "#]]).await;
 }
 
@@ -270,7 +270,7 @@ async fn fitted_probability_replaces_the_one_of_the_editor() {
         Some(json!({ "reviewer:security": -3.0 })),
         expect![[r#"
         #1 An empty order divides by zero Some(0.5)
-        below_gate probability that maintainers agree 0.05
+        below_gate probability 0.05
     "#]],
     )
     .await;

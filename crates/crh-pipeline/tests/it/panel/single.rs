@@ -115,7 +115,7 @@ async fn second_of_two_calls_edits_and_validates() {
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
-        below_gate Empty carts divide by zero [single]: probability that maintainers agree 0.20
+        below_gate Empty carts divide by zero [single]: probability 0.20
     "#]]
     .assert_eq(&review(edits("publish", 0.2)).await);
     // A group without the finding is used as it is: no call is left to ask again.
