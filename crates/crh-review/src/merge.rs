@@ -370,7 +370,7 @@ fn limit_text(max_issues: usize, shown_count: usize) -> String {
     match shown_count.saturating_sub(max_issues) {
         0 => format!("the limit of {max_issues}"),
         uncounted => format!(
-            "the limit of {max_issues}, which does not apply to {} of static checks or the plan",
+            "the limit of {max_issues} (not counting {} of static checks or the plan)",
             plural(uncounted, "issue")
         ),
     }

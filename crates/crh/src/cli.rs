@@ -125,8 +125,8 @@ pub(crate) enum Command {
     /// Run a server that reviews a team's pull requests and shows the reviews on a web page
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),
-    /// Run the review jobs of a `crh serve` server on this machine; pass the same limits as to the
-    /// server
+    /// Run the review jobs of a `crh serve` server on this machine; give it the same limit options
+    /// as the server
     #[cfg(feature = "server")]
     Worker(Box<WorkerArgs>),
     /// Answer a reply to an issue; `crh serve` uses it

@@ -37,7 +37,7 @@ async fn flood_of_comments_does_not_hide_ours() {
     // 16 MB of whole comments, four shortened ones, and our own.
     let expected = [[LETTERS; 256].as_slice(), &[1 << 10; 4], &[LETTERS]].concat();
     assert_eq!(lengths.collect::<Vec<_>>(), expected);
-    let note = "Of 4 comments were shortened, because others wrote more than 16 MB.";
+    let note = "4 comments were shortened, because other accounts wrote more than 16 MB.";
     assert_eq!((proposal_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
 }
 

@@ -69,8 +69,8 @@ pub struct RepositoryFiles<'a> {
 }
 
 impl AttributeMark {
-    /// Interprets an attribute. Git treats `true` and `false` as plain strings, but users mean them
-    /// as values. Any other value is ignored, since a typo must not exclude a file from the review.
+    /// Interprets an attribute. For git, `=true` and `=false` are strings, but users mean set and
+    /// unset. Any other string is ignored, since a typo must not exclude a file from the review.
     pub fn from_state(name: &str, state: &AttributeState) -> Self {
         match state {
             AttributeState::Set => Self::Marked(name.to_owned()),
@@ -123,8 +123,8 @@ impl FileSource for DiffOnly {
 
 impl<'a> RepositoryFiles<'a> {
     /// Files of a change from `base` to `head`. `attributes_revision` is the revision of the
-    /// `.gitattributes`. For changes by others it must be the base, since they could otherwise mark
-    /// their own files as generated.
+    /// `.gitattributes`. For changes by others it must be the base or the target branch: with their own
+    /// attributes they could mark their files as generated.
     pub fn new(
         objects: &'a Objects,
         base: &str,
@@ -172,7 +172,7 @@ impl FileSource for RepositoryFiles<'_> {
         if let Some(attributes) = self.attributes.borrow().get(path) {
             return attributes.clone();
         }
-        // A packed change has the attributes of the target branch for the paths in the diff only.
+        // A packed change has the target branch's attributes only for paths in the diff.
         let at = |revision| read_attributes(self.objects, revision, &[path], &ATTRIBUTE_NAMES);
         let result = at(&self.attributes_revision).or_else(|_| at(&self.base));
         let states = result.ok().and_then(|result| result.states.into_iter().next());

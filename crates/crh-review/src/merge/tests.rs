@@ -755,7 +755,7 @@ fn limit_names_the_issues_that_it_does_not_count() {
     "#;
     let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.issues.len(), 2);
-    let limit = "the limit of 1, which does not apply to 1 issue of static checks or the plan";
+    let limit = "the limit of 1 (not counting 1 issue of static checks or the plan)";
     assert_eq!(report.over_cap_note, format!("1 more issue is not shown because of {limit}"));
     assert_eq!(report.suppressed[0].reason, format!("issue 3 is over {limit}"));
 }

@@ -118,7 +118,7 @@ pub fn summary(report: &Report, options: &SummaryOptions<'_>) -> String {
         .map(|(index, issue)| (issue, options.rows.get(index).unwrap_or(&in_full)))
         .collect();
     let mut omitted_notes = add_table(&mut body, &rows, links);
-    omitted_notes.push_str(&add_details(&mut body, &rows, options));
+    omitted_notes.push_str(&add_details(&mut body, report, &rows, options));
     let mut out = body.into_text();
     out.push_str(&omitted_notes);
     out.push_str(&end);
@@ -249,6 +249,7 @@ fn rows_that_fit(
 /// it. Returns a note about the others.
 fn add_details(
     body: &mut BoundedText,
+    report: &Report,
     rows: &[(&Issue, &IssueDisplay)],
     options: &SummaryOptions<'_>,
 ) -> String {
@@ -260,7 +261,7 @@ fn add_details(
             IssueDisplay::Full { why, .. } => why,
         };
         let opening = heading.take().unwrap_or_default();
-        if !body.push(&format!("{opening}{}", details(issue, why, options.links))) {
+        if !body.push(&format!("{opening}{}", details(report, issue, why, options.links))) {
             omitted_count += 1;
         }
     }
@@ -305,7 +306,7 @@ pub(super) fn proof_block(issue: &Issue) -> Option<String> {
     Some(format!("\n**Test** {path}:\n{}\n", sanitise::code_block(content, &issue.language)))
 }
 
-fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
+fn details(report: &Report, issue: &Issue, why: &str, links: Option<&str>) -> String {
     let mut out = format!(
         "\n<details>\n<summary>{}. {}: {}</summary>\n\n{}\n",
         issue.number,
@@ -343,7 +344,7 @@ fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
     let reporters = prose(&reported_by(issue), links);
     out.push_str(&format!(
         "\n{}; reported by {reporters}\n\n</details>\n",
-        capitalise(&next_step(issue))
+        capitalise(&next_step(report, issue))
     ));
     out
 }

@@ -137,6 +137,15 @@ fn fate_label(fate: Fate) -> &'static str {
 /// What the reader can do about an issue of this report, such as `needs a manual fix`. If the
 /// review is not stored, `crh fix` would act on an issue of another review.
 fn next_step_in(report: &Report, issue: &Issue) -> String {
+    let step = next_step(report, issue);
+    match report.artifact.is_empty() && step.contains("`crh fix") {
+        true => "`crh fix` could fix this, but this review is not stored".to_owned(),
+        false => step,
+    }
+}
+
+/// What the reader can do about an issue of a stored review.
+fn next_step(report: &Report, issue: &Issue) -> String {
     // `crh fix` does not apply the same fix twice.
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
         return "the applied fix did not help; needs a manual fix".to_owned();
@@ -145,15 +154,11 @@ fn next_step_in(report: &Report, issue: &Issue) -> String {
     if (issue.autofix_class, issue.action) == (AutofixClass::Manual, Action::Apply) && !has_fixer {
         return BY_HAND.to_owned();
     }
-    let step = next_step(issue);
-    match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "crh can fix this, but only in a stored review".to_owned(),
-        false => step,
-    }
+    step_by_route(issue)
 }
 
-/// What the reader can do about an issue of a stored run.
-fn next_step(issue: &Issue) -> String {
+/// The next step by the class of the fix and the owner of the issue.
+fn step_by_route(issue: &Issue) -> String {
     let number = issue.number;
     // Without a test command, `crh fix` does not fix an issue that requires verification.
     let verify = if issue.requires_verification { " --verify COMMAND" } else { "" };

@@ -223,11 +223,10 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
     let mut details = vec![
         issue.category.to_string(),
         format!("found by {}", one_line(&reported_by(issue))),
-        match issue.probability {
-            Some(probability) => format!("probability that maintainers agree {probability}"),
-            None => format!("confidence {}", issue.confidence),
-        },
+        format!("confidence {}", issue.confidence),
     ];
+    let agreement = |probability| format!("probability that maintainers agree {probability}");
+    details.extend(issue.probability.map(agreement));
     details.extend(validation_label(issue.validation).map(str::to_owned));
     details.extend(next_step);
     for line in style.wrap(INDENT, INDENT, &details.join("; ")).lines() {

@@ -100,7 +100,7 @@ fn technical_details(issue: &Issue, report: &Report) -> String {
     format!(
         "- Reviewed{commit_note}: {}\n- Next step: {}\n",
         sanitise::code_span(&location_label(issue)),
-        next_step(issue)
+        next_step(report, issue)
     )
 }
 

@@ -107,10 +107,10 @@ pub(crate) struct EvalReviewArgs {
     /// Record every model exchange to this file, for `--model replay:FILE`; ignores cached reviews
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Review each case N times, because the answers of models vary
+    /// Review each change N times, because the answers of models vary
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats)]
     pub(crate) repeat: NonZeroU32,
-    /// Number of cases to review in parallel (default: one per CPU core)
+    /// Number of changes to review in parallel (default: one per CPU core)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Ignore cached reviews

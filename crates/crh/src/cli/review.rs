@@ -29,10 +29,10 @@ pub(crate) struct ReviewArgs {
     /// Print the planned reviewers, the expected cost and the limits, then exit without reviewing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) estimate: bool,
-    /// Keep running: run the static checks on every save, and a review by models after each pause
-    /// in which the diff is new
+    /// Keep running: run the static checks on every save, and a review by models when you have
+    /// stopped saving for a while and the diff differs from the last reviewed one
     ///
-    /// The setting `watch.quiet_seconds` says how long a pause is, and `watch.max_usd_per_day`
+    /// The setting `watch.quiet_seconds` says how long crh waits after a save, and `watch.max_usd_per_day`
     /// limits the cost. Press Ctrl-C to stop.
     #[arg(long, conflicts_with_all = NOT_WATCHED)]
     pub(crate) watch: bool,
@@ -174,7 +174,9 @@ pub(crate) struct OutputArgs {
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
     /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
-    /// or `launchpad` (comment with a vote). `stdout` prints the full report as one line
+    /// `gitlab` or `gitea` (discussions or review), `gitlab-comment`, `gitea-comment`,
+    /// `gitlab-status`, `gitea-status` (commit status), or `launchpad` (comment with a vote).
+    /// `stdout` prints the full report as one line
     /// of JSON instead of the report in `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
@@ -253,8 +255,8 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BaselineArgs {
-    /// File to write (default: `.crh/baseline.json` in the root of the checkout, which `crh check`
-    /// reads)
+    /// File to write (default: `.crh/baseline.json` in the root of the checkout; `crh check` reads it
+    /// from the base of the change, so commit and merge it)
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// SARIF 2.1.0 file with another tool's results for the checkout; repeatable

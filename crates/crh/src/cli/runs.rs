@@ -58,8 +58,8 @@ pub(crate) struct RunsPruneArgs {
     /// Keep this many of the newest reviews
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Delete reviews older than this many days, even if they are among the newest 20; crh never
-    /// deletes the newest N of `--keep N`
+    /// Delete all reviews older than this many days. The limit of 20 does not apply then; with
+    /// `--keep N`, the newest N stay
     #[arg(long, value_name = "DAYS")]
     pub(crate) older_than: Option<u32>,
     /// Only print which reviews crh would delete

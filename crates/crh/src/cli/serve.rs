@@ -64,7 +64,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
-    /// Database of the server, `postgres://…`; with the variable `CRH_DATABASE` instead, the
+    /// Database of the server: `postgres://…`, or `sqlite:FILE` on the server's machine; with the variable `CRH_DATABASE` instead, the
     /// process list does not show the password
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
@@ -135,8 +135,8 @@ pub(crate) struct SignInArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reviews")]
 pub(crate) struct ServeReviewArgs {
-    /// Number of reviews that this process runs in parallel. With 0, `crh serve` leaves all reviews
-    /// to `crh worker`
+    /// Number of reviews that this process runs in parallel. `crh serve` accepts 0 and then leaves
+    /// all reviews to `crh worker`
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) workers: u32,
     /// What to do with pull requests from strangers, which are forks and first-time contributors

@@ -36,8 +36,8 @@ pub(crate) struct PrepareOutputArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetArgs {
     /// What to review: a branch, a commit, a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
-    /// `N` inside a clone) or the URL of a Launchpad merge proposal. Default: the current branch
-    /// with staged and unstaged changes, without untracked files. You can also write `base:REF` for
+    /// `N` inside a clone), a GitLab merge request (URL, `GROUP/NAME!N`, or `!N` inside a clone) or
+    /// the URL of a Launchpad merge proposal. Default: the current branch with staged and unstaged changes, without untracked files. You can also write `base:REF` for
     /// `--base REF`, `mode:MODE` for `--mode MODE` and, with `crh review`, `plan:FILE` for
     /// `--plan FILE`
     #[arg(value_name = "TARGET")]
@@ -78,9 +78,9 @@ pub(crate) struct TargetArgs {
     /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// Whether crh asks questions, edits files and stores the review. Without this option, crh
-    /// stores the review and asks at a terminal before every edit; without a terminal, it asks and
-    /// edits nothing. `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// Whether crh asks questions, edits files and stores the review. Without this option, the
+    /// report says `interactive`, and crh stores the review and asks at a terminal before every
+    /// edit; without a terminal, it asks nothing and edits nothing. `crh prepare` and `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }

@@ -81,7 +81,10 @@ pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Fai
         ids => named(&proposals, ids)?,
     };
     if accepted.is_empty() {
-        ui::note("nothing was written");
+        ui::note(match proposals.is_empty() {
+            true => "there is no lesson to propose yet: no dismissal, fix or comment repeats",
+            false => "no lesson was accepted, so nothing was written",
+        });
         return Ok(());
     }
     let person = confirming_person(args, &root)?;

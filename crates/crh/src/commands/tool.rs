@@ -126,7 +126,7 @@ pub(super) fn commits(workspace: &Workspace) -> Option<(String, String)> {
     round.base_rev.clone().zip(round.head_rev.clone())
 }
 
-/// Both commits, from the private store of a repository.
+/// Opens both commits in crh's own bare copy of the repository.
 pub(super) fn revisions(
     repo: &Path,
     environment: &Environment,

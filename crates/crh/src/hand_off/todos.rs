@@ -1,6 +1,6 @@
 //! Writes one todo file per open issue that is left to others, in a folder of the checkout.
 //!
-//! Invariants: an id is never used twice, neither by concurrent runs (the folder is locked) nor
+//! Invariants: an id is never used twice, neither by concurrent processes (the folder is locked) nor
 //! after a todo was deleted (the folder stores the highest id). Existing todos are not changed.
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use crh_review::finding::{AutofixClass, Owner};
 use crh_review::render;
 use crh_review::report::{Issue, Report};
 
-/// Older folder of other tools. crh only reads ids from it.
+/// Older folder of other tools. crh reads ids and dedupe keys from it and writes nothing there.
 const LEGACY: &str = "todos";
 /// File in the folder with the highest id ever used.
 const HIGHEST: &str = ".highest-id";
@@ -35,12 +35,13 @@ const FILE_MODE: u32 = 0o644;
 const FRONT_MATTER_MAX: u64 = 4 << 10;
 /// Maximum number of entries in the folder. With more, crh cannot determine a free id and fails.
 const ENTRIES_MAX: usize = 100_000;
-/// A longer number is a date or a hash.
+/// A longer number is a timestamp or a hash, not an id.
 const DIGITS_MAX: usize = 9;
 /// Largest id with `DIGITS_MAX` digits.
 const ID_MAX: u64 = 999_999_999;
 
-/// Writes a todo for every open issue of the owner `downstream-resolver`. Returns the new files.
+/// Writes a todo for each open issue that `downstream-resolver` must work on and that has none
+/// yet. Returns the new files.
 /// Does nothing without a checkout.
 pub(crate) fn write(
     session: &ReviewSession,
@@ -49,7 +50,7 @@ pub(crate) fn write(
 ) -> Result<Vec<PathBuf>, Failure> {
     let Some(root) = &session.checkout else { return Ok(Vec::new()) };
     let mask = |text: &str| session.redactor.redact(text).into_owned();
-    written(root, settings.todos_dir.value.path(), report, &mask)
+    write_in(root, settings.todos_dir.value.path(), report, &mask)
 }
 
 /// Untracked files in the folder of todos that crh wrote. They are not part of a review.
@@ -74,8 +75,8 @@ pub(crate) fn is_own(file: &Path) -> bool {
     is_regular && (name == HIGHEST || has_key())
 }
 
-/// Writes todos with explicit dependencies. `mask` removes secrets from a text.
-fn written(
+/// Like [`write`], with the folders as parameters. `mask` removes secrets from a text.
+fn write_in(
     root: &Path,
     dir: &Path,
     report: &Report,
@@ -197,11 +198,13 @@ impl ExistingTodos {
         Ok(())
     }
 
-    /// The next id. It is stored as used before a file has it.
+    /// The next id. `.highest-id` has it before a todo does.
     fn next(&mut self, folder: &Path) -> Result<String, Failure> {
         if self.highest >= ID_MAX {
             return Err(Failure::usage(format!("no todo id is left in `{}`", folder.display()))
-                .hint(format!("rename the todo that starts with {ID_MAX}")));
+                .hint(format!(
+                    "rename the todo that starts with {ID_MAX}, and delete `{HIGHEST}`"
+                )));
         }
         self.highest += 1;
         let path = folder.join(HIGHEST);

@@ -240,8 +240,8 @@ fn invalid_baseline_is_rejected() {
             "{",
             expect![[r#"
         exit 2
-        error: `.crh/baseline.json` cannot be used: it is not a baseline: EOF while parsing an object at line 1 column 1
-        hint: run `crh baseline` to write a new one, or delete the file
+        error: `.crh/baseline.json` at the base of the change cannot be used: it is not a baseline: EOF while parsing an object at line 1 column 1
+        hint: correct or delete the file there; `crh baseline` writes a new one to merge
         ---
     "#]],
         ),
@@ -249,8 +249,8 @@ fn invalid_baseline_is_rejected() {
             "{\"schema_version\": 9}",
             expect![[r#"
         exit 2
-        error: `.crh/baseline.json` cannot be used: it has schema version 9, but this crh reads up to 1; upgrade crh
-        hint: run `crh baseline` to write a new one, or delete the file
+        error: `.crh/baseline.json` at the base of the change cannot be used: it has schema version 9, but this crh reads up to 1; upgrade crh
+        hint: correct or delete the file there; `crh baseline` writes a new one to merge
         ---
     "#]],
         ),

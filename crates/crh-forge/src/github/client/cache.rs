@@ -19,7 +19,7 @@ const ENTRY_MAX: u64 = 16 << 20;
 /// Maximum number of cached files. A pull request needs about ten, a very large one a hundred.
 const FILES_MAX: usize = 2_000;
 
-/// Maximum bytes that the cache holds, and maximum bytes that one run stores.
+/// Maximum bytes that the cache holds, and maximum bytes that one process stores.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// Part of each file name, so that a new format never reads old files.
@@ -31,7 +31,7 @@ const FILE_SUFFIX: &str = ".reply";
 #[derive(Debug)]
 pub struct ReplyCache {
     folder: Option<PathBuf>,
-    /// Bytes that this run may still store. If the run stored anything, dropping the cache prunes
+    /// Bytes that this process may still store. If it stored anything, dropping the cache prunes
     /// old replies.
     remaining_bytes: AtomicU64,
 }
@@ -62,10 +62,10 @@ impl ReplyCache {
         Self { folder: None, remaining_bytes: AtomicU64::new(0) }
     }
 
-    /// Cache key, from the address, the format and the account.
+    /// File name of a reply: a hash of the URL, the `Accept` header and the account.
     pub(super) fn name(url: &str, accept: &str, account: &str) -> String {
         let key_text = [FORMAT_VERSION, "GET", url, accept, account].join("\n");
-        format!("{}{FILE_SUFFIX}", hex(key_text.as_bytes()))
+        format!("{}{FILE_SUFFIX}", sha256_hex(key_text.as_bytes()))
     }
 
     pub(super) fn find(&self, name: &str) -> Option<CachedReply> {
@@ -79,7 +79,7 @@ impl ReplyCache {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let header: CacheEntryHeader = serde_json::from_slice(&bytes[..end]).ok()?;
         let body = bytes[end + 1..].to_vec();
-        (hex(&body) == header.sha256).then_some(CachedReply {
+        (sha256_hex(&body) == header.sha256).then_some(CachedReply {
             etag: header.etag,
             link: header.link,
             body,
@@ -101,10 +101,10 @@ impl ReplyCache {
         let header = CacheEntryHeader {
             etag: cached.etag.clone(),
             link: cached.link.clone(),
-            sha256: hex(&cached.body),
+            sha256: sha256_hex(&cached.body),
         };
-        // A temporary file, renamed when complete and readable only by its owner: readers never see
-        // half a reply.
+        // Only the owner can read the temporary file. It is renamed when it is complete, so that
+        // readers never see half a reply.
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         serde_json::to_writer(&mut file, &header)?;
         file.write_all(b"\n")?;
@@ -168,7 +168,7 @@ fn prune(folder: &Path, files_max: usize, bytes_max: u64) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(super) fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

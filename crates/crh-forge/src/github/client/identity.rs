@@ -58,13 +58,13 @@ impl GitHubIdentity {
                 if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
                     return None;
                 }
-                let name = cache::hex(format!("{}\ntoken\n{text}", host.api()).as_bytes());
+                let name = cache::sha256_hex(format!("{}\ntoken\n{text}", host.api()).as_bytes());
                 Some(Self { cache_id: name, kind: IdentityKind::Token(token) })
             }
             GitHubCredentials::App(app) => {
                 let account_text = format!("{}\napp\n{}\n{}", host.api(), app.id(), app.repo());
                 let kind = IdentityKind::App(AppInstallation { app, token: Mutex::default() });
-                Some(Self { cache_id: cache::hex(account_text.as_bytes()), kind })
+                Some(Self { cache_id: cache::sha256_hex(account_text.as_bytes()), kind })
             }
         }
     }

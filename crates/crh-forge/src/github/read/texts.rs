@@ -1,5 +1,5 @@
-//! Reads comments and reviews in bounded memory. Texts of our own account are kept whole. Long
-//! texts of other accounts are shortened, so that they cannot displace own texts.
+//! Reads comments and reviews in bounded memory. Once the texts of other accounts exceed a limit,
+//! further long ones are shortened, so that they cannot displace those of our own account.
 
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -134,7 +134,7 @@ pub(super) async fn read_texts<T: AuthoredText>(
 pub(super) fn cut_note(list_name: &str, count: usize) -> Option<String> {
     let max_megabytes = OTHERS_BYTES_MAX >> 20;
     (count > 0).then(|| {
-        format!("Of {count} {list_name} were shortened, because others wrote more than {max_megabytes} MB.")
+        format!("{count} {list_name} were shortened, because other accounts wrote more than {max_megabytes} MB.")
     })
 }
 
@@ -243,6 +243,9 @@ mod tests {
     fn shortened_texts_are_noted() {
         assert_eq!(cut_note("comments", 0), None);
         let note = cut_note("comments", 3).unwrap();
-        assert_eq!(note, "Of 3 comments were shortened, because others wrote more than 16 MB.");
+        assert_eq!(
+            note,
+            "3 comments were shortened, because other accounts wrote more than 16 MB."
+        );
     }
 }

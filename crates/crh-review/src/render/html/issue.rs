@@ -102,6 +102,9 @@ fn issue_values(issue: &Issue, report: &Report) -> Vec<LabelledValue> {
         labelled_value("Confidence", &issue.confidence.to_string()),
         labelled_value("Checked", validation),
     ];
+    facts.extend(issue.probability.map(|probability| {
+        labelled_value("Probability that maintainers agree", &probability.to_string())
+    }));
     if !report.is_fixed(issue.number) {
         let step = next_step_in(report, issue).replace('`', "");
         facts.push(labelled_value("Next step", &step));

@@ -116,8 +116,8 @@ pub(in crate::commands) fn terms(
     }
     let baseline = silencing.baseline.as_ref().map(|text| Baseline::parse(text.as_bytes()));
     let baseline = baseline.transpose().map_err(|why| {
-        Failure::usage(format!("`{BASELINE}` cannot be used: {why}"))
-            .hint("run `crh baseline` to write a new one, or delete the file")
+        Failure::usage(format!("`{BASELINE}` at the base of the change cannot be used: {why}"))
+            .hint("correct or delete the file there; `crh baseline` writes a new one to merge")
     })?;
     let read = |files: &[std::path::PathBuf]| {
         files.iter().map(|file| sarif_file(file, environment)).collect::<Result<Vec<_>, _>>()
