@@ -16,9 +16,10 @@ fn allowed() -> BTreeMap<String, BTreeSet<String>> {
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'))
         .skip(2)
-        .map(|row| {
+        .flat_map(|row| {
             let cells: Vec<&str> = row.split('|').collect();
-            (names(cells[1]).into_iter().next().unwrap(), names(cells[2]))
+            let used = names(cells[2]);
+            names(cells[1]).into_iter().map(move |name| (name, used.clone()))
         })
         .collect()
 }
