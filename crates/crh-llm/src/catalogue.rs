@@ -129,7 +129,7 @@ impl ModelCatalogue {
     }
 
     /// Facts about a model at this base URL. A known model id has the same facts at every server,
-    /// unless the user configures another price. A local model without a price is free.
+    /// but without a known price a model on this machine is free.
     pub fn facts(&self, name: &LiveName, url: &BaseUrl) -> ModelFacts {
         let mut facts = self.entry(name).facts();
         if facts.price.is_none() && url.is_loopback() {
@@ -146,7 +146,7 @@ impl ModelCatalogue {
         }
     }
 
-    /// The entry of a model, with the facts of the provider that makes it.
+    /// The entry of a model. Missing facts come from the entry under the provider in `models_of`.
     fn entry(&self, name: &LiveName) -> ModelEntry {
         let entry = self.merged_entry(&model_key(name.provider, &name.model));
         match self.provider(name.provider).models_of {
@@ -155,8 +155,8 @@ impl ModelCatalogue {
         }
     }
 
-    /// API of a model: that of its entry, else that of its provider. A server that the user names
-    /// has the provider's API.
+    /// API of a model: from its entry, else from its provider. If the name has a base URL, the
+    /// entry's API does not count.
     pub fn wire(&self, name: &LiveName) -> Wire {
         let entry = self.merged_entry(&model_key(name.provider, &name.model));
         let entry_wire = entry.wire.filter(|_| name.base_url.is_none());
@@ -199,7 +199,7 @@ impl ModelCatalogue {
         }
         similar.sort_unstable();
         similar.dedup();
-        // Another spelling of a known id needs no alternatives.
+        // If the name is another spelling of a known id, suggest only that id.
         if similar.first().is_some_and(|(distance, _)| *distance == 0) {
             similar.retain(|(distance, _)| *distance == 0);
         }
@@ -236,7 +236,7 @@ pub(crate) fn did_you_mean(names: &[String]) -> String {
     }
 }
 
-/// A model id without differences that users make: upper case, and dots in version numbers.
+/// A model id in lower case, with `-` for `.` and `_`, because users mix these up.
 fn normalised_id(id: &str) -> String {
     id.to_lowercase().replace(['.', '_'], "-")
 }

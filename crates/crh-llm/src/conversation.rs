@@ -67,15 +67,17 @@ pub enum TurnPart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
-    /// Readable thoughts, with the vendor's signature if there is one.
+    /// Thoughts with separate text and signature.
     #[serde(rename = "said")]
     Readable {
-        /// The thoughts. Some vendors send only the signature.
+        /// Readable thoughts. Some vendors send only the signature.
         text: Option<String>,
-        /// The signature. The vendor rejects thoughts without it.
+        /// The vendor's signature or encrypted thoughts. Vendors that send it want it back.
         signature: Option<String>,
     },
-    /// An opaque block (`redacted_thinking`, `encrypted_content`).
+    /// A block as JSON: a vendor's own (`redacted_thinking`, `reasoning_details`), which is sent
+    /// back unchanged, or one of crh with the type `reasoning`, whose plain text is only for
+    /// transcripts.
     Sealed(Value),
 }
 

@@ -26,7 +26,7 @@ pub struct Endpoint {
     pub wire: Wire,
     /// Base URL, including the API version: `https://api.openai.com/v1`.
     pub url: BaseUrl,
-    /// API key. Without it no authorization header is sent.
+    /// API key. Without it, crh adds no header with a key.
     pub key: Option<SecretString>,
     /// Model id, sent unchanged.
     pub model: String,

@@ -1,8 +1,9 @@
 //! Selects the API key for a host. A key is never sent to another host.
 //!
-//! A provider's key goes to the provider's own origin, or to the origin in its `*_BASE_URL`
-//! variable. Other origins get the key that the user's configuration assigns to them, or none. This
-//! module does not read the environment; callers pass variables as values.
+//! If the user's configuration assigns a key to an origin, that origin gets this key. Otherwise a
+//! provider's key goes to the provider's own origin and to the origin in its `*_BASE_URL` variable,
+//! and other origins get none. This module does not read the environment; callers pass variables as
+//! values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +40,7 @@ impl ModelEnvironment {
         Ok(Self { variables, key_variables, header_variables: BTreeMap::new() })
     }
 
-    /// Adds headers that go to some origins.
+    /// Sets headers for requests to some origins.
     pub fn with_headers(self, headers: HeaderVariables) -> Result<Self, ResolveError> {
         let headers = headers.into_iter().map(|(origin, by_name)| match parse_origin(&origin) {
             Some(origin) => Ok((origin, by_name)),
@@ -51,7 +52,7 @@ impl ModelEnvironment {
         Ok(Self { header_variables: headers.collect::<Result<_, _>>()?, ..self })
     }
 
-    /// Names of the variables that callers should read.
+    /// Names of the variables with keys and base URLs, which callers should read.
     pub fn relevant_variables<'a>(
         catalogue: &'a ModelCatalogue,
         keys: &'a BTreeMap<String, String>,
@@ -67,7 +68,7 @@ impl ModelEnvironment {
         names
     }
 
-    /// All keys that are set, for redaction.
+    /// All keys and header values that are set, for redaction.
     pub fn secrets<'a>(
         &'a self,
         catalogue: &'a ModelCatalogue,
@@ -111,7 +112,8 @@ impl ModelEnvironment {
         }
     }
 
-    /// Key for a base URL; `None` if no key belongs to its origin.
+    /// Key for a base URL; `None` if no key belongs to its origin. A required key that is not set
+    /// is an error.
     pub(crate) fn key(
         &self,
         catalogue: &ModelCatalogue,

@@ -68,7 +68,7 @@ pub enum ModelError {
 pub enum FailureCost {
     /// The vendor did no work.
     Nothing,
-    /// Unknown. The ledger books the worst case.
+    /// Unknown. The budget counts the worst case.
     Unknown,
 }
 

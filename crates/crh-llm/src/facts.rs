@@ -24,7 +24,7 @@ pub struct Abilities {
     pub tools: bool,
     /// Structured output with a JSON Schema.
     pub schema: bool,
-    /// A reasoning effort. Recordings omit it for models without one.
+    /// A reasoning effort. Recordings omit this field if it is false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub effort: bool,
 }
@@ -72,15 +72,16 @@ impl Price {
             + rates.output.times(usage.output)
     }
 
-    /// Maximum price of a request: all input is written to the cache, and all output tokens are
-    /// used.
+    /// Maximum price of a request: all input at the highest of the input rates, and all output
+    /// tokens.
     pub fn worst_case(&self, input: u64, output: u64) -> Money {
         let rates = self.rates_for(input);
         let highest_rate = rates.input.max(rates.cache_write).max(rates.cache_read);
         highest_rate.times(input) + rates.output.times(output)
     }
 
-    /// Output tokens that an amount pays for, in a request with this many input tokens.
+    /// Output tokens that an amount pays for, at the rates of a request with this many input
+    /// tokens. The amount does not pay for the input.
     pub fn affordable_output(&self, input: u64, money: Money) -> u64 {
         money.buys(self.rates_for(input).output)
     }

@@ -33,7 +33,7 @@ impl Model {
     }
 
     /// A recorded model, with its recorded name and facts. If a recording has several models, the
-    /// first name is used for all answers.
+    /// name and facts of the first are used for all answers.
     pub fn replay(path: &Path, redactor: Redactor) -> Result<Self, CassetteError> {
         Cassette::load(path, redactor).map(Self::from_cassette)
     }
@@ -50,13 +50,14 @@ impl Model {
         }
     }
 
-    /// Sets the reasoning effort of this role, if the model accepts one.
+    /// Sets the reasoning effort, if the model accepts one.
     pub fn with_effort(self, effort: Option<Effort>) -> Self {
         let effort = effort.filter(|_| self.facts.abilities.effort);
         Self { effort, ..self }
     }
 
-    /// Reasoning effort for the requests of this role; `None` uses the vendor's default.
+    /// Reasoning effort that callers should put into their requests; `None` uses the vendor's
+    /// default.
     pub fn effort(&self) -> Option<Effort> {
         self.effort
     }
@@ -71,8 +72,8 @@ impl Model {
         self.recorder.clone()
     }
 
-    /// Why the recording is incomplete; `None` if it is complete. Call this after the last request,
-    /// because recording errors do not fail requests.
+    /// Why the recording is incomplete; `None` if it is complete, or if nothing is recorded. Call
+    /// this after the last request, because recording errors do not fail requests.
     pub fn recording_error(&self) -> Option<io::Error> {
         self.recorder.as_ref()?.finish().err()
     }
@@ -103,9 +104,9 @@ impl Model {
         &self.facts
     }
 
-    /// Sends one request, without retries. `caller` is the reviewer's name, which is not part of
-    /// the request. The vendor may write at most `output_cap` tokens, which the budget decides; it is
-    /// not part of a recording, because it depends on other runs. `watch` receives the reply while it streams in; a recording delivers the whole
+    /// Sends one request, without retries. `caller` is a name for the `User-Agent` header. The
+    /// vendor may write at most `output_cap` tokens, which the budget decides. Neither is part of a
+    /// recording. `watch` receives the reply while it streams in; a recording delivers the whole
     /// reply at once.
     pub async fn ask(
         &self,

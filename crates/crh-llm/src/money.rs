@@ -98,8 +98,8 @@ impl AddAssign for Money {
 }
 
 impl fmt::Display for Money {
-    /// `0.0125 USD`: four digits, because a call costs fractions of a cent. A small positive amount
-    /// is never shown as zero.
+    /// `0.0125 USD`: four decimal places, because a call costs fractions of a cent. A small
+    /// positive amount is never shown as zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MIN_SHOWN: f64 = 0.0001;
         match self.as_dollars() {

@@ -36,7 +36,7 @@ impl Provider {
         Self::Ollama,
     ];
 
-    /// Name before the colon.
+    /// Name in `PROVIDER:MODEL`, such as `openai`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",

@@ -1,8 +1,8 @@
 //! Redacts secrets in everything that is stored or shown: known secrets by their values, unknown
 //! secrets by their shapes (such as `sk-…`).
 //!
-//! No fragment of a known secret survives, plain or encoded. Redaction is idempotent and keeps the
-//! number of lines.
+//! No long fragment of a known secret survives, plain or encoded (`values.rs` has the lengths).
+//! Redaction is idempotent and keeps the number of lines.
 
 mod shapes;
 mod values;
@@ -68,8 +68,9 @@ impl Redactor {
         redacted_text
     }
 
-    /// Redacts all texts of a value, including field names. The value of a field with the name of a
-    /// key header, such as `authorization`, is masked completely.
+    /// Redacts all texts of a value, including field names. A text in a field with the name of a
+    /// key header, such as `authorization`, is masked completely, unless only known secrets are
+    /// masked.
     pub fn redact_json(&self, value: &Value) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -96,7 +97,7 @@ impl Redactor {
         }
     }
 
-    /// Ranges of secrets, sorted and disjoint.
+    /// Ranges of secrets and existing masks, sorted and disjoint. Empty if there are no secrets.
     fn secrets_in(&self, text: &str) -> Vec<Range<usize>> {
         let masks: Vec<_> =
             text.match_indices(MASK).map(|(start, _)| start..start + MASK.len()).collect();

@@ -12,7 +12,8 @@ pub struct RetryPolicy {
     pub max_attempts: u32,
     /// Maximum delay after the first failure. The maximum doubles with each further failure.
     pub first_wait: Duration,
-    /// Upper limit of all delays. If the vendor asks for a longer delay, crh gives up.
+    /// Upper limit of the delays that crh chooses. If the vendor asks for a longer delay, crh gives
+    /// up.
     pub longest_wait: Duration,
 }
 
@@ -26,8 +27,9 @@ pub enum ModelRetryDecision {
 }
 
 impl Default for RetryPolicy {
-    /// Five requests: their delays add up to about half a minute, which outlasts a typical
-    /// overload. Delays of up to a minute requested by the vendor outlast a per-minute rate limit.
+    /// Five requests: the delays between them add up to at most half a minute, which outlasts a
+    /// typical overload. Delays of up to a minute requested by the vendor outlast a per-minute rate
+    /// limit.
     fn default() -> Self {
         Self {
             max_attempts: 5,

@@ -31,8 +31,8 @@ const OVERHEAD: u64 = 16;
 const INSTRUCTIONS: u64 = 1024;
 
 /// The start of a request, which the requests of other runs share: system prompt, tools and the
-/// messages up to the first cache breakpoint. If a vendor counted one request with this prefix, no
-/// other has a longer prefix.
+/// messages up to the first cache breakpoint. After a vendor counted a request with this prefix,
+/// the prefix has at most that many tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedPrefix {
     /// Hash of the prefix.
@@ -42,7 +42,8 @@ pub struct SharedPrefix {
 }
 
 impl SharedPrefix {
-    /// The shared prefix of a request, if a message has a cache breakpoint.
+    /// The shared prefix of a request. `None` unless a user message has a cache breakpoint and only
+    /// user messages precede it.
     pub fn from_request(request: &ModelRequest) -> Option<Self> {
         let Conversation { system, messages } = &request.conversation;
         let mut texts = vec![system.as_str()];
@@ -91,9 +92,9 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
         + instructions
 }
 
-/// Lower bound of a request's input tokens, for every tokenizer: two thirds of its words. A word is a
-/// run of letters and digits. Tokenizers split a text between words, and make about 1.3 tokens of a
-/// word of prose and 2 of a word of code.
+/// Lower bound of a request's input tokens, for every tokenizer: two thirds of its words. A word is
+/// a run of letters and digits. Tokenizers split a text between words, and make about 1.3 tokens of
+/// a word of prose and 2 of a word of code.
 ///
 /// Only texts that every server reads count. Some servers drop tools and earlier thoughts.
 pub fn least_tokens(request: &ModelRequest) -> u64 {

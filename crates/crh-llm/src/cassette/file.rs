@@ -1,4 +1,5 @@
-//! The cassette file: locking, writing, and replacing an older cassette.
+//! Writes a cassette file, whose format the parent module describes, and replaces an older
+//! cassette.
 //!
 //! An existing cassette is replaced only after the first reply. Until then, the new cassette is a
 //! temporary file next to the old one, so a failed run keeps the old cassette.
@@ -26,8 +27,8 @@ pub(super) struct CassetteFile {
     file: File,
     /// The existing cassette, until it is replaced.
     old_cassette: Option<OldCassette>,
-    /// The old cassette after it was replaced. Its lock is kept, because another process may have
-    /// just opened that file.
+    /// The old cassette after `replace_old`. Its lock is kept, because another process may have
+    /// opened that file before.
     replaced_file: Option<File>,
     pieces: HashSet<PieceId>,
     exchange_count: u64,
@@ -42,10 +43,11 @@ struct OldCassette {
     temporary_file: PathBuf,
 }
 
-/// The first error.
+/// The error that `exchange_count` returns. A `Writing` error takes the place of a `Replacing`
+/// error.
 enum WriteFailure {
-    /// A write failed. Nothing is written after this error, because the last line may be
-    /// incomplete.
+    /// An exchange could not be recorded. Nothing is written after this error, because the last
+    /// line may be incomplete.
     Writing(io::Error),
     /// The old cassette could not be replaced. Recording continues in the temporary file.
     Replacing(io::Error),
@@ -164,7 +166,7 @@ impl CassetteFile {
 }
 
 impl Drop for CassetteFile {
-    /// Without an answer, the old cassette stays and the temporary file is removed.
+    /// Without a reply, the old cassette stays and the temporary file is removed.
     fn drop(&mut self) {
         if let Some(OldCassette { temporary_file, .. }) = &self.old_cassette {
             match fs::remove_file(temporary_file) {
@@ -175,7 +177,8 @@ impl Drop for CassetteFile {
     }
 }
 
-/// Opens and locks a file. Files that are not cassettes are rejected.
+/// Opens or creates a file and locks it, if the file system supports locks. Rejects a file that is
+/// neither empty nor a cassette of this version.
 fn open_locked(path: &Path) -> io::Result<(File, ExistingFile)> {
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
     let mut file = options.open(path)?;

@@ -27,7 +27,7 @@ pub(super) fn describe_mismatch<'a>(
             // Prefer the first of equally similar questions.
             (
                 shared_pieces(candidate, request_key),
-                shared_characters(values, request_parts),
+                shared_bytes(values, request_parts),
                 std::cmp::Reverse(*index),
             )
         })
@@ -62,8 +62,8 @@ fn common_count<T: PartialEq>(
     one.zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// Equal characters at the start and end of the first different message.
-fn shared_characters(
+/// Number of equal bytes at the start and end of the first different messages, as JSON.
+fn shared_bytes(
     recorded_parts: &QuestionParts<&Value>,
     request_parts: &QuestionParts<Value>,
 ) -> usize {
@@ -118,7 +118,7 @@ fn differences(
     descriptions
 }
 
-/// The first line that differs.
+/// Describes the first line that differs. `None` if the redacted values are equal.
 fn first_difference(part_name: &str, recorded: &Value, requested: &Value) -> Option<String> {
     let (mut recorded_lines, mut request_lines) = (Vec::new(), Vec::new());
     value_lines(recorded, String::new(), &mut recorded_lines);
@@ -163,7 +163,7 @@ fn first_difference(part_name: &str, recorded: &Value, requested: &Value) -> Opt
     ))
 }
 
-/// One line of a JSON value.
+/// One line of a text in a JSON value, or another value without fields.
 struct ValueLine {
     path: String,
     /// Line number within the text, from 1.
@@ -188,7 +188,7 @@ impl ValueLine {
     }
 }
 
-/// Flattens a value: one entry per text line or other value.
+/// Flattens a JSON value: one entry per line of a text, and per other value without fields.
 fn value_lines(value: &Value, path: String, lines: &mut Vec<ValueLine>) {
     match value {
         Value::String(text) => {

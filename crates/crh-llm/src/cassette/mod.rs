@@ -2,10 +2,10 @@
 //!
 //! A cassette is a JSON Lines file. The first line is a header. System prompts, messages, tool
 //! lists and model descriptions are stored once, as pieces identified by the hash of their content.
-//! An exchange refers to the pieces of its question and holds the answer. This keeps long runs
-//! small, and a question is found by its content, whichever caller asks it. Known secrets are
-//! masked before writing. Everything else is stored unchanged, including the reviewed code and text
-//! that only looks like a key.
+//! An exchange refers to the pieces of its question and holds the answer. This keeps the files of
+//! long runs small, and a question is found by its content, whichever caller asks it. Known secrets
+//! are masked before writing. Everything else is stored unchanged, including the reviewed code and
+//! text that only looks like a key.
 
 mod file;
 mod mismatch;
@@ -26,7 +26,7 @@ use crate::{ModelError, ModelFacts, ModelReply};
 /// Format name in the header.
 const FORMAT: &str = "crh-cassette";
 
-/// The only supported version.
+/// The only supported version of the format.
 const VERSION: u32 = 1;
 
 /// First line of the file.

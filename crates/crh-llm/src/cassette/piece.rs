@@ -17,7 +17,8 @@ const ID_BYTES: usize = 8;
 #[serde(transparent)]
 pub(super) struct PieceId(String);
 
-/// Redacts and hashes values. Results are cached, because every turn repeats the earlier messages.
+/// Redacts and hashes values. Ids are cached, because every request repeats the earlier messages of
+/// its conversation.
 pub(super) struct PieceHasher {
     redactor: Redactor,
     cached_ids: Mutex<HashMap<[u8; 32], PieceId>>,
@@ -31,8 +32,8 @@ impl PieceId {
 }
 
 impl PieceHasher {
-    /// Masks only known secrets. Masking by shape could make different questions equal, or put a
-    /// mask into a tool call.
+    /// Masks only known secrets. Masking all text that looks like a key could make different
+    /// questions equal, or put a mask into a tool call.
     pub(super) fn new(redactor: Redactor) -> Self {
         Self { redactor: redactor.known_secrets_only(), cached_ids: Mutex::default() }
     }

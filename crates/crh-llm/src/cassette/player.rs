@@ -31,7 +31,7 @@ pub struct Cassette {
     prompts: Option<String>,
     unrecorded_count: AtomicUsize,
     hasher: PieceHasher,
-    /// Redactor of error messages. It also masks by shape.
+    /// Redactor of error messages. It also masks text that only looks like a key.
     redactor: Redactor,
 }
 

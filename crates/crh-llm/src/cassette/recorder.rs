@@ -15,7 +15,8 @@ use crate::cassette::question::QuestionParts;
 use crate::cassette::{Exchange, RecordedAnswer, RecordedModel};
 use crate::{ModelError, ModelFacts, ModelReply, ModelRequest, Redactor};
 
-/// Writes a cassette. Each exchange is one write, so a crash loses at most one exchange.
+/// Writes a cassette. Each exchange is one write, so a crash leaves at most the last exchange
+/// incomplete.
 pub struct Recorder {
     hasher: PieceHasher,
     file: Mutex<CassetteFile>,
@@ -54,8 +55,8 @@ impl Recorder {
         }
     }
 
-    /// Number of recorded exchanges, or the first error. The number is zero until the new cassette
-    /// replaces an old one.
+    /// Number of recorded exchanges, or an error if the recording is incomplete or at another path.
+    /// The number is zero until the new cassette replaces an old one.
     pub fn finish(&self) -> io::Result<u64> {
         self.lock_file().exchange_count()
     }

@@ -11,8 +11,8 @@ const DEFAULT_CONTEXT: u64 = 128_000;
 /// Assumed output limit of unknown models.
 const DEFAULT_MAX_OUTPUT: u64 = 8_192;
 
-/// Vendors charge at most a few hundred dollars per million tokens. A larger number has the wrong
-/// unit.
+/// Highest accepted price of a million tokens. Vendors charge at most a few hundred dollars, so a
+/// larger number has the wrong unit.
 const DOLLARS_MAX: f64 = 10_000.0;
 
 /// Configured facts of a model. All fields are optional.
@@ -73,7 +73,7 @@ pub struct LongPrice {
 }
 
 impl ModelEntry {
-    /// Fills missing fields from another entry.
+    /// Fills missing facts from another entry. `aliases` and `same_as` stay.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             aliases: self.aliases,
@@ -88,8 +88,9 @@ impl ModelEntry {
         }
     }
 
-    /// Facts with defaults. Unknown models are assumed to support tools and schemas; otherwise
-    /// their server reports an error. They get no effort, because the error would end the review.
+    /// Facts, with defaults for missing fields. crh assumes that a model supports tools and
+    /// schemas: if the server rejects them, the run goes on without them. crh assumes no effort,
+    /// because its rejection would end the run.
     pub(super) fn facts(&self) -> ModelFacts {
         let context = self.context.unwrap_or(DEFAULT_CONTEXT);
         ModelFacts {

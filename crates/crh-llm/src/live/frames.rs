@@ -1,5 +1,5 @@
 //! Records the raw frames (server-sent events) of a reply: their size, the tool calls and thoughts
-//! of a chat, and the last frame, which explains why the vendor stopped.
+//! of a chat (OpenAI Chat Completions), and the last frame, which explains why the vendor stopped.
 //!
 //! crh does not use the client library (genai) to collect the tool calls of a chat: the library
 //! grows a list to the index sent by the server, so one frame with a large index could exhaust
@@ -21,7 +21,7 @@ const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// the limit too.
 const MIN_FRAME_BYTES: usize = 16;
 
-/// Maximum number of tool calls of one turn. Models usually make fewer than ten.
+/// Maximum number of tool calls in a chat reply. Models usually make fewer than ten.
 const MAX_CALLS: usize = 128;
 
 /// Records the frames of one reply.
@@ -127,8 +127,8 @@ impl ChatFrameSink for FrameRecorder {
 }
 
 impl FrameSummary {
-    /// Why the reply is unusable, if it is. `next_event` limits an endless single frame, which the
-    /// client does not expose.
+    /// Why the reply is unusable, if it is. The client exposes only complete frames;
+    /// `ReplyStream::next_event` limits an endless one.
     pub(super) fn fault(&self) -> Option<String> {
         if self.bytes > MAX_ANSWER_BYTES {
             Some(format!("longer than {MAX_ANSWER_BYTES} bytes"))
@@ -215,7 +215,7 @@ impl ChatDeltas {
         let (id, name) = (text("/id"), text("/function/name"));
         let last_index = self.calls.last_key_value().map(|(index, _)| *index);
         let stated_index = delta.get("index").and_then(Value::as_u64);
-        // Google's OpenAI API may give all calls the index 0.
+        // Google's OpenAI-compatible API may give all calls the index 0.
         let is_other_call = |call: &PartialCall| {
             !name.is_empty() && !id.is_empty() && !call.id.is_empty() && call.id != id
         };

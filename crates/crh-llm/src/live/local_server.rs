@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::NetworkSettings;
 use crh_http::BaseUrl;
 
-/// Time limit for all questions. A server on the same machine answers within milliseconds.
+/// Time limit of a list of models, of each page that `kind` asks for, and of all requests for a
+/// context length. A server on the same machine answers within milliseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum size of an answer. The longest known list of models has half a megabyte.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
@@ -40,9 +41,9 @@ pub enum ServerKind {
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NoAnswer {
-    /// The server has no such page, or the page has another form.
+    /// The server answered with an error, with too much data or without JSON.
     OtherForm,
-    /// There is no server, or it is too slow.
+    /// The connection failed.
     NoServer,
 }
 
@@ -54,7 +55,7 @@ impl ModelServer {
         Some(Self { client, url, key })
     }
 
-    /// Ids of the models that the server offers. `None` if there is no server.
+    /// Ids of the models that the server offers. `None` if it does not answer in time with a list.
     pub async fn models(&self) -> Option<Vec<String>> {
         let list = tokio::time::timeout(TIME_LIMIT, self.get(self.api("/models"))).await.ok()?;
         let list = list.ok()?;
@@ -62,7 +63,7 @@ impl ModelServer {
         Some(ids.map(str::to_owned).collect())
     }
 
-    /// Program of the server, by the pages that it has.
+    /// Program of the server, by the pages that it has. `Other` if it does not answer in time.
     pub async fn kind(&self) -> ServerKind {
         let pages = [
             ("/api/version", ServerKind::Ollama),
@@ -96,7 +97,8 @@ impl ModelServer {
         if let Some(length) = list.ok().and_then(|list| listed_length(&list, model)) {
             return Some(length);
         }
-        // Other pages are outside the versioned API. Only local servers have them.
+        // The other pages are outside the versioned API. crh asks only servers on this machine for
+        // them.
         if !self.url.is_loopback() {
             return None;
         }
@@ -173,7 +175,7 @@ fn is_page_of(kind: ServerKind, page: &Value) -> bool {
 }
 
 /// The length in a list of models: of vLLM (`max_model_len`), llama.cpp (`meta.n_ctx`), LM Studio
-/// (`loaded_context_length`) and OpenRouter (`context_length`).
+/// (`loaded_context_length`, `max_context_length`) and OpenRouter (`context_length`).
 fn listed_length(list: &Value, model: &str) -> Option<u64> {
     let entry = list["data"].as_array()?.iter().find(|entry| entry["id"] == model)?;
     let fields = [

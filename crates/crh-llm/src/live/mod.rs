@@ -50,7 +50,7 @@ const EVENT_WORK_MAX: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct VendorClient {
     endpoint: Arc<Endpoint>,
-    /// Further headers of the user. They replace those of crh.
+    /// Further headers of the user. They replace headers of crh with the same name.
     extra_headers: Arc<Vec<(String, SecretString)>>,
     address: RequestAddress,
     client: Client,

@@ -1,4 +1,4 @@
-//! Validates API keys and builds request URLs.
+//! Validates API keys and headers, and builds request URLs.
 
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -54,7 +54,8 @@ pub(super) fn call_url(wire: Wire, base: &BaseUrl, model: &str) -> String {
     }
 }
 
-/// Percent-encodes a model name for a path. `/` stays, because model names contain it.
+/// Percent-encodes a model name for a path. `/`, `:` and `@` stay, because model names contain
+/// them.
 fn encode_segment(name: &str) -> String {
     let mut segment = String::new();
     for byte in name.bytes() {

@@ -10,17 +10,17 @@ use crate::{
     TurnPart, Wire,
 };
 
-/// Tags around thoughts in the text of a chat: Amazon Bedrock, and local servers that do not know the
-/// model.
+/// Tags around thoughts in the text of a chat. Amazon Bedrock writes `<reasoning>`. Local servers
+/// leave `<think>` in the text if they do not know how the model marks its thoughts.
 const THOUGHT_TAGS: [(&str, &str); 2] = [("<reasoning>", "</reasoning>"), ("<think>", "</think>")];
 
 pub(super) struct ReplyInput<'a> {
     pub(super) wire: Wire,
     pub(super) request: &'a ModelRequest,
-    /// Content collected by the client.
+    /// Content collected by genai, the client library.
     pub(super) end: StreamEnd,
-    /// Tool calls that arrived in one frame each (Gemini), because the client mixes up the
-    /// signatures of the calls in `end`.
+    /// Tool calls that arrived in one frame each, with their own signatures (Gemini). At the end of
+    /// a stream, genai gives its first call the signatures of the whole turn.
     pub(super) complete_calls: Vec<genai::chat::ToolCall>,
 }
 
@@ -32,7 +32,8 @@ pub(super) fn build_reply(
     let client_usage = end.captured_usage.as_ref().filter(|_| !summary.has_invalid_usage);
     let usage = client_usage.and_then(|client_usage| usage::plausible_usage(client_usage, request));
     let mut stop = stop_cause(end.captured_stop_reason.as_ref(), summary)?;
-    // llama.cpp reports a reply as complete that it cut off at the output limit.
+    // In the Responses API, llama.cpp reports a reply as complete that it cut off at the output
+    // limit.
     let reached_limit =
         usage.is_some_and(|usage| usage.output >= u64::from(request.max_output_tokens));
     if wire == Wire::OpenAiResponses && stop == StopCause::Done && reached_limit {
@@ -82,8 +83,8 @@ fn stop_cause(
     reason: Option<&StopReason>,
     summary: &FrameSummary,
 ) -> Result<StopCause, ModelError> {
-    // The client also ends the stream when the connection closes. Without a stop reason the reply
-    // is incomplete.
+    // genai also ends the stream when the connection closes. Without a stop reason the reply is
+    // incomplete.
     let Some(reason) = reason else {
         return Err(missing_end(summary));
     };
@@ -146,13 +147,14 @@ fn chat_parts(
     } else if !chat.reasoning_content.is_empty() {
         parts.push(thought(chat.reasoning_content.clone()));
     } else if !chat.reasoning.is_empty() {
-        // This field is kept only for transcripts. Vendors that send it reject it in requests.
+        // This field is kept only for transcripts, because vendors that send it reject it in
+        // requests. genai does not send a block of this type.
         let block = json!({ "type": "reasoning", "text": chat.reasoning });
         parts.push(TurnPart::Thinking(Thinking::Sealed(block)));
     }
     for part in texts(content) {
         match part {
-            TurnPart::Text(text) => parts.extend(without_thoughts(text)),
+            TurnPart::Text(text) => parts.extend(split_thoughts(text)),
             part @ (TurnPart::Thinking(_) | TurnPart::Call(_)) => parts.push(part),
         }
     }
@@ -174,8 +176,8 @@ fn chat_parts(
     parts
 }
 
-/// Splits thoughts in tags off the start of a text.
-fn without_thoughts(text: String) -> Vec<TurnPart> {
+/// Splits a text into the thoughts in tags at its start, if there are any, and the rest.
+fn split_thoughts(text: String) -> Vec<TurnPart> {
     let split = THOUGHT_TAGS
         .iter()
         .find_map(|(open, close)| text.trim_start().strip_prefix(open)?.split_once(close));
@@ -265,7 +267,7 @@ fn gemini_parts(
         }
     }
     for (position, mut call) in calls.into_iter().enumerate() {
-        // Google sends no ids, and the client generates the same id for calls in different frames.
+        // Google sends no ids, and genai generates the same id for calls in different frames.
         if call.call_id.starts_with("call#") {
             call.call_id = format!("call#{}#{position}", call.fn_name);
         }
@@ -291,8 +293,8 @@ fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = TurnPart> {
     })
 }
 
-/// Converts a call without its signatures. Except for Gemini, the client only copies the signatures
-/// of the turn to each call.
+/// Converts a call without its signatures. `gemini_parts` adds them for Gemini. For other vendors
+/// they are copies of the turn's signatures, which are parts of their own.
 fn call_part(call: genai::chat::ToolCall, truncation: Truncation) -> TurnPart {
     TurnPart::Call(ToolCall {
         id: call.call_id,

@@ -101,7 +101,7 @@ pub(super) fn chat_options(wire: Wire, model: &str, request: &ModelRequest) -> C
                 Some(JsonSpec::new(name.clone(), schema.clone()).into())
             }
         },
-        // `auto` is the default, and some servers accept no other value.
+        // `auto` is not sent, because it is the default.
         tool_choice: match &request.tool_choice {
             _ if request.tools.is_empty() => None,
             // Anthropic rejects a forced call together with reasoning.
@@ -132,8 +132,9 @@ fn is_reasoning_model(model: &str) -> bool {
 }
 
 /// Indexes of messages with a cache breakpoint: messages that the caller marked, which several runs
-/// share, and the newest tool results, so that the next turn reads everything before them from the
-/// cache. If there are more than [`MAX_BREAKPOINTS`], the first and the last ones are kept.
+/// share. If there are any and the last message holds tool results, it gets one too, so that the
+/// next turn reads everything up to it from the cache. If there are more than [`MAX_BREAKPOINTS`],
+/// the first and the last ones are kept.
 fn breakpoints(messages: &[Message]) -> Vec<usize> {
     let mut marked_messages: Vec<usize> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -178,7 +179,7 @@ fn assistant_message(wire: Wire, turn: &Turn) -> Option<ChatMessage> {
                 has_content = true;
                 parts.push(ContentPart::Text(text.clone()));
             }
-            // Chat vendors want only thoughts before a call; some reject others.
+            // Chat vendors want thoughts only in turns with a tool call; some reject others.
             TurnPart::Thinking(_) if wire == Wire::OpenAiChat && turn.calls().next().is_none() => {}
             TurnPart::Thinking(thinking) => parts.extend(thinking_parts(wire, thinking)),
             TurnPart::Call(call) => {

@@ -1,5 +1,5 @@
-//! Adds the address of a request to errors that a wrong address may explain, and a hint to errors
-//! that a missing key may explain. No I/O.
+//! Adds the address of a request to errors that a wrong address may explain, and recognises a
+//! missing key and a server that is not running. No I/O.
 
 use super::{network, vendor_error};
 use crate::{Endpoint, FailureCost, ModelError, Redactor, Wire};
@@ -9,7 +9,7 @@ use crate::{Endpoint, FailureCost, ModelError, Redactor, Wire};
 pub(super) struct RequestAddress {
     /// URL of the request without its query, redacted.
     address: String,
-    /// API version path that may be missing from the base URL.
+    /// API version path, if it may be missing from the base URL.
     missing_path: Option<&'static str>,
     key: KeySent,
     /// Whether the server is on this machine.
@@ -40,12 +40,13 @@ impl RequestAddress {
         }
     }
 
-    /// The same address, for requests with a key in a header of the user.
+    /// The same address, for requests whose key is in a header that the user configured.
     pub(super) fn with_key(self) -> Self {
         Self { key: KeySent::Yes, ..self }
     }
 
-    /// Adds the address or key hint to an error.
+    /// Adds the address to an error, or replaces the error by `NoServer` or `NoKey`. Other errors
+    /// stay.
     pub(super) fn explain(&self, error: ModelError, status: Option<u16>) -> ModelError {
         let suffix = format!(" (`{}`)", self.address);
         let version_hint =

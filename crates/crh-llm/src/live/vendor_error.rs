@@ -1,8 +1,9 @@
 //! Classifies error responses of vendors. No I/O.
 //!
 //! HTTP statuses are ambiguous: a full context is a 400 or a 413, and Google answers 400 for a
-//! wrong key. Therefore `type`, `code` and `status` in the body take precedence, and message texts
-//! come last.
+//! wrong key. Therefore the body comes first: its codes (`type`, `code`, `status`) and its message
+//! text, kind by kind in the order of `ERROR_KINDS`. The HTTP status decides if no kind matches, or
+//! if a 4xx response claims a server error. Redirects are recognised by their status alone.
 
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ type ErrorKind = (&'static [&'static str], &'static [&'static str], ErrorConstru
 
 type ErrorConstructor = fn(String, Option<Duration>) -> ModelError;
 
-/// Kinds of errors. The first kind that matches wins. Vendors without a code for a full context are
-/// Anthropic, OpenAI, vLLM, llama.cpp, Ollama, Google, xAI and Bedrock.
+/// Kinds of errors. The first kind that matches wins. The message texts for a full context come
+/// from Anthropic, OpenAI, vLLM, llama.cpp, Ollama, Google, xAI and Bedrock.
 #[rustfmt::skip]
 const ERROR_KINDS: [ErrorKind; 7] = [
     (
@@ -97,8 +98,9 @@ pub(super) fn from_status(
     })
 }
 
-/// Error for an event within a stream. After the reply started, even a normally free error may have
-/// cost money.
+/// Error for an event within a stream. An error of an unknown kind is `CutStream`. So are rate
+/// limits, overloads and server errors after the reply has started, because then the request may
+/// have cost money.
 pub(super) fn from_event(body: &Value, started: ReplyStarted) -> ModelError {
     let error_body = ErrorBody::from_json(body);
     let message = match error_body.message.trim() {
@@ -150,7 +152,7 @@ pub(super) fn no_response(message: String) -> ModelError {
     ModelError::Transport { message, spent: FailureCost::Unknown }
 }
 
-/// One line of at most 300 characters, with invisible characters escaped.
+/// One line of at most 300 characters, with control and invisible characters escaped.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::new();
     // Limit the work on long texts. Ten times the output is far more than one line needs.
@@ -194,9 +196,9 @@ fn error_for_status(
         402 => Some(ModelError::NoCredit { message }),
         413 => Some(ModelError::ContextFull { message }),
         429 => Some(ModelError::RateLimited { retry_after, message }),
-        // Not implemented: a retry does not help.
+        // 501: the server does not implement the request, so a retry does not help.
         501 => None,
-        // The gateway timed out (524: Cloudflare), but the model may still be working.
+        // 504, and 524 of Cloudflare: the gateway timed out, but the model may still be working.
         504 | 524 => Some(no_response(message)),
         503 | 529 => Some(ModelError::Overloaded { retry_after, message }),
         408 | 500.. => Some(ModelError::Broken { message }),
@@ -208,9 +210,10 @@ fn error_for_status(
 #[derive(Debug, Default)]
 struct ErrorBody {
     message: String,
-    /// Lower-case values of `type`, `code`, `status` and the detail reasons.
+    /// Lower-case values of `type`, `code`, `status`, the detail reasons and the inner error's
+    /// code.
     codes: Vec<String>,
-    /// Status within the body, for errors in a stream.
+    /// HTTP status in the field `code`, for errors in a stream.
     status: Option<u16>,
     /// Google's `RetryInfo`.
     retry_delay: Option<String>,
@@ -304,8 +307,8 @@ fn delay_in_headers(header: &dyn Fn(&str) -> Option<String>) -> Option<Duration>
     if let Some(delay) = delay_until_date(header) {
         return Some(delay);
     }
-    // OpenAI reports remaining requests and tokens separately. Use the delay of the one that ran
-    // out.
+    // OpenAI reports remaining requests and tokens separately. Use the longest delay of those that
+    // ran out.
     let resets = ["requests", "tokens"].iter().filter_map(|resource| {
         let remaining = header(&format!("x-ratelimit-remaining-{resource}"))?;
         let reset = header(&format!("x-ratelimit-reset-{resource}"))?;

@@ -10,8 +10,8 @@ const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
 const PEM_LABEL: &str = "PRIVATE KEY";
 
-/// Maximum bytes between the first and the last line of a private key: 16,384 bits are 13 kB in
-/// base64. Lines that are further apart do not belong to one key.
+/// Maximum bytes between the first and the last line of a private key. The file of an RSA key of
+/// 16,384 bits has 13 kB. Lines that are further apart do not belong to one key.
 const PEM_MAX: usize = 32 * 1024;
 
 /// Maximum length of a label such as `RSA PRIVATE KEY-----`.
@@ -68,8 +68,8 @@ fn secret_range(captures: &Captures<'_>) -> Option<Range<usize>> {
     captures.get(0).map(|whole_match| whole_match.range())
 }
 
-/// Contents of private keys. If the `END` line is missing, a key extends as long as its lines look
-/// like base64.
+/// Contents of private keys. If the `END` line is missing or too far away, a key extends as long as
+/// its lines look like base64.
 fn private_keys(text: &str) -> Vec<Range<usize>> {
     let mut ends = text.match_indices(PEM_END).map(|(start, _)| start).peekable();
     let mut ranges = Vec::new();
