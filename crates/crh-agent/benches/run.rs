@@ -107,7 +107,7 @@ fn spawn(
     })
 }
 
-/// Memory of runs that wait for an answer, in megabytes each.
+/// Measures the memory of runs that wait for an answer. Returns whether each is within the limit.
 async fn idle(context: &Arc<RunContext<ReadToolbox>>) -> bool {
     let Some(before) = resident() else {
         println!("  -  memory is measured where /proc is");

@@ -34,7 +34,8 @@ impl<'a> AnswerForm<'a> {
         !self.keys.is_empty() && self.keys.iter().all(|key| object.contains_key(*key))
     }
 
-    /// The answer in a plain text: fenced, surrounded by prose, or only the entries of its list.
+    /// The answer at the end of a plain text: in a code fence, after prose, or only the entries of
+    /// its list. An answer before or within prose is ignored, because it may be a quote.
     pub(crate) fn find_in_text(&self, text: &str) -> Option<ExtractedObject> {
         match extract::find_object_where(text, &self.keys, |object| self.has_keys(object)) {
             Ok(found) if found.stands_alone && !self.is_cut_before_entries(&found) => Some(found),

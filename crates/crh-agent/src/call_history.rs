@@ -21,7 +21,7 @@ pub(crate) struct ResultPosition {
 pub(crate) enum PastCallStatus {
     /// The result is in the conversation, or will be after this turn.
     Answered,
-    /// The call returned an error text.
+    /// The call returned an error text, or was not made.
     Failed,
 }
 

@@ -169,7 +169,7 @@ struct RunDriver<'a, T> {
     events: TranscriptWriter<'a>,
     caller: String,
     deadline: Option<Instant>,
-    /// For the jitter of retries, seeded so that two runs wait equally long.
+    /// For the jitter of retries, seeded so that a repeated run waits equally long.
     random: Rng,
     turn: u32,
     /// Purpose of the last request. The tool calls that the reply asks for are paid from the same
@@ -322,8 +322,8 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         }
     }
 
-    /// Calls tools in parallel, as many as the ledger grants. Returns `None` if the run was
-    /// cancelled.
+    /// Calls tools in parallel, as many as the ledger grants. Returns the outcomes of the granted
+    /// calls, or `None` if the run was cancelled.
     async fn call_tools(&mut self, calls: &[ToolCall]) -> Option<Vec<ToolOutcome>> {
         let RunContext { ledger, toolbox, tool_timeout, .. } = self.context;
         let requested_count = u32::try_from(calls.len()).unwrap_or(u32::MAX);

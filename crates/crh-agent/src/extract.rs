@@ -15,8 +15,8 @@ const MAX_PASSES: usize = 8;
 pub(crate) struct ExtractedObject {
     pub(crate) object: Map<String, Value>,
     pub(crate) completeness: Completeness,
-    /// Whether it is on its own lines at the end of the text, in a code fence or in other JSON. An
-    /// object within or before prose may be a quote of the change.
+    /// Whether it is at the end of the text, and no prose precedes it on its line. It may be in a
+    /// code fence or in other JSON. An object within or before prose may be a quote of the change.
     pub(crate) stands_alone: bool,
 }
 
@@ -110,8 +110,9 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     starts_line && text[end..].chars().all(is_end)
 }
 
-/// Scans from each `bracket` that `starts` allows. If `visit` rejects what it gets with its position, the scan goes on
-/// inside of it, until the scan budget is used up.
+/// Scans from each `bracket` if `starts` accepts the text after it, and gives the scan and its
+/// start to `visit`. If `visit` returns false, the next scan may start inside this one, until the
+/// scan budget is used up.
 fn scan_all(
     text: &str,
     bracket: char,
@@ -139,10 +140,10 @@ fn quoted_list(keys: &[&str]) -> String {
     keys.join(", ")
 }
 
-/// Whether a brace starts a JSON object: a quote or the closing brace follows. This is rare for
-/// braces in code and prose.
+/// Whether a brace starts a JSON object: a quote, the closing brace or the end of the text follows.
+/// This is rare for braces in code and prose.
 fn starts_object(after_brace: &str) -> bool {
-    // No object starts with more whitespace than this.
+    // After this much whitespace, the brace counts as the start of an object.
     const MAX_WHITESPACE: usize = 200;
     let next = after_brace.bytes().take(MAX_WHITESPACE).find(|byte| !byte.is_ascii_whitespace());
     matches!(next, Some(b'"' | b'}') | None)
@@ -151,13 +152,13 @@ fn starts_object(after_brace: &str) -> bool {
 struct ObjectScan {
     /// The repaired text, which may still be invalid JSON.
     json: String,
-    /// Length of the original text in bytes.
+    /// Length of the scanned text in bytes, before repairs.
     length: usize,
     completeness: Completeness,
 }
 
-/// Scans from an opening brace to its closing brace, or to a mismatched bracket. A mismatch yields
-/// invalid JSON, which the parser rejects.
+/// Scans from an opening bracket to its closing one, to a mismatched one, or to the end of the
+/// text. A mismatch yields invalid JSON, which the parser rejects.
 fn scan_object(text: &str) -> ObjectScan {
     let mut json = String::new();
     let mut closers = Vec::new();

@@ -43,7 +43,8 @@ pub enum LimitKind {
 pub struct BudgetRefusal {
     /// The limit that the call would exceed.
     pub limit: LimitKind,
-    /// Missing money, if the limit is money and no call was made yet.
+    /// The amounts, if the limit is money. The outcome of a run has them only if the run spent
+    /// nothing.
     pub shortfall: Option<Shortfall>,
 }
 
@@ -52,7 +53,7 @@ pub struct BudgetRefusal {
 pub struct Shortfall {
     /// Reservation that the call needs.
     pub cost: Money,
-    /// Money that is left for calls of its purpose.
+    /// Money that is left for the call.
     pub left: Money,
 }
 

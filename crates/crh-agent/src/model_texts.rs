@@ -10,7 +10,7 @@ const MAX_TOOL_NAMES: usize = 40;
 /// Why a run enters its last turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastTurnReason {
-    /// A limit is nearly reached.
+    /// A limit is reached, or nearly reached.
     Limit(LimitKind),
     /// The model only repeats itself.
     Stuck,

@@ -214,7 +214,7 @@ fn text_completeness(reply: &ModelReply, extracted: Completeness) -> Completenes
     if reply.stop == StopCause::Length { extracted } else { Completeness::Complete }
 }
 
-/// Reads a turn from a JSON object.
+/// Reads a turn from a JSON object in the text, or from an answer without that object around it.
 fn parse_text_turn(
     reply: &ModelReply,
     submit: &ToolSpec,

@@ -25,14 +25,15 @@ use crh_llm::{
     TokenUsage,
 };
 
-/// Maximum characters of all results of a turn: about 17,000 tokens.
+/// Maximum characters of all results of a turn: about 20,000 tokens.
 const TURN_RESULT_CHARS: usize = 60_000;
 
-/// A conversation that does not fit is trimmed to the context divided by this number. Half of the
-/// context leaves room for many turns, so the prompt cache is seldom invalidated.
+/// A conversation that does not fit is trimmed to the maximum input divided by this number. Half of
+/// it leaves room for many turns, so the prompt cache is seldom invalidated.
 const TRIM_DIVISOR: u64 = 2;
 
-/// A request grants at least the context divided by this number as output.
+/// A request grants at least the context divided by this number as output, or the maximum output if
+/// that is less.
 const OUTPUT_DIVISOR: u64 = 8;
 
 /// After the vendor rejects a conversation as too long, the conversation is trimmed to its
@@ -53,7 +54,8 @@ pub struct AgentRun<A> {
     /// Number of initial messages, which hold the task.
     task_messages: usize,
     max_output_tokens: u32,
-    /// Output tokens that a turn usually needs, or the most that a turn had.
+    /// Output tokens that a turn usually needs, or the most that a turn of this run had if that is
+    /// more.
     usual_output: u64,
     /// Output tokens of the last reply, if the vendor counted them.
     last_output: Option<u64>,
@@ -233,10 +235,10 @@ impl<A: Clone> AgentRun<A> {
         self.handle_reply(&reply, turn_kind);
     }
 
-    /// Whether the server read only a part of the prompt, by its own count.
+    /// The error if the server read only a part of the prompt, by its own count.
     ///
-    /// A conversation only grows, so a count well below an earlier one means that the server does not
-    /// count cached tokens. Such a count says nothing.
+    /// Apart from trimming, a conversation only grows, so a count well below an earlier one means
+    /// that the server does not count cached tokens. Such a count says nothing.
     fn prompt_cut(&self, turn_kind: TurnKind, read: u64) -> Option<ModelError> {
         let sent = crh_llm::least_tokens(&self.request(turn_kind));
         let is_whole_count =
@@ -366,7 +368,8 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Asks for the last turn, unless that turn alone could exceed a limit.
+    /// Asks for the last turn. If that turn could exceed a limit, trims the conversation, and ends
+    /// the run if that is not enough.
     fn ask_last(&mut self, turn_kind: TurnKind) {
         if self.protocol == ToolProtocol::Schema {
             // The last turn has its own schema, so it does not share the counted prefix.
@@ -430,8 +433,9 @@ impl<A: Clone> AgentRun<A> {
         trim_result.freed_tokens > 0
     }
 
-    /// Leaves out the last tools before the first turn: an agent with few tools is better than none.
-    /// Returns whether there were any. Later, the model knows its tools.
+    /// Leaves out the last `count` tools, because an agent with few tools is better than none.
+    /// Returns whether it left out any. After the first turn it leaves out none, because the model
+    /// knows them.
     fn leave_out_tools(&mut self, count: usize) -> bool {
         let kept = self.task.tools.len().saturating_sub(count);
         if self.usage.turns > 0 || kept == self.task.tools.len() {
@@ -468,14 +472,16 @@ impl<A: Clone> AgentRun<A> {
         least_output(self.max_output_tokens, self.facts.context)
     }
 
-    /// Output tokens of a request with this estimated size: what the context leaves.
+    /// Output tokens of a request with this estimated size: what the context leaves, but at least
+    /// `least_output` and at most the maximum.
     fn output_limit(&self, estimate: u64) -> u32 {
         let room = self.facts.context.saturating_sub(self.tokens.upper_bound(estimate));
         let output = room.max(self.least_output()).min(self.max_output_tokens.into());
         u32::try_from(output).unwrap_or(self.max_output_tokens)
     }
 
-    /// Likely usage of a turn whose request has this estimated size. The ledger keeps the bound.
+    /// Likely usage of a turn whose request has this estimated size. The ledger reserves the upper
+    /// bound.
     fn forecast(&self, estimate: u64) -> TurnForecasts {
         let output = self.usual_output;
         let input = self.tokens.tokens(estimate);
@@ -537,8 +543,8 @@ fn least_output(max_output_tokens: u32, context: u64) -> u64 {
     u64::from(max_output_tokens).min(context / OUTPUT_DIVISOR)
 }
 
-/// What is missing if the first request of a run does not fit into the context. None if it fits. The
-/// request has no tools but the one that answers, because a run leaves out the others.
+/// What is missing if the first request of a run does not fit into the context; `None` if it fits.
+/// Pass a request whose only tool is the submit tool, because a run leaves out the others.
 pub fn context_shortage(request: &ModelRequest, context: u64) -> Option<ContextShortage> {
     let tokens = TokenEstimator::default().likely_tokens(crh_llm::estimated_tokens(request));
     let needed = tokens.saturating_add(least_output(request.max_output_tokens, context));

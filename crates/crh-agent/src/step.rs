@@ -29,7 +29,7 @@ pub struct AgentTask<A> {
     pub max_output_tokens: u32,
     /// Sampling temperature.
     pub temperature: Option<f64>,
-    /// Reasoning effort, usually that of the model's role.
+    /// Reasoning effort, usually `Model::effort`.
     pub effort: Option<Effort>,
 }
 
@@ -58,9 +58,9 @@ impl<A> SubmitTool<A> {
         Self { spec, parse: Arc::new(parse), beside: None }
     }
 
-    /// Handles calls in the same turn as the answer. Models batch calls, and a tool that only takes
-    /// notes need not wait for another turn. `beside` returns the result of a call for the model, or
-    /// `None` if it did not call the tool.
+    /// Sets a handler for the other calls in the turn of the answer. Models batch calls, and a tool
+    /// that only takes notes need not wait for another turn. `beside` returns the result of a call
+    /// for the model, or `None` if it did not call the tool.
     #[must_use]
     pub fn with_calls_beside(
         self,
@@ -142,7 +142,7 @@ pub struct AgentRunEnd<A> {
 pub enum AgentOutcome<A> {
     /// The agent submitted an answer.
     Answered(A),
-    /// No answer, despite a reminder and a last turn.
+    /// No answer, despite a reminder or a last turn.
     NoAnswer,
     /// No valid answer; the last validation error.
     BadAnswer(String),

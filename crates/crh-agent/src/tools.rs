@@ -56,7 +56,7 @@ impl Toolbox for NoTools {
 /// Time limit of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolTimeout {
-    /// [`TOOL_TIMEOUT`].
+    /// `RunContext::tool_timeout`, usually [`TOOL_TIMEOUT`].
     Limited,
     /// The time limit of the run, for tools that run other agents.
     UntilDone,

@@ -8,8 +8,8 @@ use crh_llm::{Conversation, Message, Thinking, ToolResult, TurnPart, text_tokens
 /// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
 
-/// Share of an estimate that a request likely has. Estimates are 2.5 times the count for code and
-/// 1.25 times for the densest texts.
+/// Likely ratio of a request's tokens to its estimate: 3 to 5. Estimates are 2.5 times the count
+/// for code and 1.25 times for the densest texts.
 const LIKELY_SHARE: (u64, u64) = (3, 5);
 
 /// Estimates request sizes, calibrated with the vendor's token counts.
@@ -35,8 +35,9 @@ impl TokenEstimator {
         self.has_counted_prefix = false;
     }
 
-    /// Likely size of a request with this estimate, scaled like the last counted request. Before the
-    /// first count, estimates are taken for [`LIKELY_SHARE`] of their value.
+    /// Likely size of a request with this estimate, scaled like the last counted request. If the
+    /// request starts with the counted one, only the new part is scaled, and a quarter of it is
+    /// added. Before the first count, [`LIKELY_SHARE`] scales the estimate.
     pub(crate) fn tokens(&self, estimate: u64) -> u64 {
         match self.last_count {
             Some((last_estimate, count))
@@ -147,8 +148,8 @@ pub(crate) fn trim(
     trim_result
 }
 
-/// Cuts the longest results of a turn so that all together have at most `max_chars` characters. A
-/// model may ask for twenty files in one turn.
+/// Cuts the longest results of a turn so that all together have at most `max_chars` characters,
+/// without the notes that they were cut. A model may ask for twenty files in one turn.
 pub(crate) fn cut_results(results: &mut [ToolResult], max_chars: usize) {
     let lengths: Vec<usize> = results.iter().map(|result| result.text.chars().count()).collect();
     let Some(longest) = longest_allowed(&lengths, max_chars) else { return };

@@ -11,16 +11,15 @@ use super::{Budget, CallCost, CallEstimate, CallUsage, CostBasis, UsageTotals};
 use crate::{BudgetRefusal, CallPurpose, LimitKind, Shortfall};
 use crh_llm::{Money, SharedPrefix, TokenUsage};
 
-/// Percentage of money, calls and tokens held back for last turns and validation. The specification
-/// sets this number.
+/// Percentage of money, calls and tokens held back for last turns and validation.
 pub(super) const HELD_BACK_PERCENT: u64 = 20;
 
 /// Percentage added to the largest observed ratio of actual to estimated tokens, because the next
 /// text may have more tokens per character.
 const RATIO_MARGIN_PERCENT: u64 = 20;
 
-/// A call gets at most this fraction of the money that is free beyond its usual output. The rest
-/// lets other calls run in parallel: after ten grants, a twentieth of the money is still free.
+/// Beyond its usual output, a call gets the free money divided by this number. The rest lets other
+/// calls run in parallel: after ten grants, a twentieth of the money is still free.
 const SPARE_SHARES: u64 = 4;
 
 /// Ratios are stored in thousandths.
@@ -382,7 +381,7 @@ impl UsageSum {
         }
     }
 
-    /// The first exceeded limit.
+    /// Tool calls are not checked: `grant_tool_calls` limits them.
     fn first_exceeded_limit(self, limits: Self) -> Option<LimitKind> {
         if self.calls > limits.calls {
             Some(LimitKind::Turns)

@@ -10,11 +10,11 @@ use crh_llm::{
     CacheMark, CallArguments, Message, ModelReply, StopCause, ToolCall, ToolResult, Turn, TurnPart,
 };
 
-/// How often a model may correct an invalid answer or turn. The specification sets this number.
+/// How often a model may correct an invalid answer or turn.
 const MAX_CORRECTIONS: u32 = 2;
 
-/// After this many consecutive turns of repeated calls, the run enters its last turn. By then, the
-/// model was told twice that it repeats calls.
+/// After this many consecutive turns of repeated calls, the run enters its last turn. Before the
+/// last of them, the model was told twice that it repeats calls.
 const MAX_STUCK_TURNS: u32 = 3;
 
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Corrects the name of calls that are answers to a tool that does not exist.
+    /// If a call of an unknown tool has the arguments of an answer, makes it a call of the submit
+    /// tool.
     fn rename_answers(&self, turn: &mut Turn) {
         let submit = &self.task.submit.spec;
         let form = AnswerForm::new(submit);
@@ -223,7 +224,7 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Ends a run whose model did not answer in its last turn.
+    /// Ends a run whose model did not answer, despite a reminder or a last turn.
     fn give_up(&mut self, turn_kind: TurnKind) {
         self.report_turn_limit(turn_kind);
         self.end(match self.last_turn {
