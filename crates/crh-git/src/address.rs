@@ -1,4 +1,4 @@
-//! Fetches commits by id from a URL into the private store, with a token.
+//! Fetches commits by id from a URL into crh's private store (`store.rs`), with a token.
 //!
 //! Invariant: crh sends the token only to this URL, through the environment of one git process. The
 //! token is in no argument, file or message. Git does not follow redirects and shows no password
@@ -105,8 +105,8 @@ impl FetchAddress {
 }
 
 impl Store {
-    /// Fetches commits with all files and as much history as a review needs. Commits that the store
-    /// already has are not fetched again.
+    /// Fetches commits with all files. An empty or shallow store gets only the newest part of their
+    /// history. Commits that the store already has are not fetched again.
     pub fn fetch_pinned(
         &self,
         address: &FetchAddress,
@@ -128,7 +128,8 @@ impl Store {
         if let Err(error) = self.fetch(source, depth, &commit_refspecs) {
             let ref_refspecs: Vec<String> =
                 missing.iter().filter_map(|pin| Some(pin.refspec(pin.via_ref?))).collect();
-            // Try the ref only if the server answered and refused.
+            // Try the refs if git failed, because the server may not serve commits by id. A timeout
+            // is final.
             if ref_refspecs.is_empty() || !matches!(error, GitError::Failed { .. }) {
                 return Err(error.into());
             }
@@ -181,7 +182,7 @@ impl Store {
         Ok(has_commit && (self.is_partial() || self.missing_objects(&[commit])?.is_empty()))
     }
 
-    /// Whether to fetch with limited depth: the store is empty or already shallow.
+    /// Whether to fetch with limited depth: the store is shallow, or standalone and empty.
     fn starts_shallow(&self) -> Result<bool, GitError> {
         if self.bare().is_shallow() {
             return Ok(true);

@@ -133,7 +133,7 @@ impl BareRepository {
     }
 }
 
-/// Lines of a file; empty if it does not exist.
+/// Lines of a file; empty if it cannot be read.
 pub(crate) fn read_lines(path: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

@@ -41,8 +41,8 @@ pub struct Base {
     pub remote: Option<String>,
     /// Number of other merge bases that are equally good.
     pub other_merge_bases: usize,
-    /// Whether the names of the remotes do not tell where the base is, and the user's own branches
-    /// decided.
+    /// Whether the names and settings of the remotes do not tell where the base is, so that the
+    /// user's own branches or the only remote decided.
     pub is_by_own_branch: bool,
 }
 
@@ -115,7 +115,8 @@ impl Base {
     }
 }
 
-/// Finds the base of a commit. Refreshes remote branches and deepens shallow clones first.
+/// Finds the base of a commit. If online, first refreshes remote branches and deepens shallow
+/// clones.
 pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result<Base, BaseError> {
     let remotes = store.repository().remotes()?;
     let mut candidates = Vec::new();
@@ -179,10 +180,11 @@ pub fn refresh_branch(
     Ok(Some(tip.clone()))
 }
 
-/// Remotes that may contain the base. `None` if their names do not tell.
+/// Remotes that may contain the base. `None` if their names and settings do not tell.
 ///
 /// If the target repository is known, only its remote counts, because a fork's branch of the same
-/// name is usually behind. Otherwise `origin` and `upstream`.
+/// name is usually behind. Otherwise it is the remote that `gh` has set, or else `origin` and
+/// `upstream`.
 pub(crate) fn base_remotes<'a>(
     remotes: &'a [Remote],
     repository: Option<&str>,
@@ -200,20 +202,20 @@ pub(crate) fn base_remotes<'a>(
     (!known.is_empty()).then_some(known)
 }
 
-/// Where the base is if no remote is called `origin` or `upstream`.
+/// Where the base is if [`base_remotes`] does not tell.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BaseOwner<'a> {
     /// The remotes that the user's main branches track, or the only remote.
     Remotes(Vec<&'a Remote>),
     /// The user's main branch tracks no remote.
     LocalBranch,
-    /// There are several remotes, and no local main branch.
+    /// There are several remotes, and no local main branch other than the reviewed one.
     Unknown,
 }
 
-/// Finds the remotes that the user's branches with these names track. The author of a change can
-/// set neither: a fetch creates no local branch, and no setting of one. The reviewed branch counts
-/// only if there is no other, because it may be a contributor's.
+/// Finds the remotes that the user's branches with these names track. The author of a change cannot
+/// influence this: a fetch neither creates a local branch nor sets what it tracks. The reviewed
+/// branch counts only if there is no other, because it may be a contributor's.
 pub(crate) fn tracked_remotes<'a>(
     repository: &Repository,
     remotes: &'a [Remote],
@@ -310,7 +312,7 @@ fn last_fetched(store: &Store, remote: &Remote, names: &[&str]) -> RemoteBranche
     RemoteBranches { default, branches }
 }
 
-/// Local branches that could be the base, if there is no remote.
+/// Local branches that could be the base, if no branch of a remote could.
 fn local_candidates(store: &Store, request: &BaseRequest<'_>) -> Vec<BaseCandidate> {
     branch_names(request)
         .into_iter()

@@ -11,7 +11,7 @@ use crate::process::GitError;
 use crate::repository::Repository;
 
 /// Fingerprint of a checkout: the current commit, the index, and sizes and times of all files that
-/// git does not ignore. It holds within one process.
+/// git does not ignore. Only fingerprints of the same process can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckoutState(u64);
 

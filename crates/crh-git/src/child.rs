@@ -18,7 +18,7 @@ use crate::running_fetches;
 use crate::running_fetches::SIGTERM_WAIT;
 
 /// Maximum bytes of error output, so that git cannot fill the memory. If git writes more, crh shows
-/// none of it: the last lines, which crh shows otherwise, are not read then.
+/// none of it, because it does not read the last lines, which it would show.
 const STDERR_MAX: u64 = 16 << 20;
 
 /// Limits of a child process.
@@ -85,7 +85,7 @@ pub(crate) fn wait_with_input(
     })
 }
 
-/// Reads a pipe to its end; `None` if it has more bytes. The pipe is closed then.
+/// Reads a pipe to its end. If it has more than `max_bytes`, closes it and returns `None`.
 fn read_up_to(pipe: Option<impl Read>, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {

@@ -18,7 +18,7 @@ use crate::packs::Packs;
 
 /// Larger files are rejected, because a reviewer that reads them could exhaust the memory.
 pub(crate) const MAX_BLOB_BYTES: u64 = 64 << 20;
-/// Cache of decoded objects, shared by all threads.
+/// Size of all caches of decoded objects together. Each thread has its own.
 const PACK_CACHE_BYTES: usize = 192 << 20;
 /// Folder entries cached per handle, about two megabytes.
 const MAX_CACHED_ENTRIES: usize = 16_384;
@@ -37,7 +37,8 @@ struct SharedDatabase {
     git_dir: PathBuf,
     /// Fast path for the first reads; `None` for unusual repositories.
     packs: Option<Packs>,
-    /// Cloned by readers. Opened on demand, because most processes read one file.
+    /// The database that readers clone. Opened on demand, because `packs` is enough for a few
+    /// reads.
     template: Mutex<Option<gix::odb::Handle>>,
     /// Unused readers.
     idle_readers: Mutex<Vec<ObjectReader>>,

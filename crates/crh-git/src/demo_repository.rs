@@ -1,4 +1,4 @@
-//! Creates a small repository with one change for the demo. Commit ids are the same everywhere.
+//! Creates a small repository with some changes for the demo. Commit ids are the same everywhere.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ pub struct DemoCommit<'a> {
     pub files: &'a [(&'a str, &'a str)],
 }
 
-/// Creates a repository in an empty folder: `base` on `main`, and on each branch one commit after it.
-/// The first branch is checked out.
+/// Creates a repository in an empty folder: `base` is the commit of `main`, and each change is a
+/// commit after it, on its own branch. The first of these branches is checked out.
 pub fn create_demo_repository(
     folder: &Path,
     base: &DemoCommit<'_>,

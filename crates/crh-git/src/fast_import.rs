@@ -10,9 +10,9 @@ pub(crate) struct FastImport {
 }
 
 impl FastImport {
-    /// Starts a commit on a branch; `from` is the parent branch, or empty. `committer` is `Name
-    /// <address> seconds zone`; a fixed time keeps commit ids stable. Later calls add files to this
-    /// commit.
+    /// Starts a commit on a branch; `from` is the parent branch. If it is empty, the parent is the
+    /// last commit of `branch` in this stream, if there is one. `committer` is `Name <address>
+    /// seconds zone`; a fixed time keeps commit ids stable. Later calls add files to this commit.
     pub(crate) fn commit(&mut self, branch: &str, committer: &str, message: &str, from: &str) {
         self.commit_count += 1;
         let mark = self.commit_count;

@@ -1,5 +1,6 @@
-//! The history ends [`HISTORY_BEFORE_BASE`] commits before the base for every kind of clone, so
-//! that results are the same everywhere.
+//! The commits of a change and before it, with `git log` and `git blame` among them. For every kind
+//! of clone, the history has at most [`HISTORY_BEFORE_BASE`] commits up to the base, so that
+//! results are the same everywhere.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -59,7 +60,7 @@ pub struct ChangeHistory {
 }
 
 impl ChangeHistory {
-    /// Loads the history. If the base is the empty tree, there are no base commits.
+    /// Loads the history. If the base is the empty tree, the history is only the commit `head`.
     pub fn load(store: &BareRepository, base: &str, head: &str) -> Result<Self, LogError> {
         let rev_list = |args: &[&str]| -> Result<Vec<String>, GitError> {
             let output = store.git().text([&["rev-list"], args].concat())?;
@@ -124,7 +125,8 @@ impl BareRepository {
         Ok(fields.chunks_exact(7).map(parse_commit).collect())
     }
 
-    /// Commits up to `head` that changed a path, newest first. An empty path selects all.
+    /// Commits of a history up to `head` that changed a path, newest first. An empty path selects
+    /// all.
     pub fn log(
         &self,
         history: &ChangeHistory,

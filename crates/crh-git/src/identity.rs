@@ -8,9 +8,9 @@ use crate::{Git, GitError, Remote, Repository};
 /// A repository on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostedRepository {
-    /// Host, with a non-default HTTP port.
+    /// Host, with the port of an HTTP URL that names one.
     pub host: String,
-    /// `owner/name`.
+    /// `owner/name`, or the whole path if it comes from [`hosted_paths`].
     pub name: String,
 }
 
@@ -69,8 +69,8 @@ fn target_remotes<'a>(repository: &Repository, remotes: &'a [Remote]) -> Vec<&'a
     targets
 }
 
-/// Push target of the current branch: its upstream, or else the same name on `origin`. `None` for a
-/// detached HEAD or without a hosted remote.
+/// Push target of the current branch: its upstream, or else the same name on `origin` or the first
+/// remote. `None` for a detached HEAD or without a hosted remote.
 pub fn push_target(repository: &Repository) -> Result<Option<PushTarget>, GitError> {
     let Some(branch) = repository.branch() else { return Ok(None) };
     let remotes = repository.remotes()?;
@@ -100,8 +100,8 @@ pub fn repository_identity(repository: &Repository) -> Result<String, GitError> 
     Ok(roots.lines().last().unwrap_or_default().to_owned())
 }
 
-/// Last two parts of a remote's path. `None` for a local path, because it means nothing in other
-/// clones.
+/// Last two parts of a remote's path, or its only part. `None` for a local path, because it means
+/// nothing in other clones.
 fn owner_and_name(url: &str) -> Option<String> {
     let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
     url.host()?;

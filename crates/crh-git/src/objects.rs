@@ -20,7 +20,7 @@ const FILES_MAX: usize = 1_000_000;
 const COUNTED_FROM: usize = 50_000;
 /// Maximum depth of folders. Git has a similar limit.
 pub(crate) const DEPTH_MAX: usize = 500;
-/// Maximum length of all these paths together: 128 bytes for each file.
+/// Maximum length of all listed paths together: 128 bytes for each file.
 const PATHS_BYTES_MAX: usize = 128 << 20;
 
 /// The objects of a repository.
@@ -225,7 +225,7 @@ impl Objects {
         Ok(entries)
     }
 
-    /// All files below the root, sorted by path.
+    /// All files, symlinks and submodules below the root, sorted by path.
     pub fn files(&self, revision: &str) -> Result<Vec<PathEntry>, ReadError> {
         let too_many_files = || ReadError::TooManyFiles(revision.to_owned());
         let oversized = || self.oversized.lock().unwrap_or_else(PoisonError::into_inner);

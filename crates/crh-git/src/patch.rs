@@ -1,4 +1,4 @@
-//! Commits before and after a patch that does not come from this repository's history.
+//! Creates the commit before or after a patch that does not come from this repository's history.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

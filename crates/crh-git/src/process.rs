@@ -396,7 +396,7 @@ impl Git {
         self.run_with_input(args, &[])
     }
 
-    /// Runs git. Returns its output as trimmed text.
+    /// Runs git. Returns its output as text, without line breaks at the end.
     pub fn text<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -512,7 +512,7 @@ impl Git {
                 disable_prompts(&mut command);
             }
         }
-        // Git itself is searched in this path.
+        // crh finds git itself in this path, too.
         command.env(
             "PATH",
             match self.hooks {

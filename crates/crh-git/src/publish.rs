@@ -33,8 +33,8 @@ pub struct RemoteBranch {
 }
 
 impl Repository {
-    /// Commits only these files on the current branch. If this fails, the index is as before. An
-    /// empty list is an error, because git would commit all paths.
+    /// Commits only these files on the current branch. If this fails, these files are not staged.
+    /// An empty list is an error, because git would commit all paths.
     pub fn commit_files(
         &self,
         paths: &[&str],
@@ -102,7 +102,8 @@ impl Repository {
             .then(|| RemoteBranch { remote: remote.to_owned(), branch: branch.to_owned() })
     }
 
-    /// Pushes one local branch to a remote branch, regardless of the user's push settings.
+    /// Pushes one local branch to a remote branch, regardless of the user's push settings. A branch
+    /// without an upstream gets this one.
     pub fn push(
         &self,
         branch: &str,

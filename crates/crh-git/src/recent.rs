@@ -26,8 +26,7 @@ impl BareRepository {
     /// The newest commits up to `head`, newest first.
     pub fn recent_commits(&self, head: &str, limit: u32) -> Result<Vec<RecentCommit>, GitError> {
         let limit = format!("--max-count={limit}");
-        // The record separator cannot be part of a path that git prints without quotes, and `%x01`
-        // starts each commit.
+        // `%x01` starts each commit, and NUL ends each field and path.
         let format = "--format=tformat:%x01%H%x00%P%x00%an%x00%as%x00%s%x00%b%x00";
         let args = [
             "log",

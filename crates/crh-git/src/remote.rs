@@ -161,7 +161,8 @@ impl Store {
         })
     }
 
-    /// Calls `step` with increasing depths until the merge base of two commits is known.
+    /// Calls `step` with increasing depths until the merge base of two commits and some commits
+    /// before it are known.
     pub(crate) fn deepen_until_known(
         &self,
         base: &str,

@@ -86,7 +86,8 @@ impl Repository {
         }
     }
 
-    /// Like [`Self::discover`], for a repository that crh has created.
+    /// Like [`Self::discover`], but accepts a bare repository inside a checkout. For repositories
+    /// that crh has created.
     pub(crate) fn locate(folder: &Path) -> Result<Self, OpenError> {
         let not_a_repository = || OpenError::NotARepository(folder.to_owned());
         let start = fs::canonicalize(folder).map_err(|_| not_a_repository())?;

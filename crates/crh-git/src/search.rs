@@ -93,7 +93,7 @@ pub struct SearchResult {
     pub matches: Vec<LineMatch>,
     /// Total number of matches.
     pub total: u64,
-    /// Number of files to search.
+    /// Number of files that the query selects.
     pub files: usize,
     /// Number of matches by folder.
     pub folders: BTreeMap<Vec<u8>, u64>,
@@ -123,7 +123,7 @@ pub enum SearchError {
     Read(#[from] ReadError),
 }
 
-/// Searches the files of a revision that `is_wanted` accepts. `stop` cancels the search.
+/// Searches the files of a revision that `accepts_path` accepts. `stop` cancels the search.
 pub fn search(
     objects: &Objects,
     revision: &str,
@@ -220,7 +220,8 @@ fn files_to_search(
 
 /// Rules out files by the word index.
 struct WordFilter {
-    /// A file that contains none of these words has no match. `None` if the query has no words.
+    /// Hashes of words. A file that contains none of these words has no match. `None` if the index
+    /// cannot rule out files for this query.
     wanted: Option<Vec<u32>>,
     indexed_files: Arc<IndexedFiles>,
     new_files: Mutex<Vec<(ObjectId, Vec<u32>)>>,
@@ -287,7 +288,7 @@ impl<'a> SearchWorker<'a> {
         Self { handle: objects.handle(), searcher, matcher, filter, word_filter, stop }
     }
 
-    /// Searches files. Keeps up to `max` matches and counts all.
+    /// Searches files. Keeps up to `max_matches` matches and counts all.
     fn search(&mut self, files: &[PathEntry], max_matches: usize) -> SearchResult {
         let mut result = SearchResult::default();
         for file in files {

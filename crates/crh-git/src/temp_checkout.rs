@@ -30,8 +30,8 @@ const PREFIX: &str = "crh-tree-";
 const LOCK: &str = "lock";
 /// Folder with the files.
 const TREE: &str = "tree";
-/// Name of folders that are not written, because git would run commands that such a folder
-/// configures.
+/// Name of files and folders that are not written, because git would run commands that such a
+/// folder configures.
 const GIT: &[u8] = b".git";
 
 /// A temporary checkout of a commit or tree.

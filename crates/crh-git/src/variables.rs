@@ -145,7 +145,8 @@ pub fn trusted_path(folder: &Path) -> OsString {
     joined(search_path(folder).0)
 }
 
-/// `PATH` with the folders last that a change can fill with programs.
+/// `PATH`, with folders that a change can fill with programs at the end. Relative folders are left
+/// out.
 pub(crate) fn path_for_hooks(folder: &Path) -> OsString {
     let (trusted, others) = search_path(folder);
     joined(trusted.into_iter().chain(others.into_iter().filter(|entry| entry.is_absolute())))

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - The index only rules files out. A search gives the same result with and without it.
-//! - A damaged index file is ignored, and the next search writes a new one.
+//! - A damaged index file is ignored, and a later search replaces it.
 //! - Words are runs of ASCII letters, digits and underscores, as 32-bit hashes. Two words with the
 //!   same hash cost a needless read.
 
@@ -67,7 +67,7 @@ impl WordIndex {
     }
 
     /// Adds files and writes the index if enough of it is new. If the index is full, first removes
-    /// the files that are not current.
+    /// the files that `current` does not return.
     pub(crate) fn add(
         &self,
         new_files: Vec<(ObjectId, Vec<u32>)>,
