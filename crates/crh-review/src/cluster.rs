@@ -1,4 +1,4 @@
-//! Clusters findings that describe the same problem (step 4 of merging).
+//! Clusters findings that describe the same problem (step 4 of merging, see `merge.rs`).
 //!
 //! Invariant: the result does not depend on the order of the input. Findings are sorted first, and
 //! each is compared with the first finding of a cluster only, so clusters do not chain.
@@ -23,8 +23,8 @@ const MIN_SAME_OVERLAP: f64 = 0.5;
 const MIN_PAIR_OVERLAP: f64 = 0.2;
 /// Limit on listed candidate pairs. Further pairs are counted and stay apart.
 const MAX_LISTED_PAIRS: usize = 200;
-/// Limit on candidate pairs before those that the caller has answered are removed. A hostile return
-/// can have millions.
+/// Limit on candidate pairs before those that the caller has answered are removed. Findings of a
+/// hostile reviewer can have millions.
 const MAX_CONSIDERED_PAIRS: usize = 50 * MAX_LISTED_PAIRS;
 
 /// Two issues that may be the same. They stay separate until a caller says otherwise.

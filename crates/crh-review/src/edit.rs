@@ -1,11 +1,11 @@
-//! Decides which issues are published after the editor and an independent validation run have judged
-//! them (steps 7 and 8 of merging).
+//! Decides which issues are published after the editor (a model that groups and rates findings) and
+//! an independent validation run have judged them (steps 7 and 8 of merging).
 //!
 //! Invariant: an issue that is P0 or P1 by the worse of two severities, and that validation has not
 //! refuted, is published or stays open. So no answer of the editor, no threshold and no limit can
-//! make the verdict better than the open P0 and P1 allow. The two severities are those of the editor
-//! and of validation; without a severity from validation, a P0 or P1 that the reviewers claimed takes
-//! its place.
+//! make the verdict better than the open P0 and P1 allow. The two severities are those of the
+//! editor and of validation; without a severity from validation, a P0 or P1 that the reviewers
+//! claimed takes its place.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(crate) const ADVISORY_NOT_PUBLISHED: &str =
 #[derive(Debug, PartialEq, Eq)]
 enum Publication {
     Published,
-    /// Published because validation confirms it, against the editor.
+    /// Published against the editor or the threshold: validation confirms it, or it is a P0.
     Rescued,
     /// Not published, but it counts for the verdict.
     Open(Fate, String),
@@ -237,8 +237,8 @@ fn decide(
     if is_urgent { Publication::Open(fate, reason) } else { Publication::Dropped(fate, reason) }
 }
 
-/// The judgement on a group of findings: confirmed if one is, refuted if all are. None without any
-/// judgement.
+/// The judgement on a group of findings: confirmed if one is, else unsure or failed if one is, and
+/// refuted only if all are. `None` if no judgement decides.
 fn combine_judgements(
     members: &[Member],
     judgements: &BTreeMap<Member, Judgement>,

@@ -9,8 +9,8 @@ use crate::diff::{Diff, FileChange, Hunk, LineKind};
 use crate::finding::Side;
 use crate::words::{collapse_whitespace, overlap};
 
-/// Minimum visible characters of a quote that is searched for. A shorter quote such as `}` occurs too
-/// often; it counts only if it is the whole cited line.
+/// Minimum visible characters of a quote of one line that is searched for. A shorter quote such as
+/// `}` occurs too often; it counts only if it is the whole cited line.
 const MIN_SNIPPET_CHARS: usize = 8;
 /// Lines before and after the cited line in which a similar line is searched.
 const SIMILAR_LINES: usize = 40;

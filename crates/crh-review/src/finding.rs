@@ -264,8 +264,8 @@ pub enum Proof {
 pub struct Member {
     /// Name of the reviewer.
     pub reviewer: String,
-    /// Shared voice of reviewers that use the same engine; absent if the reviewer speaks for
-    /// itself.
+    /// Name shared by reviewers whose findings count as one opinion; absent if the reviewer counts
+    /// on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice: Option<String>,
     /// A model, a static check, or the comparison with a plan.

@@ -1,4 +1,5 @@
-//! Caps the severity of model findings by category. The issue reports each downgrade.
+//! Caps the severity of model findings by category. The `disagreement` of an issue names each
+//! downgrade.
 
 use std::collections::BTreeSet;
 

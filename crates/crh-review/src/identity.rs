@@ -1,6 +1,7 @@
 //! Stable ids of reviews, issues and comments. The ids do not depend on the wording of a model.
 //!
-//! A marker is an HTML comment in a posted comment. crh recognises its own comments by their markers.
+//! A marker is an HTML comment in a posted comment. crh recognises its own comments by their
+//! markers.
 
 use sha2::{Digest, Sha256};
 

@@ -15,7 +15,7 @@ use crate::route::{IssueRoute, issue_action, replacements_conflict, route_voters
 use crate::words::collapse_whitespace;
 
 /// Added once to the confidence if at least two voices agree. A voice is one reviewer, or several
-/// reviewers that share an engine.
+/// reviewers whose findings count as one opinion (`Member::voice`).
 pub const AGREEMENT_BONUS: Confidence = Confidence::thousandths(100);
 
 /// Sorts a cluster so that the member with the highest confidence leads. Ties go to the highest
@@ -34,8 +34,9 @@ pub(crate) fn sort_by_confidence(mut cluster: Vec<PlacedFinding>) -> Vec<PlacedF
 /// static finding leads before findings of models, so that no model can rewrite it. The caller
 /// assigns the number later.
 ///
-/// `separated` are findings that the rules group into one problem and the editor does not. They
-/// only make the route more cautious.
+/// `separated` are findings that the rules in `cluster.rs` group with this cluster, but that the
+/// editor, a model, put into other issues. They do not become members. They only make the route
+/// (who fixes the issue, and whether crh asks first) more cautious.
 pub(crate) fn build_issue(
     mut cluster: Vec<PlacedFinding>,
     separated: &[Member],
@@ -164,9 +165,9 @@ fn key_at(
     }))
 }
 
-/// Key if the text of the line is unknown: a static finding in a file that was not given, or in a
-/// text without a file, such as the description. The key uses the quote, which is stable when lines
-/// move, or else the line number.
+/// Key if the text of the line is unknown: for a static finding in a file whose text the caller did
+/// not pass, or in a text that is not a file, such as the description of the pull request. The key
+/// uses the quote, which is stable when lines move, or else the line number.
 fn key_without_text(placed: &PlacedFinding, family: Family) -> String {
     let file = &placed.location.file;
     let quote = collapse_whitespace(&own_quote(placed));
@@ -185,11 +186,12 @@ struct BestFix {
     words: Option<String>,
 }
 
-/// The best fix of any member: an exact replacement for the lines of the issue, or else words. The
-/// first member is the lead. The words describe the replacement if its author wrote any.
+/// The best fix of a cluster whose first member leads: an exact replacement for the lines of the
+/// issue, if a member has one, and words. If the author of the replacement wrote no words, they
+/// come from the first member that did.
 fn best_fix(cluster: &[PlacedFinding], placer: &mut Placer<'_>) -> BestFix {
     let lead = &cluster[0];
-    // The fix of a static finding comes from static checks, which are at the start, or from none.
+    // If static checks found the issue, only they may provide its fix. Their findings come first.
     let static_count = cluster.partition_point(|placed| placed.member.origin == Origin::Code);
     let cluster = if static_count > 0 { &cluster[..static_count] } else { cluster };
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
@@ -204,28 +206,31 @@ fn best_fix(cluster: &[PlacedFinding], placer: &mut Placer<'_>) -> BestFix {
     }
 }
 
-/// Whether a finding has new text that is safe to apply to its location: the reviewer wrote the text
-/// for these lines, and all of them exist.
+/// Whether a finding has new text that is safe to apply to its location: the reviewer wrote the
+/// text for these lines, and all of them exist.
 fn has_exact_fix(placed: &PlacedFinding, placer: &mut Placer<'_>) -> bool {
     let PlacedFinding { member, location, relocated_from, .. } = placed;
     let finding = &member.finding;
-    // A finding may cite other lines besides its `diff_line`.
-    let is_stated =
-        |stated: Option<NonZeroU32>, line: u32| stated.is_none_or(|it| it.get() == line);
+    // A line that the finding omits agrees with every line. With a `diff_line`, a finding may also
+    // cite other lines.
+    let agrees = |stated: Option<NonZeroU32>, line: u32| stated.is_none_or(|it| it.get() == line);
     let is_for_cited_lines = relocated_from.is_none()
         && location.side == Side::New
-        && is_stated(finding.line_start, location.line_start)
-        && is_stated(finding.line_end, location.line_end);
+        && agrees(finding.line_start, location.line_start)
+        && agrees(finding.line_end, location.line_end);
     let quotable = &placer.file(&location.file).quotable_text;
     finding.replacement.is_some()
         && is_for_cited_lines
         && quotable.line(location.side, location.line_end).is_some()
 }
 
-/// First quote from the issue's own file.
-fn own_quote(lead: &PlacedFinding) -> String {
-    let own_file_quote = lead.evidence.iter().find(|quote| quote.file == lead.location.file);
-    own_file_quote.or(lead.evidence.first()).map(|quote| quote.snippet.clone()).unwrap_or_default()
+/// First quote from the finding's own file, or else its first quote. Empty without quotes.
+fn own_quote(placed: &PlacedFinding) -> String {
+    let own_file_quote = placed.evidence.iter().find(|quote| quote.file == placed.location.file);
+    own_file_quote
+        .or(placed.evidence.first())
+        .map(|quote| quote.snippet.clone())
+        .unwrap_or_default()
 }
 
 /// Highest confidence of the members, raised if different voices agree.

@@ -22,12 +22,12 @@ use crate::words::normalise_posted_title;
 
 /// Minimum confidence of a shown issue.
 const MIN_CONFIDENCE: Confidence = Confidence::thousandths(600);
-/// Minimum confidence of a shown P0. Lower than for other issues, because a possible disaster is worth
-/// a look.
+/// Minimum confidence of a shown P0. Lower than for other issues, because a possible disaster is
+/// worth a look.
 const MIN_CONFIDENCE_P0: Confidence = Confidence::thousandths(500);
 /// Confidence that an unsure judgement costs an issue below P1.
 const UNSURE_PENALTY: Confidence = Confidence::thousandths(250);
-/// Name of validation among those that rate an issue.
+/// Name of the validation run in the disagreement of an issue.
 pub(crate) const VALIDATION: &str = "validation";
 /// Maximum number of lines that an issue may have moved since it was dismissed or suppressed.
 const MAX_MOVED_LINES: u32 = 3;
@@ -131,12 +131,13 @@ pub enum JudgementResult {
 pub enum Grouping<'a> {
     /// By rules. Holds the ids of candidate pairs that are the same issue.
     Rules(&'a BTreeSet<String>),
-    /// By the editor. The first finding of a group leads. Rules group the other findings.
+    /// By the editor, a model. The first finding of a group leads. Rules group the findings that
+    /// are in no group.
     Editor(&'a [Vec<Member>]),
 }
 
-/// Steps 1 to 6 without an editor: shape, evidence, tier, clusters, agreement, route, and then
-/// softening and minimum confidence.
+/// Steps 1 to 6 of merging, without an editor: shape, evidence, tier, clusters, agreement, route,
+/// and then softening and minimum confidence.
 ///
 /// `same_pair_ids` holds the ids of candidate pairs that are the same issue.
 pub fn consolidate(
@@ -152,8 +153,8 @@ pub fn consolidate(
     finish_merge(result)
 }
 
-/// Steps 1 to 6 for the editor: shape, evidence, tier, groups, agreement and route. Issues of the
-/// change need no minimum confidence, since the editor judges them.
+/// Steps 1 to 6 of merging, for the editor: shape, evidence, tier, groups, agreement and route.
+/// Issues of the change need no minimum confidence, since the editor judges them.
 pub fn consolidate_for_editor(
     members: Vec<Member>,
     sources: &Sources,
@@ -271,8 +272,9 @@ fn take_groups(
     taken_groups
 }
 
-/// Steps 8 to 10: validation, order and numbers. `judgements` are keyed by `dedupe_key`; issues
-/// without one were not validated. Static findings and pre-existing issues are never validated.
+/// Steps 8 to 10 of merging: validation, order and numbers. `judgements` are keyed by `dedupe_key`;
+/// issues without one were not validated. Static findings and pre-existing issues are never
+/// validated.
 pub fn apply_judgements(
     mut result: MergeResult,
     judgements: &BTreeMap<String, Judgement>,
@@ -365,7 +367,8 @@ fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize)
     excess
 }
 
-/// The limit on issues. If it hides issues, all shown issues above the limit are uncounted ones.
+/// Describes a limit that hides issues. If more issues are shown than it allows, the rest come from
+/// static checks or the plan, to which it does not apply.
 fn limit_text(max_issues: usize, shown_count: usize) -> String {
     match shown_count.saturating_sub(max_issues) {
         0 => format!("the limit of {max_issues}"),
@@ -400,7 +403,7 @@ impl MergeResult {
     /// - a P1 of a model that quotes the line of the decision: models choose between close lines
     /// - a P2 or P3 on a nearby line, or with the same title if the line was rewritten
     ///
-    /// Otherwise a later push could hide new code behind an old decision.
+    /// A wider rule would let a later push hide new code behind an old decision.
     fn drop_decided_issues(
         &mut self,
         issues: Vec<Issue>,

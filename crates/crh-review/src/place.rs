@@ -1,4 +1,4 @@
-//! Locates findings by their evidence (steps 1 to 3 of merging).
+//! Locates findings by their evidence (steps 1 to 3 of merging, see `merge.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -217,7 +217,8 @@ impl<'a> Placer<'a> {
         Ok(relocate(cited, confidence, evidence))
     }
 
-    /// The location that a finding cites. `diff_line` counts if it is given.
+    /// The location that a finding cites. A `diff_line` in the cited file decides; cited lines
+    /// around it are kept. Otherwise the cited lines count.
     pub(crate) fn cited_location(
         &mut self,
         member: &Member,
@@ -290,8 +291,8 @@ impl<'a> Placer<'a> {
         Some((diff.files()[file_index].path.shown().into_owned(), line))
     }
 
-    /// Finds the quotes of a finding. One from its own file must be found; others may be missing. The
-    /// error names the first missing one.
+    /// Finds the quotes of a finding. One from its own file must be found; others may be missing.
+    /// The error names the first missing one.
     fn find_quotes(
         &mut self,
         member: &Member,
@@ -331,8 +332,8 @@ impl<'a> Placer<'a> {
         let finding_lines = CitedLines { side, first: cited.line_start, last: cited.line_end };
         let own_line =
             evidence.line.map(|line| CitedLines { side, first: line.get(), last: line.get() });
-        // Search for the first quote near the cited line, and for the others near the line that they
-        // name.
+        // Search for the first quote near the cited line, and for the others near the line that
+        // they name.
         let cited_lines = match own_line {
             Some(own_line) if index > 0 || file != cited.file => own_line,
             Some(_) | None => finding_lines,

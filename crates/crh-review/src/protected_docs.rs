@@ -47,7 +47,7 @@ const FILLER_WORDS: &str = "\
     perhaps please recommend run should simply so suggest the then to want we would you";
 /// Words before "be", "not" or "to be" in a request such as "X should be deleted".
 const MODAL_WORDS: &str = "can could may might must need needs ought should shall";
-/// Words that name the document in which the finding is.
+/// Words for a document that the finding or the text has named before.
 const DOCUMENT_WORDS: &str = "\
     directory doc docs document documents file files folder it plan plans them";
 /// Words for the document that the text named before.
@@ -59,7 +59,7 @@ const WHOLE_WORDS: &str = "addition all anything content contents everything";
 const PART_WORDS: &str = "\
     entry formatting heading item line lines link links mention path reference references \
     section sections";
-/// Words before the whole of which something is a part, or the place of something.
+/// Words before a whole or a place, as in "the heading in X".
 const PREPOSITIONS: &str = "\
     about at below between by for from in inside into of on onto out to under with within";
 /// Other words that end a noun phrase.

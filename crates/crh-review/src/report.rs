@@ -318,7 +318,7 @@ pub struct Issue {
     /// Exact new text for the cited lines; absent if the quoted code is elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// First quote.
+    /// First quote from the issue's own file, or else the first quote.
     pub evidence_snippet: String,
     /// All quotes, located by crh or given by a static check.
     pub evidence: Vec<Quote>,
@@ -373,8 +373,8 @@ impl Issue {
         self.evidence.iter().any(is_quoted)
     }
 
-    /// Whether it is a P0 or P1 that needs a second look and had none. Validation checks lower issues
-    /// only as far as the budget allows.
+    /// Whether it is a P0 or P1 that needs a second look and had none. Validation checks lower
+    /// issues only as far as the budget allows.
     pub fn is_urgent_and_unvalidated(&self) -> bool {
         let has_no_result = match self.validation {
             Validation::NotRun | Validation::Degraded => true,
@@ -696,7 +696,7 @@ impl Report {
         fates
     }
 
-    /// Warnings for readers that see only the issues of the list.
+    /// Warnings, and the note about issues over the limit, for readers that see only `issues`.
     pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
         let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
         self.warnings.iter().chain(note)

@@ -1,7 +1,8 @@
 //! Parses what reviewers return, in crh's own format or one of three other dialects.
 //!
-//! A *return* is the whole output of one reviewer. A return that cannot be parsed is an error that tells the reviewer what to change. A finding
-//! that cannot be parsed is dropped with a fate; the other findings are kept.
+//! A *return* is the whole output of one reviewer. A return that cannot be parsed is an error that
+//! tells the reviewer what to change. A finding that cannot be parsed is dropped with a fate; the
+//! other findings are kept.
 
 mod dialects;
 
@@ -26,7 +27,8 @@ pub enum Dialect {
     /// crh's own format.
     #[default]
     Native,
-    /// CRH: `{findings: [{severity, path, line, comment}], summary}`, `line` a line of `numbered.diff`.
+    /// CRH: `{findings: [{severity, path, line, comment}], summary}`, `line` a line of
+    /// `numbered.diff`.
     Crh,
     /// The agent spec's `ReviewResult`.
     Agent,

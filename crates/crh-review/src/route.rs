@@ -67,8 +67,9 @@ impl IssueRoute {
         Self { class, owner, queue, action, requires_verification }
     }
 
-    /// The route that the members have together with findings that merging put into the same issue and
-    /// the editor separated again. The recommended action stays: it is about the members alone.
+    /// The route that the members have together with `separated`: findings that the rules of
+    /// merging group with them, but that the editor, a model, put into other issues. The
+    /// recommended action stays: it is about the members alone.
     pub(crate) fn restricted_by(self, members: &[&Member], separated: &[Member]) -> Self {
         Self { action: self.action, ..Self::from_members(&route_voters(members, separated)) }
     }

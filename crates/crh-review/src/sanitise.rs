@@ -114,8 +114,8 @@ pub(crate) fn html(text: &str) -> String {
     out
 }
 
-/// Text for one line of a commit message. It skips no CI, as `[skip ci]` does, and has no mentions,
-/// references or URLs: a reference such as `fixes #7` would close an issue.
+/// Text for one line of a commit message. It cannot skip CI, as `[skip ci]` would, and has no
+/// mentions, references or URLs: a reference such as `fixes #7` would close an issue.
 pub(crate) fn commit_line(text: &str) -> String {
     let mut out = String::new();
     for word in one_line(text).split_inclusive(' ') {
@@ -267,8 +267,8 @@ fn is_allowed_link(word: &str, link_prefix: Option<&str>) -> bool {
     (path.is_empty() || path.starts_with('/')) && path.chars().all(is_safe) && !leaves_prefix
 }
 
-/// Escapes the first character if it would start a heading, list, quote, fence or rule, or a command
-/// such as `/merge`, which GitLab and many bots carry out for the account of the comment.
+/// Escapes the first character if it would start a heading, list, quote, fence or rule, or a
+/// command such as `/merge`, which GitLab and many bots carry out for the account of the comment.
 fn escape_block_start(text: String) -> String {
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
     let escape_offset = match text[digits..].chars().next() {

@@ -17,8 +17,8 @@ const LINE_FIELDS: [&str; 4] = ["line_start", "line_end", "diff_line", "line"];
 /// Whole floats beyond this value are not exact, so they are no line numbers.
 const MAX_WHOLE_FLOAT: f64 = 1e15;
 
-/// Replaces whole floats such as `8.0` by integers at every depth. A field that holds a float accepts
-/// integers too.
+/// Replaces whole floats such as `8.0` by integers at every depth. A field that holds a float
+/// accepts integers too.
 pub fn repair_whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {

@@ -169,8 +169,8 @@ fn no_reviewer_answered(report: &Report) -> bool {
     }
 }
 
-/// Adds what needs no fix, but must be read, to a reason: advisory P0 and P1, and unmet requirements
-/// of an inferred plan, which may be the wrong plan.
+/// Adds what needs no fix, but must be read, to a reason: advisory P0 and P1, and unmet
+/// requirements of an inferred plan, which may be the wrong plan.
 fn with_remarks(report: &Report, open_findings: &[OpenFinding], reason: String) -> String {
     let reason = match open_findings.iter().filter(|it| it.is_urgent_advice()).count() {
         0 => reason,
@@ -419,8 +419,8 @@ fn self_suppressed(report: &Report) -> Option<String> {
     (count > 0).then(|| format!("the change suppresses {} about itself", plural(count, "finding")))
 }
 
-/// Whether a dropped finding is a P0 or P1 whose quotes were not found. An issue of an earlier review
-/// whose code is gone has no quotes and does not count.
+/// Whether a dropped finding is a P0 or P1 whose quotes were not found. An issue of an earlier
+/// review whose code is gone has no quotes and does not count.
 fn is_unproven_urgent(dropped: &DroppedFinding) -> bool {
     let is_urgent = |member: &Member| {
         let is_gone = member.proof == Proof::Quotes && member.finding.evidence.is_empty();

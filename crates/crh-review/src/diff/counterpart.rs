@@ -22,8 +22,9 @@ enum StretchKind {
 
 impl Diff {
     /// The lines on the other side for lines `first` to `last` of `side`: unchanged lines map to
-    /// themselves, changed lines to all lines changed with them, and lines without a counterpart to
-    /// the line before (or the first line). `None` if the file does not exist on the other side.
+    /// the same lines there, changed lines to all lines that they replace or that replace them, and
+    /// lines without a counterpart to the line before (or the first line). `None` if the file does
+    /// not exist on the other side.
     pub fn counterpart(
         &self,
         file: &FileDiff,

@@ -114,7 +114,7 @@ pub struct Hunk {
 /// A run of lines in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSpan {
-    /// First line, 1-based; 0 for an empty file.
+    /// First line, 1-based. If `len` is 0, the line before the span; 0 at the start of the file.
     pub start: u32,
     /// Number of lines.
     pub len: u32,
@@ -251,8 +251,8 @@ impl Diff {
         self.files.partition_point(|file| file.first_line <= number).checked_sub(1)
     }
 
-    /// File and position of a diff line; `None` outside hunks. Scans the hunk from its start, so use
-    /// [`Diff::line_map`] for many lookups.
+    /// File and position of a diff line; `None` outside hunks. Scans the hunk from its start, so
+    /// use [`Diff::line_map`] for many lookups.
     pub fn locate(&self, number: u32) -> Option<(&FileDiff, MappedLine)> {
         let file = &self.files[self.file_at(number)?];
         let next_hunk = file.hunks.partition_point(|hunk| hunk.first_line <= number);
@@ -266,7 +266,8 @@ impl Diff {
         (1..).zip(split_lines(&self.raw))
     }
 
-    /// The content of `numbered.diff`: every line with its number and two spaces before it.
+    /// The content of `numbered.diff`, which reviewers read: every line with its number and two
+    /// spaces before it.
     pub fn numbered_text(&self) -> Vec<u8> {
         // Reserve ten bytes per line for number and spaces, enough for a million lines.
         let lines = memchr::memchr_iter(b'\n', &self.raw).count() + 1;

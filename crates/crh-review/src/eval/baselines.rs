@@ -1,7 +1,7 @@
 //! Trivial reviewers as baselines for the scores.
 //!
-//! Each baseline reports the best that is possible without understanding the change. Its reports have
-//! the one category that matches most expected issues, and the words of the reported lines.
+//! Each baseline reports the best that is possible without understanding the change. Its reports
+//! have the one category that matches most expected issues, and the words of the reported lines.
 //! Otherwise the baselines would score low under rules that compare categories or words, and a tool
 //! would look good only because it knows the category names.
 

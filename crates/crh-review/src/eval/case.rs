@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Category, Severity, Side};
 
-/// Maximum labels per kind and case, and places per label. Matching takes cubic time in the number of
-/// labels.
+/// Maximum labels per kind and case, and places per label. Matching takes cubic time in the number
+/// of labels.
 pub const LABELS_MAX: usize = 100;
 
 /// Labels of one change.
@@ -17,8 +17,8 @@ pub struct Labels {
     pub language: String,
     /// Number of added and removed lines.
     pub lines: u32,
-    /// Id of the case that this change reverses. The reversed change is the twin of that case. A twin
-    /// has no expected issues.
+    /// Id of the case that this change reverses. The reversed change is the twin of that case. A
+    /// twin has no expected issues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<String>,
     /// Issues of the change; empty if the change is clean.

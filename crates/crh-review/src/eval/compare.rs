@@ -31,7 +31,7 @@ pub struct Comparison {
     pub runs_left_out: u32,
     /// Metrics of both evaluations.
     pub differences: Vec<Difference>,
-    /// Findings of only one evaluation.
+    /// Facts of a case, such as a found issue, that hold in only one evaluation.
     pub flips: Vec<Flip>,
 }
 
@@ -84,8 +84,9 @@ pub struct Regression {
     pub cases: Vec<String>,
 }
 
-/// Compares two evaluations with the rule and labels of the second, by words if only one was
-/// judged. Runs are compared repeat by repeat; a run that only one evaluation started is ignored.
+/// Compares two evaluations with the rule and labels of the second. Unless both were judged, the
+/// rule `Judge` becomes `Text`. Runs are compared repeat by repeat; a run that only one evaluation
+/// started is ignored.
 pub fn compare(before: &Evaluation, after: &Evaluation) -> Comparison {
     let common = CommonCases::new(before, after);
     let (Differences { quality, effort }, flips) = compare_common_cases(&common);
@@ -100,10 +101,10 @@ pub fn compare(before: &Evaluation, after: &Evaluation) -> Comparison {
     }
 }
 
-/// The regressions. If both evaluations are deterministic: every lost issue, every new report on a
-/// clean change, and more unlabelled reports. Otherwise: significant losses in the paired
-/// bootstrap. A case that can no longer be compared also counts, so that removing a failing case
-/// does not hide it.
+/// The regressions. If both evaluations are deterministic: every lost issue, every new report that
+/// is known to be wrong or on a clean change, every new failure, and more unlabelled or duplicate
+/// reports. Otherwise: significant losses in the paired bootstrap. A case that can no longer be
+/// compared also counts, so that removing a failing case does not hide it.
 pub fn regressions(before: &Evaluation, after: &Evaluation) -> Vec<Regression> {
     let common = CommonCases::new(before, after);
     let (differences, flips) = compare_common_cases(&common);
@@ -123,7 +124,7 @@ pub fn regressions(before: &Evaluation, after: &Evaluation) -> Vec<Regression> {
     regressions
 }
 
-/// Cases with more unlabelled reports than before.
+/// Cases with more unlabelled or duplicate reports than before.
 fn more_unlabelled_reports(common: &CommonCases) -> Option<Regression> {
     let [before, after] =
         [&common.before, &common.after].map(|evaluation| grade_cases(evaluation, evaluation.rule));

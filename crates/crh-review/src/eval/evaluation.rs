@@ -28,7 +28,8 @@ pub struct Evaluation {
     pub rule: Rule,
     /// Number of repeats per case.
     pub repeats: u32,
-    /// The judge, a model that decides which reports match expected issues; none if no model judged.
+    /// The judge, a model that decides which reports match expected issues; none if no model
+    /// judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged_by: Option<JudgedBy>,
     /// Cases, sorted by id.

@@ -57,11 +57,11 @@ pub struct RaisedFinding {
 pub struct Funnel {
     /// Findings and issues.
     pub reports: Vec<FunnelReport>,
-    /// Raised findings that cannot be read.
+    /// Raised findings that cannot be read, or that are more than `REPORTS_MAX`.
     #[serde(default)]
     pub unreadable: u32,
-    /// Matches found by the judge, as (expected, report); absent without a judge. Reports that equal
-    /// a published comment are not judged twice.
+    /// Matches found by the judge, as (expected, report); absent without a judge. Reports that
+    /// equal a published comment are not judged twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Vec<(usize, usize)>>,
 }

@@ -20,8 +20,7 @@ use super::evaluation::CaseRun;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Same file, same category, and lines that overlap or are at most 3 apart (the agent
-    /// specification).
+    /// Same file, same category, and lines that overlap or are at most 3 apart.
     #[default]
     Category,
     /// Like `Category`, but the same family of categories is enough.
@@ -109,8 +108,8 @@ pub fn classify_reports(labels: &Labels, run: &CaseRun, rule: Rule) -> ReportCla
     classes
 }
 
-/// All pairs that match by a rule, as (expected, reported). A report can match several issues, and an
-/// issue several reports.
+/// All pairs that match by a rule, as (expected, reported). A report can match several issues, and
+/// an issue several reports.
 pub(super) fn matching_pairs(
     labels: &Labels,
     run: &CaseRun,

@@ -1,10 +1,10 @@
 //! Evaluation of reviews: labelled cases, reports of a tool, and scores. Everything is a pure
 //! function with reproducible results.
 //!
-//! A case is a change with labels: its real issues, and findings that would be wrong. A clean change
-//! has no real issues. The twin of a case is the reversed change, on which the tool should report
-//! nothing. A tool can review a case several times; each run is a repeat. The judge is a model that
-//! decides which reports match which issues.
+//! A case is a change with labels: its real issues, and findings that would be wrong. A clean
+//! change has no real issues. The twin of a case is the reversed change, on which the tool should
+//! report nothing. A tool can review a case several times; each run is a repeat. The judge is a
+//! model that decides which reports match which issues.
 
 mod baselines;
 mod bootstrap;

@@ -141,8 +141,8 @@ pub struct Quality {
     pub clean_flagged: Estimate,
 }
 
-/// Scores with the published comment as the unit, counted as public benchmarks do: an expected issue
-/// is found if at least one comment matches it, and a comment is wrong if it matches none.
+/// Scores with the published comment as the unit, counted as public benchmarks do: an expected
+/// issue is found if at least one comment matches it, and a comment is wrong if it matches none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CommentScores {
     /// Comments, over all runs.

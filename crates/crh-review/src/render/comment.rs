@@ -219,8 +219,8 @@ fn table_row(issue: &Issue, display: &IssueDisplay, links: Option<&str>) -> Stri
     )
 }
 
-/// Indices of the rows that fit. Rows of issues that are shown in full come first. Half of the
-/// space stays free for their details.
+/// Indices of the rows that fit. Rows of issues that are shown in full come first. The other rows
+/// leave half of the space free for the details of these issues.
 fn rows_that_fit(
     rows: &[(&Issue, &IssueDisplay)],
     lines: &[String],

@@ -1,4 +1,5 @@
-//! The headless envelope for programs that call crh. Its wording is specified; callers parse it.
+//! The headless envelope for programs that call crh. Its wording is fixed, because callers parse
+//! it.
 
 use super::{
     coverage_gaps, fate_counts, issue_remarks, requirement_state, reviewer_with_reason,
@@ -38,7 +39,7 @@ fn body(report: &Report, outcome: &str) -> String {
         return first_line;
     }
     let mut sections = vec![first_line, header(report)];
-    // The specification uses the plural for one, too.
+    // The fixed wording has the plural for one, too.
     sections.push(format!("Applied {} safe_auto fixes.\n", safe_fixes(report)));
     sections.extend(finding_sections(report));
     sections.extend(list_sections(report));
@@ -215,7 +216,7 @@ fn list_sections(report: &Report) -> Vec<String> {
     .collect()
 }
 
-/// Requirements of the plan, under "Coverage" because the specification has no section for them.
+/// Requirements of the plan, under "Coverage" because the fixed wording has no section for them.
 fn requirements(plan: &Plan) -> Vec<String> {
     let mut items = vec![format!("Plan: {} ({})", path(&plan.path), plan.plan_source)];
     items.extend(plan.requirements.iter().map(|requirement| {
@@ -245,7 +246,7 @@ fn coverage(report: &Report) -> Vec<String> {
     if !failed_names.is_empty() {
         items.push(format!("Failed reviewers: {}", failed_names.join(", ")));
     }
-    // The line above is specified; the reasons have their own lines.
+    // The wording of the line above is fixed, so the reasons have their own lines.
     let reasons = report.failures().into_iter().filter(|(_, note)| !note.is_empty());
     items.extend(reasons.map(|(failed, note)| format!("Failure of {failed}: {note}")));
     items.extend(report.plan.iter().flat_map(requirements));

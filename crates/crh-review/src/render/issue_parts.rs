@@ -13,7 +13,7 @@ const MAX_CODE: usize = 4_000;
 const MAX_QUOTES: usize = 10;
 
 /// Severity, category, location, confidence and reviewers as a list item, and one item for each
-/// remark of a model about the finding of a static check.
+/// text of `issue_remarks`.
 pub(super) fn facts(issue: &Issue, links: Option<&str>) -> String {
     let validation_note =
         validation_label(issue.validation).map(|label| format!("; {label}")).unwrap_or_default();

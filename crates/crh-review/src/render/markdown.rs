@@ -1,4 +1,4 @@
-//! Renders the report as Markdown: tables by severity, then sections in the specified order.
+//! Renders the report as Markdown: tables by severity, then sections in a fixed order.
 
 use super::{
     coverage_gaps, hidden_findings, is_residual, issue_remarks, location_label, next_step_in,

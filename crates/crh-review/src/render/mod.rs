@@ -54,8 +54,8 @@ pub fn json(report: &Report) -> serde_json::Result<String> {
     stable_json(report)
 }
 
-/// The scope on one line: files, those that were not fully reviewed, the base
-/// branch, and the compared commits.
+/// The scope on one line: files, those that were not fully reviewed, the base branch, and the
+/// compared commits.
 fn scope_line(report: &Report) -> String {
     let scope = &report.scope;
     let mut line = match scope.line.is_empty() {
@@ -100,7 +100,7 @@ fn fate_counts(fates: &BTreeMap<Fate, usize>) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The verdict as one of three labels, marked if the review is incomplete.
+/// The label of `Verdict::three_state_label`, marked if the review is incomplete.
 fn verdict_label(report: &Report) -> String {
     let label = report.verdict.three_state_label();
     if is_marked_incomplete(report) { format!("{label} (incomplete)") } else { label.to_owned() }
@@ -247,7 +247,8 @@ fn reviewers_or_disagreement(issue: &Issue) -> String {
 }
 
 /// What to know about the quoted line, what models say about the issue of a static check, each with
-/// the name of the reviewer, and what a test proves. The text of the issue itself is the check's own.
+/// the name of the reviewer, and what a test proves. The text of the issue itself is the check's
+/// own.
 fn issue_remarks(issue: &Issue) -> Vec<String> {
     let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
     let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);

@@ -14,8 +14,8 @@ pub struct QuotedLine<'a> {
     pub code: &'a str,
 }
 
-/// An answer as Markdown. `heading` and `closing` are crh's own words, `text` is a model's. Empty
-/// parts are left out.
+/// An answer as Markdown. `heading` and `closing` are crh's own words, `text` is a model's. An
+/// empty `heading` or `closing` is left out.
 pub fn reply(heading: &str, text: &str, line: Option<QuotedLine<'_>>, closing: &str) -> String {
     let mut parts = Vec::new();
     if !heading.is_empty() {

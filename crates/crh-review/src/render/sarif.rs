@@ -39,7 +39,7 @@ pub(super) struct ResultRow<'a> {
     confidence: Confidence,
     reviewers: Vec<&'a str>,
     route: String,
-    /// What models say about the finding of a static check.
+    /// The texts of [`issue_remarks`].
     remarks: Vec<String>,
 }
 
@@ -64,8 +64,8 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
         }},
         "columnKind": "unicodeCodePoints",
         "invocations": [{
-            // Viewers show an incomplete review as failed, so that an empty list is not mistaken for
-            // a clean change.
+            // Viewers show an incomplete review as failed, so that an empty list is not mistaken
+            // for a clean change.
             "executionSuccessful": coverage_problems(report).is_empty(),
             "toolExecutionNotifications": notifications(report),
         }],
@@ -266,7 +266,7 @@ fn fix(row: &ResultRow<'_>) -> Option<Value> {
     }))
 }
 
-/// What the review did not cover, then its warnings.
+/// Failed reviewers, what the review did not cover, then its warnings.
 fn notifications(report: &Report) -> Vec<Value> {
     let notification =
         |level: &str, text: &str| json!({ "level": level, "message": { "text": one_line(text) } });

@@ -137,7 +137,7 @@ impl TextStyle {
         width::wrap(first_prefix, other_prefix, text, self.width.max(MIN_WIDTH))
     }
 
-    /// Dimmed lines in front of which stands a mark. Further lines are counted.
+    /// Dimmed lines, each after a mark. Lines beyond the maximum are only counted.
     fn marked_lines(&self, mark: &str, lines: &[&str], max_lines: usize) -> String {
         let mut rows: Vec<String> =
             lines.iter().take(max_lines).map(|line| format!("{mark} {line}")).collect();

@@ -112,8 +112,8 @@ fn comparable_runs(case_pair: [Option<&CaseRuns>; 2]) -> Result<[&CaseRuns; 2], 
     }
 }
 
-/// Whether the same issues are expected. The findings that are known to be wrong may differ: those of
-/// the second evaluation apply to both.
+/// Whether the same issues are expected. The findings that are known to be wrong may differ: those
+/// of the second evaluation apply to both.
 fn have_same_labels(before: &Labels, after: &Labels) -> bool {
     before.expected == after.expected && before.twin_of == after.twin_of
 }

@@ -10,13 +10,13 @@ pub(super) fn assignment(costs: &[Vec<Option<u32>>]) -> Vec<(usize, usize)> {
     let rows = costs.len();
     let columns = costs.first().map_or(0, Vec::len);
     let max_cost = costs.iter().flatten().flatten().max().copied().unwrap_or_default();
-    // Higher than the cost of all other rows together, so that one more pair always outweighs a lower
-    // cost.
+    // Higher than the cost of all other rows together, so that one more pair always outweighs a
+    // lower cost.
     let unmatched_cost = i64::from(max_cost) * rows as i64 + 1;
     let cost = |row: usize, column: usize| match costs[row].get(column) {
         Some(Some(cost)) => i64::from(*cost),
-        // A column after the last real one: the row stays unmatched. There is one such column per
-        // row.
+        // Row and column do not match, or the column is after the last real one. There is one such
+        // column per row, for rows that stay unmatched.
         Some(None) | None => unmatched_cost,
     };
     // Rows and columns count from 1: column 0 holds the row being added, row 0 means none.

@@ -12,7 +12,7 @@ use super::words::{Description, WordSet};
 use crate::eval::case::{Expected, KnownBad, Span};
 use crate::eval::evaluation::{CaseRun, Reported};
 
-/// Maximum distance of a report from an issue, from the agent specification.
+/// Maximum number of lines between a report and an issue.
 pub(in crate::eval) const MAX_LINE_GAP: u32 = 3;
 /// Larger distances count as this many lines.
 const MAX_COUNTED_LINES: u32 = 999;
@@ -195,8 +195,9 @@ impl Matcher {
         }
     }
 
-    /// Ranks two matching reports. By place: distance, category, same lines, same words. By words:
-    /// number of words, then distance. The severity does not count, because it is scored later.
+    /// Cost of a match, lower for a better one. Rules by place compare distance, category, first
+    /// and last lines, then words. Rules by words compare words, then distance. The severity does
+    /// not count, because it is scored later.
     fn match_cost(
         &self,
         Distance { line_gap, boundary_difference }: Distance,
@@ -225,8 +226,8 @@ impl Distance {
     }
 }
 
-/// Distance of the nearest place of a report to the nearest of `spans`; `None` if none is in the same
-/// file and side.
+/// Distance of the nearest place of a report to the nearest of `spans`; `None` if none is in the
+/// same file and side.
 fn distance(spans: &[Span], reported: &Reported) -> Option<Distance> {
     reported.places().filter_map(|place| place_distance(spans, place)).min()
 }

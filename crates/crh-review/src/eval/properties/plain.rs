@@ -274,7 +274,7 @@ fn reports_by_place(case: &CaseRuns, run: &CaseRun) -> BTreeMap<String, String> 
     worst.map(|(place, class)| (place, format!("{class:?}"))).collect()
 }
 
-/// Population variance.
+/// Sample variance; `None` for fewer than two values.
 fn variance(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

@@ -41,7 +41,7 @@ pub(super) fn format_or_undefined(value: Option<f64>, format_value: fn(f64) -> S
     defined(value).map_or_else(|| UNDEFINED.to_owned(), format_value)
 }
 
-/// The number, unless it is NaN.
+/// The number, if it is finite.
 pub(super) fn defined(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }

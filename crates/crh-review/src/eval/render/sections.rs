@@ -1,6 +1,7 @@
 //! Sections of an evaluation, shared by all renderings.
 //!
-//! Invariant: every text is escaped, on one line and limited in length.
+//! Invariant: every text is on one line, limited in length and without invisible characters. Each
+//! rendering escapes names for its format.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use crate::{columns, truncate, width};
 const WIDTH: usize = 100;
 const INDENT: &str = "  ";
 const GAP: &str = "  ";
-/// Minimum width of a name. Narrower tables are cut on the right instead.
+/// Minimum width of a name. A table that is still too wide is cut on the right.
 const NAME_MIN: usize = 8;
 
 /// The evaluation as text.

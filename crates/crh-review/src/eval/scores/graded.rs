@@ -1,4 +1,4 @@
-//! The runs that count, with the matching of their reports.
+//! The runs that count (all that were started), with the matching of their reports.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(in crate::eval) struct GradedRun<'a> {
     pub(in crate::eval) reported: &'a [Reported],
     /// Classification of the reports.
     pub(in crate::eval) classes: ReportClasses,
-    /// Counts with the report as the unit.
+    /// Counts with the published comment as the unit.
     pub(in crate::eval) comments: CommentCounts,
 }
 

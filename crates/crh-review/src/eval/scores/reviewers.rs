@@ -103,8 +103,8 @@ mod tests {
     use crate::eval::scores::graded::grade_cases;
     use crate::eval::tests_support::{evaluation, input_lines, snapshot_input};
 
-    /// Rows of a panel for the evaluation of a snapshot, its lines with `> `. The first line may name
-    /// the rule and the requested reviewers.
+    /// Rows of a panel for the evaluation of a snapshot, its lines with `> `. The first line may
+    /// name the rule and the requested reviewers.
     fn check(expected: Expect) {
         let input = snapshot_input(&expected);
         let (rule, names, table) = match input.strip_prefix("requested by ") {

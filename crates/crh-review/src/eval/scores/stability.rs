@@ -1,6 +1,7 @@
 //! Agreement of repeats.
 //!
-//! All numbers are unbiased: their expected value does not depend on the number of repeats.
+//! `returns`, `hit_variance` and `class_changes` are unbiased: their expected value does not depend
+//! on the number of repeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,7 +23,7 @@ pub(super) struct IssueView {
     fixed: bool,
     why: Prose,
     fix: Option<Prose>,
-    /// What models say about the finding of a static check.
+    /// The texts of `issue_remarks`.
     remarks: Vec<Prose>,
     replacement: Option<String>,
     replaces: String,

@@ -57,7 +57,7 @@ struct RunView {
     summary: Vec<Prose>,
     /// Cost and time, if the run was started.
     took: Option<String>,
-    /// Whether the run completed without reports.
+    /// Whether the run reviewed the change and reported nothing.
     is_silent: bool,
     reports: Vec<Value>,
     reports_more: usize,

@@ -79,8 +79,8 @@ impl PageBudget {
     }
 }
 
-/// A unique anchor for an id: letters and digits stay, other bytes become hexadecimal. A very long
-/// id is replaced by a prefixed hash.
+/// A unique anchor for an id: letters, digits, `-` and `.` stay, other bytes become hexadecimal. A
+/// very long id is replaced by a prefixed hash.
 pub(super) fn anchor(id: &str) -> String {
     if id.len() > ANCHOR_ID_MAX {
         return format!("__{}", content_id(id.as_bytes()));
