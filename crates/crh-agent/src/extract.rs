@@ -48,7 +48,8 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
     find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
 }
 
-/// Returns the last list of objects that `accept` allows, each of them complete, if it stands alone.
+/// Returns the last list of objects that `accept` allows, each of them complete, if it stands
+/// alone.
 pub(crate) fn find_list(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,

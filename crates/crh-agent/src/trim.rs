@@ -51,9 +51,9 @@ impl TokenEstimator {
         }
     }
 
-    /// Likely size of a request that cannot be trimmed further. The estimate is 1.25 to 2.5 times the
-    /// vendor's count, so before the first count half of it is likely. If that is too little, the
-    /// vendor rejects the request without a charge.
+    /// Likely size of a request that cannot be trimmed further. The estimate is 1.25 to 2.5 times
+    /// the vendor's count, so before the first count half of it is likely. If that is too little,
+    /// the vendor rejects the request without a charge.
     pub(crate) fn likely_tokens(&self, estimate: u64) -> u64 {
         match self.last_count {
             Some(_) => self.tokens(estimate),

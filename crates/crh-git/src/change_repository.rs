@@ -123,8 +123,8 @@ impl ChangeRepository {
         self.complete_pairs(pairs)
     }
 
-    /// The merge base of two commits. `base` itself if the history is missing or unrelated, or if the
-    /// change goes back from `base` to its ancestor `head`.
+    /// The merge base of two commits. `base` itself if the history is missing or unrelated, or if
+    /// the change goes back from `base` to its ancestor `head`.
     fn merge_base(&self, base: &str, head: &str) -> String {
         let found = self.bare.git().text(["merge-base", base, head]).ok();
         let is_usable = |commit: &String| !commit.is_empty() && commit != head;

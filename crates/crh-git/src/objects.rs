@@ -16,7 +16,8 @@ use crate::word_index::WordIndex;
 /// have about 500,000 files. A tree with few objects can have any number of paths, because its
 /// folders can share subfolders.
 const FILES_MAX: usize = 1_000_000;
-/// Number of listed files after which crh counts all of them first, which is fast if folders repeat.
+/// Number of listed files after which crh counts all of them first, which is fast if folders
+/// repeat.
 const COUNTED_FROM: usize = 50_000;
 /// Maximum depth of folders. Git has a similar limit.
 pub(crate) const DEPTH_MAX: usize = 500;

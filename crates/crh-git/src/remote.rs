@@ -11,8 +11,8 @@ use crate::store::Store;
 
 /// Depths for deepening a shallow clone step by step. The last step fetches everything.
 pub(crate) const DEPTHS: &[&str] = &["--depth=128", "--depth=1024", "--unshallow"];
-/// Time limit for listing remote branches, which is one short request. If the remote does not answer
-/// in time, a local review continues with what was fetched before.
+/// Time limit for listing remote branches, which is one short request. If the remote does not
+/// answer in time, a local review continues with what was fetched before.
 const LIST_LIMIT: Duration = Duration::from_secs(20);
 /// Maximum number of fetches to complete a partial clone. Each fetch gets one level of trees.
 const ROUNDS_MAX: usize = 256;

@@ -152,8 +152,8 @@ impl Repository {
         self.git().text(args).ok().filter(|id| !id.is_empty())
     }
 
-    /// Full names of the tag, branch and remote branch with this name, if they are different commits.
-    /// Git takes the tag, and a fetched fork may bring any tag.
+    /// Full names of the tag, branch and remote branch with this name, if they are different
+    /// commits. Git takes the tag, and a fetched fork may bring any tag.
     pub fn ambiguous_refs(&self, name: &str) -> Result<Vec<String>, GitError> {
         let kinds = ["refs/tags/", "refs/heads/", "refs/remotes/"];
         let names = kinds.map(|kind| format!("{kind}{name}"));

@@ -180,7 +180,8 @@ impl Store {
             .map_err(|source| StoreError::Io { folder: self.bare.folder().to_owned(), source })
     }
 
-    /// Git for the user's remotes: its `GIT_DIR` is the store, with the remotes' names and settings.
+    /// Git for the user's remotes: its `GIT_DIR` is the store, with the remotes' names and
+    /// settings.
     ///
     /// Settings are read in the user's repository, because some apply only to its folder. They are
     /// passed in the environment, because some are secret.
@@ -298,8 +299,8 @@ impl Store {
         git.text(["write-tree"])
     }
 
-    /// Whether the checkout differs from the index. A clean checkout needs no `git add`, which would
-    /// change the modification times of object files.
+    /// Whether the checkout differs from the index. A clean checkout needs no `git add`, which
+    /// would change the modification times of object files.
     fn is_dirty(&self, git: &Git, scope: SnapshotScope) -> Result<bool, GitError> {
         // It fails if a file has changed. The next command says whether one has.
         match git.run(["update-index", "-q", "--refresh"]) {

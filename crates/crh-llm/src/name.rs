@@ -132,8 +132,8 @@ fn base_url_at(rest: &str) -> Option<usize> {
         .find(|position| is_url(&rest[position + 1..]))
 }
 
-/// Whether the text after an `@` is an address without a scheme. Model ids have only a version there
-/// (`claude-x@20250929`, `gemini-x@default`), or start with the `@` (`@cf/meta/llama-3.1`).
+/// Whether the text after an `@` is an address without a scheme. Model ids have only a version
+/// there (`claude-x@20250929`, `gemini-x@default`), or start with the `@` (`@cf/meta/llama-3.1`).
 fn is_mistyped_address(before: &str, after: &str) -> bool {
     let version = after.strip_prefix('v').unwrap_or(after);
     let is_version = version.starts_with(|first: char| first.is_ascii_digit())

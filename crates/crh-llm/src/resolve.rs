@@ -102,7 +102,8 @@ impl ResolveError {
 }
 
 impl ModelCatalogue {
-    /// Resolves a model. Models without a price are rejected, because crh could not limit their cost.
+    /// Resolves a model. Models without a price are rejected, because crh could not limit their
+    /// cost.
     pub fn resolve(
         &self,
         name: &ModelName,

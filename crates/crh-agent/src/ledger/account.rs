@@ -1,5 +1,5 @@
-//! Accounting of the ledger: decides which calls may start, wait or are refused, and how much output
-//! each call may have. The account never waits and reads no clock.
+//! Accounting of the ledger: decides which calls may start, wait or are refused, and how much
+//! output each call may have. The account never waits and reads no clock.
 //!
 //! Invariants: the usage of settled and outstanding calls does not exceed the budget, unless a call
 //! costs more than its worst case. If no call is outstanding, no call is waiting.
@@ -318,7 +318,8 @@ impl BudgetAccount {
         UsageSum { calls: 1, tool_calls: 0, input, money: call.price.worst_case(input, output) }
     }
 
-    /// Upper bound on the input tokens: the call's own, or a counted prefix plus the estimated rest.
+    /// Upper bound on the input tokens: the call's own, or a counted prefix plus the estimated
+    /// rest.
     fn input_bound(&self, call: &CallEstimate) -> u64 {
         let with_counted_prefix = call.prefix.and_then(|SharedPrefix { id, rest }| {
             let count = self.prefixes.get(&(call.model.clone(), id))?;

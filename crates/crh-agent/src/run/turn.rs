@@ -140,8 +140,8 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Ends the run with the first valid answer. Other calls of the turn are not executed, unless the
-    /// submit tool handles them.
+    /// Ends the run with the first valid answer. Other calls of the turn are not executed, unless
+    /// the submit tool handles them.
     fn handle_answer(
         &mut self,
         calls: Vec<ToolCall>,
