@@ -238,7 +238,8 @@ impl<A: Clone> AgentRun<A> {
     /// The error if the server read only a part of the prompt, by its own count.
     ///
     /// Apart from trimming, a conversation only grows, so a count well below an earlier one means
-    /// that the server does not count cached tokens. Such a count says nothing.
+    /// that the server does not count cached tokens. Such a count does not show how much the server
+    /// read.
     fn prompt_cut(&self, turn_kind: TurnKind, read: u64) -> Option<ModelError> {
         let sent = crh_llm::least_tokens(&self.request(turn_kind));
         let is_whole_count =

@@ -41,7 +41,7 @@ pub struct SubmitTool<A> {
     pub spec: ToolSpec,
     /// Parses the answer. The error explains to the model what is wrong.
     parse: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
-    /// Gets the other calls of the turn with the answer, before the answer is parsed.
+    /// Handler of the other calls in the turn of the answer. It runs before the answer is parsed.
     beside: Option<CallHandler>,
 }
 

@@ -302,7 +302,7 @@ impl Store {
     /// Whether the checkout differs from the index. A clean checkout needs no `git add`, which
     /// would change the modification times of object files.
     fn is_dirty(&self, git: &Git, scope: SnapshotScope) -> Result<bool, GitError> {
-        // It fails if a file has changed. The next command says whether one has.
+        // This command fails if a file has changed. The next one lists the changed files.
         match git.run(["update-index", "-q", "--refresh"]) {
             Ok(_) | Err(_) => {}
         }
@@ -325,7 +325,7 @@ impl Store {
             user_boundary.contains(commit) || !last_user_boundary.contains(commit)
         });
         // When git fetches the parents of a boundary commit, it removes the commit from the list.
-        // Adding only new ones does not bring it back.
+        // To keep it removed, add only commits that are new in the user's boundary.
         boundary.extend(user_boundary.difference(&last_user_boundary).cloned());
         let lines = |commits: &BTreeSet<String>| -> String {
             commits.iter().map(|commit| format!("{commit}\n")).collect()
@@ -385,7 +385,7 @@ fn lock_store(folder: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Whether git cannot read a store, or one of its own objects.
+/// Whether git cannot read a store, or an object that the store itself holds.
 fn is_damaged(folder: &Path) -> io::Result<bool> {
     let git = BareRepository::new(folder).git();
     // A failure by crh's limits of time and memory says nothing about the store. Neither does an

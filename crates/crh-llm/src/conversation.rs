@@ -33,11 +33,11 @@ pub struct UserText {
     pub cache: CacheMark,
 }
 
-/// Whether the vendor is told to cache the conversation up to a message.
+/// Whether crh asks the vendor to cache the conversation up to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMark {
-    /// The vendor is not told to cache.
+    /// crh does not ask for caching.
     Unmarked,
     /// A cache breakpoint: the vendor caches the conversation up to this message, because other
     /// requests start with the same messages.
@@ -75,8 +75,8 @@ pub enum Thinking {
         /// The vendor's signature or encrypted thoughts. Vendors that send it want it back.
         signature: Option<String>,
     },
-    /// A block as JSON: a vendor's own (`redacted_thinking`, `reasoning_details`), which is sent
-    /// back unchanged, or one of crh with the type `reasoning`, whose plain text is only for
+    /// A block as JSON. A vendor's block (`redacted_thinking`, `reasoning_details`) is sent back
+    /// unchanged. A block with the type `reasoning` is crh's own: its plain text is only for
     /// transcripts.
     Sealed(Value),
 }

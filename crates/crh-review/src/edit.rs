@@ -1,11 +1,11 @@
 //! Decides which issues are published after the editor (a model that groups and rates findings) and
 //! an independent validation run have judged them (steps 7 and 8 of merging).
 //!
-//! Invariant: an issue that is P0 or P1 by the worse of two severities, and that validation has not
-//! refuted, is published or stays open. So no answer of the editor, no threshold and no limit can
-//! make the verdict better than the open P0 and P1 allow. The two severities are those of the
-//! editor and of validation; without a severity from validation, a P0 or P1 that the reviewers
-//! claimed takes its place.
+//! Invariant: if the worse of two severities of an issue is P0 or P1, and validation has not
+//! refuted the issue, it is published or stays open. So no answer of the editor, no threshold and
+//! no limit can make the verdict better than the open P0 and P1 allow. The editor and validation
+//! each give a severity. If validation gives none, a P0 or P1 that the reviewers claimed takes its
+//! place.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ pub struct EditedGroup {
     pub title: Option<String>,
     /// Text by the editor. None keeps the text of the first finding.
     pub text: Option<String>,
-    /// Whether the editor's answer did not mention these findings. Their confidence takes the place
-    /// of a probability.
+    /// Whether the editor's answer omits these findings. Then their confidence takes the place of a
+    /// probability.
     #[serde(default)]
     pub is_forgotten: bool,
     /// Test by the editor that may prove the defect.
@@ -93,7 +93,7 @@ enum Publication {
 /// Applies the decisions of the editor and the judgements of validation, then numbers the issues.
 ///
 /// `merged` has the editor's groups as issues. Other issues, such as those of static checks, stay.
-/// `judgements` are those on the single findings.
+/// `judgements` are the results of validating single findings.
 pub fn apply_edit(
     mut merged: MergeResult,
     groups: &[EditedGroup],

@@ -294,8 +294,8 @@ impl Member {
         }
     }
 
-    /// Whose opinion it is. Members with the same voice repeat each other and do not count as
-    /// agreement.
+    /// Name of the opinion: the shared name, or else the reviewer. Members with the same voice do
+    /// not count as agreement.
     pub fn voice(&self) -> &str {
         self.voice.as_deref().unwrap_or(&self.reviewer)
     }

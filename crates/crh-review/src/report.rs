@@ -384,7 +384,7 @@ impl Issue {
     }
 }
 
-/// Result of the second look at an issue.
+/// Result of the second look at an issue: a second model run that checks it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {

@@ -1,7 +1,7 @@
 //! Parses what reviewers return, in crh's own format or one of three other dialects.
 //!
 //! A *return* is the whole output of one reviewer. A return that cannot be parsed is an error that
-//! tells the reviewer what to change. A finding that cannot be parsed is dropped with a fate; the
+//! tells the reviewer what to change. A finding that cannot be parsed is dropped with a reason; the
 //! other findings are kept.
 
 mod dialects;

@@ -132,9 +132,9 @@ fn break_html_comments(text: &str) -> String {
     text.replace("<!--", &format!("<!{ZERO_WIDTH_SPACE}--"))
 }
 
-/// Whether a line of a text is a command such as `/merge`, which GitLab and many bots carry out for
-/// the account of the comment. GitLab finds code blocks with a simple pattern, which code with
-/// fences or tags deceives, so a code block is no protection.
+/// Whether a line of a text is a command such as `/merge`, which GitLab and many bots execute with
+/// the rights of the comment's author. A code block does not prevent that: GitLab recognises code
+/// blocks by a simple pattern, which fails on code with fences or tags.
 pub fn has_command(text: &str) -> bool {
     text.lines().any(is_command)
 }
@@ -268,7 +268,8 @@ fn is_allowed_link(word: &str, link_prefix: Option<&str>) -> bool {
 }
 
 /// Escapes the first character if it would start a heading, list, quote, fence or rule, or a
-/// command such as `/merge`, which GitLab and many bots carry out for the account of the comment.
+/// command such as `/merge`, which GitLab and many bots execute with the rights of the comment's
+/// author.
 fn escape_block_start(text: String) -> String {
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
     let escape_offset = match text[digits..].chars().next() {

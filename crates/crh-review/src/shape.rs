@@ -1,5 +1,5 @@
 //! Checks the shape of a finding beyond what its type enforces. Each message tells the model what
-//! to change. Repairs what has only one meaning.
+//! to change. Also repairs mistakes that have only one meaning, such as a line number in quotes.
 
 use serde_json::Value;
 

@@ -203,8 +203,8 @@ fn ollama_loaded_length(loaded: &Value, model: &str) -> Option<u64> {
     length(&loaded["models"].as_array()?.iter().find(is_model)?["context_length"])
 }
 
-/// The length in `/api/show` of Ollama: what the Modelfile sets, else what the model was trained
-/// with. Ollama may use less; crh notices that by the token counts.
+/// The length in `/api/show` of Ollama: the one that the Modelfile sets, else the one of the
+/// model's training. Ollama may use less; crh notices that by the token counts.
 fn ollama_length(shown: &Value) -> Option<u64> {
     let parameters = shown["parameters"].as_str().unwrap_or_default();
     let set = parameters.lines().find_map(|line| {

@@ -71,8 +71,8 @@ pub(super) fn chat_options(wire: Wire, model: &str, request: &ModelRequest) -> C
         Effort::Medium => ReasoningEffort::Medium,
         Effort::High => ReasoningEffort::High,
     });
-    // Anthropic and OpenAI return thoughts only on request, and OpenAI rejects that for models
-    // without reasoning. Google returns what it needs unasked.
+    // Anthropic and OpenAI return thoughts only if the request asks for them, and OpenAI rejects
+    // that for models without reasoning. Google sends its signatures unasked.
     let keep_thoughts = match wire {
         Wire::Anthropic => true,
         Wire::OpenAiResponses => effort.is_some() || is_reasoning_model(model),

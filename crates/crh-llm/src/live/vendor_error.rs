@@ -269,7 +269,7 @@ impl ErrorBody {
         error_body
     }
 
-    /// The error that the codes or the message of the body stand for.
+    /// The error by the codes and the message of the body; `None` if no kind matches.
     fn error(&self, message: &str, retry_after: Option<Duration>) -> Option<ModelError> {
         let text = self.message.to_lowercase();
         let is_kind = |(codes, sentences, _): &&ErrorKind| {

@@ -55,7 +55,7 @@ pub struct ReportClasses {
 ///
 /// Chooses the assignment with the most matches, and among those the closest. A further report that
 /// fits a matched issue is a duplicate. Of the rest, a report is known to be wrong if a label says
-/// so; otherwise it is wrong on a clean change and unlabelled on any other.
+/// so. Otherwise it is in `on_clean` on a clean change, and unlabelled on any other.
 pub fn classify_reports(labels: &Labels, run: &CaseRun, rule: Rule) -> ReportClasses {
     let issues: Vec<_> = labels.expected.iter().map(IssueToMatch::new).collect();
     let reports = ReportToMatch::all(run);

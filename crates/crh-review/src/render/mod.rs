@@ -283,7 +283,7 @@ fn reported_by(issue: &Issue) -> String {
     format!("{}{rule}", reviewers_or_disagreement(issue))
 }
 
-/// Result of the second look; `None` if there was none.
+/// How the issue was checked, such as by a second model run; `None` if it was not.
 fn validation_label(validation: Validation) -> Option<&'static str> {
     Some(match validation {
         Validation::NotRun => return None,

@@ -253,7 +253,8 @@ fn replacement(issue: &Issue, style: &TextStyle) -> String {
     format!("{INDENT}Replace {lines} with:\n{marked_lines}")
 }
 
-/// The list of findings that are not published. None if there are none or they are not asked for.
+/// The list of findings that are not published. `None` if there are none, or if `listed` excludes
+/// them.
 fn unpublished(report: &Report, listed: ListedFindings) -> Option<(&'static str, Vec<String>)> {
     // A merged finding is shown as part of its issue.
     let hidden = report.suppressed.iter().filter(|dropped| dropped.fate != Fate::Merged);
@@ -346,7 +347,7 @@ fn verdict(report: &Report, style: &TextStyle) -> String {
     let line = style.wrap("", "  ", &format!("{word}: {}", one_line(&report.verdict_reason)));
     // Colour after wrapping, which counts visible characters.
     let mut out = line.replacen(&word, &style.colour.paint(verdict_style, &word), 1);
-    // The order of one issue says nothing.
+    // An order needs at least two issues.
     if report.fix_order.len() > 1 {
         let numbers: Vec<String> = report.fix_order.iter().map(ToString::to_string).collect();
         out.push_str(&style.wrap("Fix in this order: ", "  ", &numbers.join(", ")));

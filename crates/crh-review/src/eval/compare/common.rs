@@ -13,7 +13,7 @@ pub(super) struct CommonCases {
     pub(super) after: Evaluation,
     /// Excluded cases, by id.
     pub(super) excluded: Vec<(String, ExclusionReason)>,
-    /// Number of excluded runs of the other cases.
+    /// Number of excluded runs in cases that are not excluded.
     pub(super) excluded_runs: u32,
 }
 

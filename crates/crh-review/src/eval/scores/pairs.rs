@@ -26,9 +26,9 @@ pub(super) fn paired(resampled: &ResampledCounts<Tally>) -> Option<Paired> {
 
 /// Counts of a case with its twin, over all runs of the case.
 ///
-/// A repeat counts only if the twin was reviewed in the same repeat. A failed review of the twin is
-/// silent, and silence would earn credit. Another repeat of the twin is no substitute, because it
-/// would count twice.
+/// A repeat counts only if the twin was reviewed in the same repeat. A failed review of the twin
+/// reports nothing, which would count as correct. Another repeat of the twin is no substitute,
+/// because it would count twice.
 pub(super) fn pair_tally(case: &GradedCase<'_>, twin: &GradedCase<'_>, rule: Rule) -> Tally {
     let mut tally = Tally::default();
     let expected = &case.case.labels.expected;
