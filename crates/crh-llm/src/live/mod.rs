@@ -90,8 +90,9 @@ impl VendorClient {
         network::check_headers(&headers)?;
         let secrets = headers.iter().map(|(_, value)| value).chain(&self.endpoint.key);
         let redactor = Redactor::new(secrets);
-        let is_authorization =
-            |name: &str| matches!(name, "authorization" | "api-key" | "x-api-key");
+        let is_authorization = |name: &str| {
+            matches!(name, "authorization" | "api-key" | "x-api-key" | "x-goog-api-key")
+        };
         let address = match headers.iter().any(|(name, _)| is_authorization(name)) {
             true => self.address.with_key(),
             false => self.address,
