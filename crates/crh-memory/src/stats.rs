@@ -178,7 +178,7 @@ impl LearningStats {
         }
         if self.unreadable_lines > 0 {
             tables
-                .push(format!("cannot read {} lines of the stored data\n", self.unreadable_lines));
+                .push(format!("unreadable lines in the stored data: {}\n", self.unreadable_lines));
         }
         tables.join("\n")
     }

@@ -54,7 +54,7 @@ fn issues_are_counted_once_with_their_outcome() {
           2026-11                          1       0.25         30.0
           2026-12                          1       0.25         30.0
 
-        cannot read 1 lines of the stored data
+        unreadable lines in the stored data: 1
     "#]]
     .assert_eq(&stats.to_text());
 }
