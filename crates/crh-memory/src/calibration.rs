@@ -20,7 +20,7 @@ use crh_review::report::Issue;
 pub const MIN_LABELS: usize = 200;
 /// Maximum expected calibration error of a usable fit.
 pub const MAX_CALIBRATION_ERROR: f64 = 0.10;
-/// Number of comments that a reader of a review looks at.
+/// Number of comments of a review that a reader is assumed to read.
 pub const COMMENT_BUDGET: usize = 4;
 
 /// Format version of stored weights.
@@ -42,15 +42,15 @@ pub type Features = BTreeMap<String, f64>;
 /// An issue with its label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelledIssue {
-    /// The review that it belongs to. Issues of one review are not independent.
+    /// The proposal or evaluation case that it belongs to. Issues of one group are not independent.
     pub group: String,
-    /// Facts.
+    /// Facts about the issue.
     pub features: Features,
     /// Severity, for the ordering without calibration.
     pub severity: Severity,
-    /// Probability by the editor, or confidence of the reviewers.
+    /// Probability by the model that edits the issues, or confidence of the reviewers.
     pub confidence: Confidence,
-    /// Whether a maintainer acted on it.
+    /// Whether a maintainer acted on it, or it matches an expected issue of an evaluation.
     pub is_positive: bool,
 }
 
@@ -71,23 +71,23 @@ pub struct Weights {
 pub struct CalibrationReport {
     /// Number of labels.
     pub labels: usize,
-    /// Labels that say that a maintainer acted.
+    /// Number of positive labels.
     pub positives: usize,
-    /// Number of reviews.
+    /// Number of groups: proposals and evaluation cases.
     pub reviews: usize,
     /// Expected calibration error.
     pub calibration_error: Estimate,
-    /// F1 of the first four comments of each review, ordered by probability.
+    /// F1 of the first [`COMMENT_BUDGET`] comments of each group, ordered by probability.
     pub f1_by_probability: Estimate,
     /// The same, ordered by severity and confidence.
     pub f1_by_severity: Estimate,
-    /// The first minus the second.
+    /// `f1_by_probability` minus `f1_by_severity`.
     pub gain: Estimate,
     /// Why the fit is not used. Empty if it may be used.
     pub reasons_against: Vec<String>,
 }
 
-/// Facts about an issue that its history stores.
+/// Facts about a stored issue.
 fn entry_features(issue: &IssueEntry, models: &str) -> Features {
     let mut features = common_features(
         issue.severity,
@@ -169,8 +169,9 @@ pub fn labels_from_history(history: &History) -> Vec<LabelledIssue> {
     labels
 }
 
-/// Labels from a stored evaluation: the issues before the editor, or the published ones. An issue is
-/// positive if it matches an expected issue of its case.
+/// Labels from a stored evaluation: the merged issues before a model edits them, or the published
+/// issues if no merged ones are stored. An issue is positive if it matches an expected issue of its
+/// case.
 pub fn labels_from_evaluation(evaluation: &Evaluation) -> Vec<LabelledIssue> {
     let mut labels = Vec::new();
     for case in &evaluation.cases {
@@ -183,7 +184,7 @@ pub fn labels_from_evaluation(evaluation: &Evaluation) -> Vec<LabelledIssue> {
                 .filter(|report| report.steps.contains(&FunnelStep::Merged))
                 .map(|report| report.reported.clone())
                 .collect();
-            // The judge saw the published issues only.
+            // The judge of the evaluation saw only the published issues.
             let judged_run = match merged.is_empty() {
                 true => run.clone(),
                 false => CaseRun { reported: merged, judged: None, ..run.clone() },
@@ -242,7 +243,8 @@ fn fit_references(labels: &[&LabelledIssue]) -> Weights {
         })
         .collect();
     let count = rows.len().max(1) as f64;
-    // The largest eigenvalue of the Hessian is at most a quarter of the largest squared row.
+    // Without the penalty, the largest eigenvalue of the Hessian is at most a quarter of the
+    // largest squared norm of a row.
     let largest_row = rows.iter().map(|(row, _)| row.iter().map(|(_, it)| it * it).sum::<f64>());
     let rate = 1.0 / (largest_row.fold(1.0, f64::max) / 4.0 + PENALTY / count);
     let bias = index_of(BIAS);
@@ -278,7 +280,8 @@ fn sigmoid(value: f64) -> f64 {
 }
 
 impl Weights {
-    /// Parses stored weights. `None` if another version wrote them, or a weight is no number.
+    /// Parses stored weights. `None` if the format or its version differs, there are too few
+    /// labels, or a weight is not finite.
     pub fn parse(text: &str) -> Option<Self> {
         let weights: Self = serde_json::from_str(text).ok()?;
         let is_usable = weights.version == VERSION
@@ -287,7 +290,7 @@ impl Weights {
         is_usable.then_some(weights)
     }
 
-    /// The probability that a maintainer acts on an issue. Unknown facts do not count.
+    /// The probability that a maintainer acts on an issue. Facts without a weight do not count.
     pub fn predict(&self, features: &Features) -> f64 {
         let known = features.iter().filter_map(|(name, it)| Some(self.weights.get(name)? * it));
         sigmoid(known.sum())
@@ -301,7 +304,7 @@ impl Weights {
 }
 
 /// Measures a fit by cross-validation: no label takes part in the fit that predicts it, and neither
-/// does another label of its review.
+/// does another label of its group.
 pub fn cross_validate(labels: &[LabelledIssue]) -> CalibrationReport {
     let fold = |label: &LabelledIssue| {
         let hash = content_id(label.group.as_bytes());
@@ -380,7 +383,7 @@ fn report(labels: &[LabelledIssue], predictions: &[f64]) -> CalibrationReport {
     }
 }
 
-/// Counts of the first comments of a review.
+/// Numbers of first comments, of positive labels among them, and of all positive labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct BudgetCounts {
     shown: u64,
@@ -415,7 +418,7 @@ impl Counts for BudgetCounts {
     }
 }
 
-/// Predictions and labels by bin, in millionths.
+/// Sums of predictions in millionths and numbers of positive labels, by bin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct BinCounts {
     predicted: [u64; BINS],
@@ -423,7 +426,7 @@ struct BinCounts {
     labels: u64,
 }
 
-/// Predictions are counted in millionths, so that sums are exact.
+/// Predictions are summed in millionths, so that sums are exact.
 const PREDICTION_UNIT: f64 = 1e6;
 
 impl BinCounts {

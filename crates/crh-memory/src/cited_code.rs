@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Minimum visible characters of a block that identifies code. Shorter blocks, such as a closing
-/// bracket, are compared together with their neighbours.
+/// Minimum bytes of a block that identifies code. A shorter block, such as a closing bracket, is
+/// compared together with the lines before and after it.
 const DISTINCT_CHARS: usize = 8;
 /// Lines before and after a block that show whether it is still in its place.
 const CONTEXT_LINES: usize = 3;
@@ -14,11 +14,11 @@ pub type FileTexts = BTreeMap<String, String>;
 /// What happened to cited code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeChange {
-    /// The code is unchanged, and so is its surrounding.
+    /// The code and the lines next to it are unchanged.
     Same,
     /// The code is unchanged, and lines next to it changed.
     SameInNewContext,
-    /// Only white space, line breaks, comments or names changed.
+    /// Only white space, line breaks, quotation marks, trailing commas or names changed.
     Reformatted,
     /// The same code is in another place or file.
     Moved,
@@ -26,7 +26,7 @@ pub(crate) enum CodeChange {
     FileDeleted,
     /// The code changed.
     Changed,
-    /// The text before is not known.
+    /// The old text is not known, or has no code at the cited lines.
     Unknown,
 }
 
@@ -93,8 +93,8 @@ impl<'a> CodeLines<'a> {
         Self { numbers, texts }
     }
 
-    /// The code at some lines, together with its neighbours if it is short. `None` if there is no
-    /// code.
+    /// The code at some line numbers, with one line before and after if it is short. `None` if
+    /// there is no code.
     fn block(&self, (first, last): (u32, u32)) -> Option<Block> {
         let start = self.numbers.partition_point(|number| *number < first);
         let end = self.numbers.partition_point(|number| *number <= last);
@@ -120,7 +120,7 @@ impl<'a> CodeLines<'a> {
         windows.filter(|(_, window)| *window == block).map(|(index, _)| index).collect()
     }
 
-    /// Names in the file, or in its lines outside of a block.
+    /// Tokens of the file, without the lines of a block if one is given.
     fn names(&self, without: Option<Block>) -> BTreeSet<&'a str> {
         let is_outside = |index: usize| {
             without.is_none_or(|block| index < block.start || index >= block.start + block.len)
@@ -129,7 +129,7 @@ impl<'a> CodeLines<'a> {
         lines.flat_map(|(_, line)| tokens(line)).collect()
     }
 
-    /// The lines around a block that say where it is. Brackets alone say nothing.
+    /// Lines around a block that identify its place. Lines without a letter or digit do not count.
     fn context(&self, block: Block) -> BTreeSet<&'a str> {
         let before = &self.texts[block.start.saturating_sub(CONTEXT_LINES)..block.start];
         let end = block.start + block.len;
@@ -140,7 +140,7 @@ impl<'a> CodeLines<'a> {
 }
 
 /// A line without its comment and the white space around it. A comment starts the line or follows
-/// white space, so addresses in strings stay.
+/// white space, so web addresses in strings stay.
 fn without_comment(line: &str) -> &str {
     let line = line.trim();
     let starts = ["//", "# ", "-- ", "/*", "* "];
@@ -151,14 +151,15 @@ fn without_comment(line: &str) -> &str {
     ends.min().map_or(line, |end| line[..end].trim_end())
 }
 
-/// Whether the same characters are in the new text and were not there twice before, apart from
-/// white space and commas before a closing bracket.
+/// Whether the new text contains the characters of the block, apart from white space, the kind of
+/// quotation marks, and commas before a closing bracket.
 fn is_reformatted(old: &CodeLines<'_>, block: Block, new: &CodeLines<'_>) -> bool {
     let quote = dense(&old.texts(block).concat());
     !quote.is_empty() && dense(&new.texts.concat()).contains(&quote)
 }
 
-/// Text without white space, without commas before closing brackets, and with one kind of quotes.
+/// Text without white space, without commas before closing brackets, and with one kind of quotation
+/// marks.
 fn dense(text: &str) -> String {
     let mut dense = String::with_capacity(text.len());
     for char in text.chars().filter(|char| !char.is_whitespace()) {
@@ -217,7 +218,7 @@ fn tokens(line: &str) -> Vec<&str> {
     tokens
 }
 
-/// Whether another file has the code now and did not have it before.
+/// Whether another file has the code more often than before.
 fn is_in_another_file(
     file: &str,
     old: &CodeLines<'_>,

@@ -1,8 +1,9 @@
-//! The stored history of a repository: posted reviews and outcomes of their issues, as JSON Lines in
-//! the user's state folder.
+//! The stored history of a repository: posted reviews, issues that the user dismissed before
+//! posting, and outcomes, as JSON Lines in the user's state folder.
 //!
-//! Invariant: an entry contains no code, no descriptions and no titles. A title is stored as a hash,
-//! by which crh recognises it. Only a dismissal that can become a lesson quotes words.
+//! Invariant: an entry contains no code, no descriptions and no titles. A title is stored as a
+//! hash, by which crh recognises it. Only a dismissal that can become a lesson quotes its reason
+//! and the title.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -25,34 +26,35 @@ const FOLDER: &str = "history";
 const LESSONS_FOLDER: &str = "lessons";
 /// Subfolder of fitted weights.
 const WEIGHTS_FOLDER: &str = "calibration";
-/// Maximum size of a history: about fifty thousand reviews.
+/// Maximum bytes of a history: about fifty thousand reviews.
 const FILE_MAX: u64 = 64 << 20;
-/// Maximum quoted places per issue.
+/// Maximum cited line ranges per issue.
 const PLACES_MAX: usize = 4;
 
 /// One line of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "entry")]
 pub enum HistoryEntry {
-    /// A posted review.
+    /// A posted review, or an issue that the user dismissed before posting.
     Review(ReviewEntry),
     /// What became of an issue. The last entry for an issue counts.
     Outcome(OutcomeEntry),
 }
 
-/// A posted review.
+/// A posted review, or an issue that the user dismissed before posting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewEntry {
     /// `owner/name`, or the hash of the root commit.
     pub repo: String,
-    /// Number of the proposed change. Empty for a review that was not posted.
+    /// Number of the proposed change. Empty if the entry holds an issue that the user dismissed
+    /// before posting.
     pub proposal: String,
     /// Web address of the proposed change.
     #[serde(default)]
     pub url: String,
-    /// Id of the run.
+    /// Id of the review, unique in the history.
     pub run: String,
-    /// When it was posted, ISO 8601.
+    /// When crh posted the review or the user dismissed the issue, ISO 8601.
     pub at: String,
     /// Base commit.
     pub base: String,
@@ -60,19 +62,19 @@ pub struct ReviewEntry {
     pub head: String,
     /// Strategy.
     pub strategy: Strategy,
-    /// Models, sorted and joined with `+`.
+    /// Names of the models, sorted and joined with `+`.
     pub models: String,
-    /// Whether the review covered everything.
+    /// Whether all reviewers finished.
     pub is_complete: bool,
     /// Cost in US dollars.
     pub cost_usd: Decimal,
     /// Seconds from start to report.
     pub seconds: Decimal,
-    /// Posted issues.
+    /// Issues of the review.
     pub issues: Vec<IssueEntry>,
 }
 
-/// A posted issue, without its words.
+/// An issue without its texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueEntry {
     /// Key, stable across runs.
@@ -86,18 +88,19 @@ pub struct IssueEntry {
     pub rule: Option<String>,
     /// Reviewers that reported it.
     pub reviewers: Vec<String>,
-    /// Result of the second look.
+    /// Result of the independent model run that checks the issue.
     pub validation: Validation,
     /// Distance to the change.
     pub tier: Tier,
     /// Confidence of the reviewers.
     pub confidence: Confidence,
-    /// Probability by the editor.
+    /// Probability that maintainers agree, by the model that edits the issues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Confidence>,
     /// Path of the file.
     pub file: String,
-    /// Cited code at the reviewed commit, the place of the issue first. Empty for removed lines.
+    /// Cited code at the reviewed commit, the place of the issue first. Empty if the issue is about
+    /// removed lines.
     pub cited: Vec<CitedLines>,
     /// Hash of the title.
     pub title_hash: String,
@@ -117,7 +120,7 @@ pub struct OutcomeEntry {
     /// Whether the user of this machine dismissed it, and not a maintainer at the forge.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_local: bool,
-    /// Who dismissed it; empty for other outcomes.
+    /// Person who dismissed it; empty for other outcomes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// Web address of the dismissal.
@@ -150,7 +153,7 @@ pub struct HistoryError {
 /// The history of one repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
-    /// Posted reviews, oldest first.
+    /// Reviews, oldest first.
     pub reviews: Vec<ReviewEntry>,
     /// Last outcome of each issue, by proposal and key.
     pub outcomes: BTreeMap<(String, String), OutcomeEntry>,
@@ -228,8 +231,8 @@ pub fn append(state: &Path, repo: &str, entries: &[HistoryEntry]) -> Result<usiz
     Ok(count)
 }
 
-/// Deletes history, own lessons and weights of one repository, or of all. Returns the number of
-/// deleted files.
+/// Deletes the history, the user's lessons and the fitted weights of one repository, or of all.
+/// Returns the number of deleted files.
 pub fn forget(state: &Path, repo: Option<&str>) -> Result<usize, HistoryError> {
     let paths = match repo {
         Some(repo) => {
@@ -301,7 +304,8 @@ impl History {
         history
     }
 
-    /// Adds an entry. Returns whether it is new.
+    /// Adds an entry. Returns whether it is new. An outcome that differs only in its time is not
+    /// new.
     fn add(&mut self, entry: HistoryEntry) -> bool {
         match entry {
             HistoryEntry::Review(review) => {
@@ -325,14 +329,15 @@ impl History {
         }
     }
 
-    /// Proposed changes with at least one posted issue, in the order of their first review.
+    /// Proposed changes with a posted review, in the order of their first review.
     pub fn proposals(&self) -> Vec<&str> {
         let mut known = BTreeSet::new();
         let proposals = self.reviews.iter().map(|review| review.proposal.as_str());
         proposals.filter(|it| !it.is_empty() && known.insert(*it)).collect()
     }
 
-    /// Every posted issue of a proposed change once, with the first review that posted it.
+    /// Every posted issue of a proposed change once, with the first review that posted it. For an
+    /// empty `proposal`: the issues that the user dismissed before posting.
     pub fn issues_of<'a>(&'a self, proposal: &str) -> Vec<(&'a ReviewEntry, &'a IssueEntry)> {
         let mut known = BTreeSet::new();
         let reviews = self.reviews.iter().filter(|review| review.proposal == proposal);
@@ -341,8 +346,8 @@ impl History {
         issues.filter(|(_, issue)| known.insert(issue.key.as_str())).collect()
     }
 
-    /// Entries for an issue that the user dismissed on this machine. If the issue was not posted, it
-    /// is stored, too, so that the dismissal can become a lesson.
+    /// Entries for an issue that the user dismissed on this machine. If the issue was not posted,
+    /// they include the issue, so that the dismissal can become a lesson.
     pub fn local_dismissal(
         &self,
         report: &Report,
@@ -356,7 +361,7 @@ impl History {
         if is_posted {
             let proposal = report.change.pr_number.clone();
             let known = self.outcome_of(&proposal, &issue.dedupe_key);
-            // What a maintainer said at the forge stays.
+            // A dismissal by a maintainer at the forge stays.
             return match known.is_some_and(OutcomeEntry::is_forge_dismissal) {
                 true => Vec::new(),
                 false => vec![HistoryEntry::Outcome(OutcomeEntry { proposal, ..outcome })],
@@ -376,7 +381,7 @@ impl History {
         self.outcomes.values().find(|known| known.key == key && known.is_forge_dismissal())
     }
 
-    /// Entries that take back the dismissals of an issue on this machine.
+    /// Entries that withdraw the dismissals that the user of this machine made for an issue.
     pub fn withdrawals(&self, key: &str, at: &str) -> Vec<HistoryEntry> {
         let is_dismissed = |known: &&OutcomeEntry| {
             known.key == key && known.kind == OutcomeKind::Dismissed && known.is_local
@@ -398,7 +403,7 @@ impl History {
             .collect()
     }
 
-    /// Whether the last review of a proposed change raised an issue of an earlier one again.
+    /// Whether the last review of a proposed change raised an issue of the earlier `review` again.
     pub fn raised_again(&self, review: &ReviewEntry, issue: &IssueEntry) -> RaisedAgain {
         let same_proposal = |it: &&ReviewEntry| it.proposal == review.proposal;
         let Some(last) = self.reviews.iter().rev().find(same_proposal) else {
@@ -427,7 +432,7 @@ impl OutcomeEntry {
 }
 
 impl ReviewEntry {
-    /// The entry of a posted report.
+    /// The entry of a report with all its issues.
     pub fn new(report: &Report, at: &str) -> Self {
         let change = &report.change;
         Self {

@@ -1,4 +1,5 @@
-//! Labelled histories of issues, and the confusion matrix of the decisions about them.
+//! Histories of issues with the outcome that a person gave them, and a confusion matrix that
+//! compares these labels with crh's decisions.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +10,16 @@ use crate::outcome::{
     outcome_with,
 };
 
-/// The histories that ship with crh, written for this purpose.
+/// Labelled histories that ship with crh. Their changes are made up.
 pub const SHIPPED_HISTORIES: &str = include_str!("../data/histories.toml");
 
 /// Why a file of labelled histories cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LabelledError {
-    /// The file is not TOML, or has other fields.
+    /// The file is not TOML, or has missing or unknown fields.
     #[error("{0}")]
     Format(String),
-    /// A history cites no line of its own files.
+    /// A history cites lines that its files in `before` do not have.
     #[error("history `{0}`: `lines` must be inside `before`")]
     Lines(String),
 }
@@ -28,7 +29,7 @@ pub enum LabelledError {
 pub struct LabelledHistory {
     /// Name of the history.
     pub id: String,
-    /// Outcome by a person.
+    /// Label: the outcome that a person gave.
     pub expected: OutcomeKind,
     /// The history.
     pub history: IssueHistory,
@@ -45,13 +46,13 @@ struct HistoryFile {
 struct HistoryRow {
     id: String,
     outcome: OutcomeKind,
-    /// Title of the issue, for a judge.
+    /// Title of the issue, for an [`OutcomeJudge`].
     #[serde(default)]
     title: String,
     file: String,
     /// First and last line of the issue.
     lines: (u32, u32),
-    /// Further quoted places.
+    /// Further code that the issue quotes.
     #[serde(default)]
     also: Vec<CitedLines>,
     before: FileTexts,
@@ -111,7 +112,7 @@ pub struct ConfusionMatrix {
 }
 
 impl ConfusionMatrix {
-    /// Decides every history.
+    /// Decides the outcome of every history and compares it with the label.
     pub fn new(histories: &[LabelledHistory], judge: &dyn OutcomeJudge) -> Self {
         let mut matrix = Self::default();
         for LabelledHistory { id, expected, history } in histories {

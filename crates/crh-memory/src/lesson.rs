@@ -21,7 +21,7 @@ pub const LESSONS_MAX_BYTES: u64 = 256 << 10;
 
 /// Format version. Increased when older readers would misread the file.
 const VERSION: u32 = 1;
-/// Maximum number of lessons. People have to review the list now and then.
+/// Maximum number of lessons in a file: a person can still review them.
 const LESSONS_MAX: usize = 200;
 /// Maximum characters of a lesson: one sentence.
 pub const TEXT_MAX: usize = 300;
@@ -31,12 +31,13 @@ const ID_MAX: usize = 60;
 const PATHS_MAX: usize = 20;
 /// Maximum lessons in a prompt.
 const PROMPT_LESSONS_MAX: usize = 20;
-/// Maximum characters of all lessons in a prompt: less than one percent of a small context.
+/// Maximum characters of the lessons of one file in a prompt: less than one percent of a small
+/// context.
 const PROMPT_CHARS_MAX: usize = 4_000;
-/// Number of occurrences in different proposals that confirm a lesson without a person.
+/// Number of different proposals, commits or documents that confirm a lesson without a person.
 const CONFIRMING_OCCURRENCES: usize = 2;
 
-/// First line of a new file.
+/// First lines of a new file.
 const HEADER: &str = "# Lessons for crh, see docs/learning.md. crh reads this file from the base branch only.\nversion = 1\n";
 
 /// One lesson.
@@ -52,10 +53,10 @@ pub struct Lesson {
     /// Category of the findings that it is about; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// Rule of a static check. Findings of this rule are held back.
+    /// Rule of a static check. crh holds back (does not show) findings of this rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Title of a finding of a model. Findings with this title are held back.
+    /// Title of a finding of a model. crh holds back findings with this title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Where it was learned.
@@ -85,7 +86,7 @@ pub struct Provenance {
 pub enum LessonState {
     /// Confirmed and not expired.
     Active,
-    /// Learned once, and no person confirmed it. Not used.
+    /// Learned from fewer than two sources, and no person confirmed it. Not used.
     Unconfirmed,
     /// Past its last day. Not used.
     Expired,
@@ -104,10 +105,10 @@ impl fmt::Display for LessonState {
 /// Why a file of lessons cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LessonsError {
-    /// The file is not TOML, or has other fields.
+    /// The file is not TOML, or has missing or unknown fields.
     #[error("{0}")]
     Format(String),
-    /// A newer crh wrote the file.
+    /// The file has another format version.
     #[error("it has version {0}, but this crh reads {VERSION}")]
     OtherVersion(u32),
     /// The file is too large.
@@ -139,7 +140,7 @@ pub struct Lessons {
 struct ParsedLesson {
     lesson: Lesson,
     globs: PathGlobs,
-    /// Title for comparison.
+    /// Normalised title, for comparison.
     title: Option<String>,
 }
 
@@ -168,7 +169,7 @@ impl Lessons {
         Self::new(source, file.lesson)
     }
 
-    /// Checks lessons.
+    /// Checks lessons and compiles their path patterns.
     pub fn new(source: &str, lessons: Vec<Lesson>) -> Result<Self, LessonsError> {
         if lessons.len() > LESSONS_MAX {
             return Err(LessonsError::TooMany);
@@ -201,7 +202,8 @@ impl Lessons {
         self.lessons.is_empty()
     }
 
-    /// The reason for holding back a finding. `None` if it is raised.
+    /// The reason for holding back a finding. `None` if no active lesson matches, or no lesson may
+    /// hide it.
     pub fn reason_to_hold_back(&self, member: &Member, today: &str) -> Option<String> {
         if is_protected(member) {
             return None;
@@ -212,7 +214,7 @@ impl Lessons {
         Some(format!("lesson `{id}` of {}: {}", self.source, escape_invisible(text)))
     }
 
-    /// The lessons about some files, as lines of a prompt. Empty if there are none.
+    /// Active lessons about some files, as lines of a prompt, up to the limits.
     pub fn prompt_lines(&self, files: &[&str], today: &str) -> Vec<String> {
         let is_relevant = |parsed: &&ParsedLesson| {
             parsed.lesson.state(today) == LessonState::Active
@@ -253,14 +255,14 @@ impl ReviewLessons {
         self.lists.is_empty()
     }
 
-    /// The lessons about some files, as lines of a prompt.
+    /// Active lessons about some files, as lines of a prompt, up to the limits.
     pub fn prompt_lines(&self, files: &[&str]) -> Vec<String> {
         let lines = self.lists.iter().flat_map(|lessons| lessons.prompt_lines(files, &self.today));
         lines.take(PROMPT_LESSONS_MAX).collect()
     }
 
-    /// Moves the findings that lessons hold back to the dropped ones. The first list of lessons that
-    /// matches gives the reason.
+    /// Splits findings into those to show and those that a lesson holds back. The first matching
+    /// lesson gives the reason.
     pub fn hold_back(&self, members: Vec<Member>) -> (Vec<Member>, Vec<DroppedFinding>) {
         let (mut kept, mut dropped) = (Vec::with_capacity(members.len()), Vec::new());
         for member in members {
@@ -293,7 +295,7 @@ pub(crate) fn is_protected_kind(rule: Option<&str>, category: Category) -> bool 
 }
 
 impl ParsedLesson {
-    /// Whether a finding is exactly what the lesson is about.
+    /// Whether rule or title, category and path of a finding match the lesson.
     fn matches(&self, member: &Member) -> bool {
         let Lesson { category, rule, .. } = &self.lesson;
         let finding = &member.finding;
@@ -302,7 +304,8 @@ impl ParsedLesson {
             (None, Some(title)) => {
                 member.rule.is_none() && normalise_posted_title(&finding.title) == *title
             }
-            // Without either, the lesson only informs the reviewers.
+            // A lesson without rule and title only informs the reviewers. A lesson with both is
+            // invalid.
             (None, None) | (Some(_), Some(_)) => false,
         };
         is_same
@@ -325,7 +328,7 @@ impl Lesson {
         }
     }
 
-    /// What is wrong with the lesson. Patterns are checked elsewhere.
+    /// What is wrong with the lesson. [`Lessons::new`] checks the path patterns.
     fn problem(&self) -> Option<String> {
         let is_id = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
         let is_line = |text: &str| !text.trim().is_empty() && !text.contains(char::is_control);
@@ -355,7 +358,7 @@ impl Lesson {
         (!is_day(&self.expires)).then(|| "`expires` needs a day such as 2027-01-31".to_owned())
     }
 
-    /// The lesson as a table of the file.
+    /// The lesson as a TOML table.
     pub fn to_toml(&self) -> String {
         let mut toml = format!(
             "\n[[lesson]]\nid = {}\ntext = {}\npaths = [{}]\n",
@@ -390,7 +393,7 @@ impl Lesson {
 }
 
 impl Provenance {
-    /// The proposal of a comment: its address without the comment.
+    /// Web address of the proposal of a comment: `at` without the part after `#`.
     fn proposal(&self) -> &str {
         self.at.split('#').next().unwrap_or(&self.at)
     }
@@ -440,7 +443,7 @@ pub fn lesson_id(words: &str, suffix: &str) -> String {
     [start.trim_matches('-'), &suffix.to_lowercase()].join("-").trim_matches('-').to_owned()
 }
 
-/// A line of a person as the text of a lesson: one line, bounded.
+/// Words of a person as the text of a lesson: one line of at most [`TEXT_MAX`] characters.
 pub fn lesson_text(words: &str) -> String {
     let line: Vec<&str> = words.split_whitespace().collect();
     let line = line.join(" ").replace(char::is_control, " ");
@@ -470,13 +473,14 @@ fn is_day(text: &str) -> bool {
         && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
 }
 
-/// The mistake and its line, without the text of the line.
+/// Message and line number of a TOML error, without the text of the line.
 fn toml_error(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     format!("line {}: {}", before.matches('\n').count() + 1, error.message())
 }
 
-/// A basic string of TOML. Its escapes include those of JSON, except `\u007f`, which JSON leaves.
+/// A basic string of TOML. TOML knows all escapes of JSON. It also requires an escape of U+007F,
+/// which JSON does not escape.
 fn toml_string(text: &str) -> String {
     let json = serde_json::Value::String(text.to_owned()).to_string();
     json.replace('\u{7f}', "\\u007F")

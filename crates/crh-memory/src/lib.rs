@@ -1,8 +1,9 @@
-//! What crh remembers of a repository: what became of posted issues, lessons that maintainers
-//! confirmed, and a model that turns both into a probability.
+//! What crh remembers of a repository: what became of posted issues, lessons from maintainers, and
+//! weights that predict whether a maintainer acts on an issue.
 //!
-//! Invariants: only [`history`] does I/O. A lesson never hides a P0, a credential or an attempt to
-//! instruct the reviewer. Stored history contains no code and no titles, except what a lesson quotes.
+//! Invariants: only [`history`] does I/O. A lesson never hides a finding of severity P0, a
+//! credential or an attempt to instruct the reviewer. Stored history contains no code. It contains
+//! a title only with a dismissal that can become a lesson.
 
 pub mod calibration;
 mod cited_code;

@@ -22,7 +22,7 @@ pub enum OutcomeKind {
     Reformatted,
     /// The file of the cited code was deleted.
     FileDeleted,
-    /// A maintainer dismissed the issue.
+    /// A maintainer, or the user of this machine, dismissed the issue.
     Dismissed,
     /// A person argued against the issue, and the code stayed.
     ArguedAgainst,
@@ -41,9 +41,9 @@ pub enum Reception {
     ActedOn,
     /// A person rejected the issue.
     Rejected,
-    /// The issue was left alone.
+    /// The issue stands in a merged or closed change, or in code that moved or was reformatted.
     LeftAlone,
-    /// Not decided yet.
+    /// Not known: the proposal is open, or the file was deleted.
     Undecided,
 }
 
@@ -120,7 +120,7 @@ pub struct Outcome {
 /// How sure a decision by code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// The facts decide.
+    /// The facts permit only this outcome.
     Certain,
     /// The facts permit several outcomes; this is the most frequent one.
     Guess,
@@ -134,7 +134,7 @@ pub enum RaisedAgain {
     Yes,
     /// A later, complete review did not raise it.
     No,
-    /// There was no later, complete review.
+    /// No later review raised it, and the last review is not both later and complete.
     #[default]
     Unknown,
 }
@@ -178,9 +178,10 @@ pub struct IssueHistory {
     pub after: FileTexts,
     /// Whether a maintainer dismissed the issue.
     pub is_dismissed: bool,
-    /// Replies of the author and of maintainers that are no dismissals.
+    /// Replies of the author and of maintainers, except dismissals.
     pub replies: Vec<String>,
-    /// Whether the forge says that the cited line changed. Counts only if the files are not known.
+    /// Whether the forge marks the cited line as changed. Counts only if the cited code is not
+    /// known.
     pub is_outdated: bool,
     /// Whether a later review raised the issue again.
     pub raised_again: RaisedAgain,
@@ -255,7 +256,7 @@ pub fn outcome(history: &IssueHistory) -> Outcome {
             other => other,
         },
         CodeChange::Same | CodeChange::Unknown => match raised {
-            // Without the files, the issue is gone for a reason that is not known.
+            // If no file is known, crh cannot see which code fixed the issue.
             RaisedAgain::No if history.has_other_changes() || history.before.is_empty() => {
                 decided(FixedElsewhere, Guess)
             }
@@ -275,7 +276,7 @@ impl IssueHistory {
         compare_cited_code(file, (*first, *last), &self.before, &self.after)
     }
 
-    /// Whether further quoted code changed.
+    /// Whether code changed in or next to the other cited places.
     fn has_changed_evidence(&self) -> bool {
         self.cited.iter().skip(1).any(|cited| match self.compare(cited) {
             CodeChange::Changed | CodeChange::FileDeleted | CodeChange::SameInNewContext => true,
@@ -307,7 +308,7 @@ impl IssueHistory {
         }
     }
 
-    /// The outcome of an issue whose code has another place or form.
+    /// `kind`, unless a reply argues against the issue or its change was reverted.
     fn standing_as(&self, kind: OutcomeKind) -> Outcome {
         match self.standing() {
             Outcome { kind: OutcomeKind::Ignored | OutcomeKind::Open, certainty } => {
@@ -317,7 +318,7 @@ impl IssueHistory {
         }
     }
 
-    /// The outcome of an issue that stands.
+    /// The outcome of an issue that is still in the code.
     fn standing(&self) -> Outcome {
         let argument = self.replies.iter().map(|reply| stance(reply)).max();
         let certainty = match argument {

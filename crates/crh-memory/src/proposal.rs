@@ -1,5 +1,5 @@
-//! Proposes lessons from dismissals and from the history of the repository. A person accepts each
-//! of them; crh never adds one to a file by itself.
+//! Proposes lessons from dismissals, repair commits, review comments and documents. A person
+//! accepts each of them; crh never adds one to a file by itself.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,15 +12,16 @@ use crate::outcome::OutcomeKind;
 use crh_review::identity::content_id;
 use crh_review::normalise_posted_title;
 
-/// Maximum proposals from commits and documents: a person reads each of them.
+/// Maximum proposals from commits, from documents and from comments, and maximum evidence of each:
+/// a person reads them all.
 const PROPOSALS_MAX: usize = 20;
 /// Maximum path patterns of a lesson from comments.
 const COMMENT_PATHS_MAX: usize = 5;
 /// Minimum words of a sentence that can become a lesson.
 const MIN_WORDS: usize = 4;
-/// Words that two sentences must share, of all their words, to count as the same, in percent.
+/// Minimum share of common words, in percent, of two sentences that state the same rule.
 const SAME_WORDS_PERCENT: usize = 60;
-/// Minimum fixes or reverts in one folder before crh proposes a lesson about the folder.
+/// Minimum repair commits in one folder before crh proposes a lesson about the folder.
 const MIN_FIXES: usize = 3;
 
 /// A lesson that crh proposes, with its evidence.
@@ -28,7 +29,7 @@ const MIN_FIXES: usize = 3;
 pub struct LessonProposal {
     /// The lesson, unconfirmed.
     pub lesson: Lesson,
-    /// What it is based on, one line each.
+    /// Dismissals, commits, comments or documents that support the lesson, one line each.
     pub evidence: Vec<String>,
 }
 
@@ -77,12 +78,12 @@ pub struct SolutionDocument {
     pub day: String,
 }
 
-/// Proposes lessons from dismissals with a reason. Dismissals of the same rule or title in the same
-/// folder are one lesson.
+/// Proposes lessons from dismissals with a reason. Dismissals of the same rule or title in one
+/// folder, for files with the same extension, are one lesson.
 pub fn from_dismissals(history: &History, today: &str) -> Vec<LessonProposal> {
     let mut by_subject: BTreeMap<(String, String), Vec<(&IssueEntry, &OutcomeEntry)>> =
         BTreeMap::new();
-    // Also dismissals of issues that were not posted.
+    // Issues that were not posted have the empty proposal.
     for proposal in history.proposals().into_iter().chain([""]) {
         for (_, issue) in history.issues_of(proposal) {
             let Some(outcome) = history.outcome_of(proposal, &issue.key) else { continue };
@@ -130,7 +131,7 @@ fn dismissal_lesson(
             ))
         })
         .collect();
-    // A lesson that names such a rule or title would hold nothing back.
+    // No lesson may hide findings of a protected kind, so the lesson names neither rule nor title.
     let holds_back = !is_protected_kind(issue.rule.as_deref(), issue.category);
     let title = issue.rule.is_none().then(|| lesson_text(&quote.title));
     let lesson = Lesson {
@@ -159,7 +160,7 @@ pub fn is_repair(subject: &str) -> bool {
 }
 
 /// Proposes a lesson for each folder that was repaired several times: reviewers should look there
-/// with care. Such a lesson holds nothing back.
+/// with care. Such a lesson hides no finding.
 pub fn from_repairs(repairs: &[RepairCommit], today: &str) -> Vec<LessonProposal> {
     let mut by_folder: BTreeMap<String, Vec<&RepairCommit>> = BTreeMap::new();
     for repair in repairs {
@@ -219,14 +220,16 @@ pub fn from_documents(documents: &[SolutionDocument], today: &str) -> Vec<Lesson
     named.take(PROPOSALS_MAX).map(lesson).collect()
 }
 
-/// The proposed change that a commit merges, by the texts that forges write.
+/// Number of the proposed change that a commit merges, from the texts that forges write into
+/// commits.
 pub fn merged_proposal(subject: &str, body: &str) -> Option<u64> {
     let after = |text: &str, mark: &str| {
         let (_, rest) = text.rsplit_once(mark)?;
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|number| *number > 0)
     };
-    // A squashed commit ends with its number. Gitea names the branches after it.
+    // The subject of a squashed commit ends with `(#12)`. Gitea writes `Merge pull request 'title'
+    // (#12) from a into b`.
     let names_itself =
         subject.trim_end().ends_with(')') || subject.starts_with("Merge pull request '");
     after(subject, "Merge pull request #")
@@ -234,8 +237,8 @@ pub fn merged_proposal(subject: &str, body: &str) -> Option<u64> {
         .or_else(|| after(body.lines().find(|line| line.starts_with("See merge request "))?, "!"))
 }
 
-/// Proposes lessons from sentences that state a rule: those that name a custom of the project, and
-/// those that maintainers wrote in several changes. Such a lesson holds nothing back.
+/// Proposes lessons from sentences that state a rule, if the sentence names a custom of the project
+/// or maintainers wrote it in at least two proposed changes. Such a lesson hides no finding.
 pub fn from_comments(comments: &[ReviewComment], today: &str) -> Vec<LessonProposal> {
     let mut groups: Vec<Vec<(String, &ReviewComment)>> = Vec::new();
     for comment in comments {
@@ -301,7 +304,8 @@ const CUSTOM_WORDS: [&str; 8] = [
     "in this codebase",
 ];
 
-/// Sentences of a comment that state a rule. Quoted lines, code and questions do not count.
+/// Sentences of a comment that state a rule. Quoted lines, fenced code, questions and sentences of
+/// fewer than [`MIN_WORDS`] do not count.
 fn rule_sentences(body: &str) -> Vec<String> {
     let mut is_code = false;
     let mut sentences = Vec::new();
@@ -320,7 +324,7 @@ fn rule_sentences(body: &str) -> Vec<String> {
     sentences.filter(is_rule).map(lesson_text).collect()
 }
 
-/// A line at the ends of its sentences. A dot inside a word ends none.
+/// Splits a line into sentences. A dot ends a sentence only if a space follows.
 fn split_sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut rest = line;
@@ -357,7 +361,7 @@ fn is_same_rule(left: &str, right: &str) -> bool {
     100 * shared >= SAME_WORDS_PERCENT * left.union(&right).count()
 }
 
-/// A lesson that informs reviewers and holds nothing back.
+/// A lesson that informs reviewers and hides no finding.
 fn informing_lesson(
     id: String,
     text: String,
@@ -376,8 +380,8 @@ impl RepairCommit {
     }
 }
 
-/// The files of the same kind in the folder of a file: `tools/*.py`. A file in the root gives its own
-/// name.
+/// Pattern for the files with the same extension in the folder of a file: `tools/*.py`. A file in
+/// the root gives its own name.
 fn folder_glob(file: &str) -> String {
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -390,10 +394,10 @@ fn folder_glob(file: &str) -> String {
     }
 }
 
-/// A path as a pattern that matches only itself.
+/// Escapes a path, so that as a pattern it matches itself.
 fn escape_glob(path: &str) -> String {
     let escape = |char: char| match char {
-        // A class cannot hold a backslash.
+        // A character class cannot contain a backslash, so any character matches.
         '\\' => "?".to_owned(),
         '*' | '?' | '[' | ']' | '{' | '}' => format!("[{char}]"),
         _ => char.to_string(),

@@ -1,5 +1,5 @@
-//! Numbers about posted issues: what became of them, by category, reviewer and repository, and cost
-//! and time by month.
+//! Numbers about posted issues: what became of them, by category, severity, reviewer and
+//! repository, and cost and time by month.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,18 @@ const PLOT_HEIGHT: u32 = 160;
 pub struct IssueCounts {
     /// Posted issues.
     pub shown: u32,
-    /// Fixed, or reverted later.
+    /// Fixed issues, and issues whose change was reverted later.
     pub acted_on: u32,
     /// Dismissed or argued against.
     pub rejected: u32,
-    /// Merged or closed as they were.
+    /// Issues in merged or closed changes that stand, and issues whose code only moved or was
+    /// reformatted.
     pub left_alone: u32,
-    /// Without an outcome yet, or in a deleted file.
+    /// Issues without an outcome, in open changes or in deleted files.
     pub undecided: u32,
 }
 
-/// Cost and time of the reviews of a month.
+/// Cost, time and issues of the posted reviews of a month.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct MonthCost {
     /// Posted reviews.
@@ -76,7 +77,7 @@ impl IssueCounts {
         *part += 1;
     }
 
-    /// Share of decided issues that were acted on, in percent.
+    /// Share of decided issues that were acted on, in percent. `None` if no issue is decided.
     pub fn acted_on_percent(&self) -> Option<u32> {
         let decided = self.shown - self.undecided;
         (decided > 0).then(|| (100 * self.acted_on + decided / 2) / decided)
@@ -133,7 +134,7 @@ impl LearningStats {
         }
     }
 
-    /// The numbers as tables of text. Tables without rows are left out.
+    /// The numbers as tables of text.
     pub fn to_text(&self) -> String {
         let mut tables = Vec::new();
         for (name, rows) in self.groups() {
@@ -183,7 +184,7 @@ impl LearningStats {
         tables.join("\n")
     }
 
-    /// Tables with at least one issue.
+    /// Tables, each with a row per name. No tables if no issue was posted.
     fn groups(&self) -> Vec<(&'static str, Vec<(String, IssueCounts)>)> {
         let rows = |counts: &BTreeMap<String, IssueCounts>| {
             let mut rows: Vec<(String, IssueCounts)> =
@@ -201,7 +202,7 @@ impl LearningStats {
         groups.into_iter().filter(|_| self.total.shown > 0).collect()
     }
 
-    /// The numbers as a page without scripts and without requests.
+    /// The numbers as an HTML page that runs no scripts and loads no other files.
     pub fn to_html(&self) -> String {
         let mut body = String::new();
         let months: Vec<(&str, &MonthCost)> =
@@ -247,7 +248,7 @@ td,th{padding:.2em .8em;text-align:right}td:first-child,th:first-child{text-alig
 svg rect{fill:#3467a8}svg text{font-size:11px;fill:#444}</style></head><body><h1>What became of the issues</h1>
 ";
 
-/// A bar chart as SVG.
+/// A bar chart as SVG. Empty if no value is positive.
 fn plot(title: &str, values: &[(&str, f64)]) -> String {
     let highest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     if highest <= 0.0 {
@@ -282,7 +283,7 @@ fn escape_html(text: &str) -> String {
     text.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// A name on one line, without invisible characters.
+/// A name on one line, with invisible characters escaped.
 fn one_line(name: &str) -> String {
     crh_review::escape_invisible(&name.replace(['\n', '\t'], " "))
 }
