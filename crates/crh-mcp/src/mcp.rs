@@ -40,15 +40,16 @@ pub struct ServerSettings {
     pub program: Program,
     /// Folder in which the server started, for clients that offer no roots.
     pub folder: PathBuf,
-    /// Folder that the user named instead, also for clients that offer roots but opened none.
+    /// Folder that the user named with `--root`. It replaces `folder`, and also serves clients that
+    /// offer roots but opened none.
     pub named_root: Option<PathBuf>,
-    /// Whether `apply_fix` works if the client cannot ask its user.
+    /// Whether the tool `apply_fix` asks the user before each fix.
     pub fixes: FixConsent,
     /// Whether reviews use the client's model.
     pub model: ModelSource,
 }
 
-/// Who agrees to a fix.
+/// How the user agrees to a fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixConsent {
     /// The user, asked by the client for each fix.
@@ -77,7 +78,7 @@ pub fn serve_stdio(settings: ServerSettings) -> io::Result<()> {
         let server = AgentServer(CheckoutTools::new(settings, client_gone));
         match server.serve(transport).await {
             Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
-            // The client left before it said anything.
+            // The client closed the connection before it sent `initialize`.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
         }

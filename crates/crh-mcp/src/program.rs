@@ -53,7 +53,7 @@ pub struct Invocation {
     pub folder: PathBuf,
     /// Arguments, beginning with the command.
     pub args: Vec<OsString>,
-    /// Variables to set in addition to those of this process.
+    /// Environment variables to set in addition to those of this process.
     pub variables: Vec<(String, OsString)>,
     /// Time limit.
     pub time_limit: Duration,
@@ -109,7 +109,7 @@ impl StopFlag {
 }
 
 impl Invocation {
-    /// A call without further variables.
+    /// A call without additional environment variables.
     pub fn new(
         folder: impl Into<PathBuf>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
@@ -139,7 +139,7 @@ impl Program {
         Self { executable: executable.into() }
     }
 
-    /// Its path.
+    /// Path of the program.
     pub fn executable(&self) -> &Path {
         &self.executable
     }
@@ -179,15 +179,16 @@ impl Program {
         let mut command = Command::new(&self.executable);
         command.arg(ATTENDED).args(&call.args).current_dir(&call.folder).process_group(0);
         command.envs(call.variables.iter().map(|(name, value)| (name, value)));
-        // Standard input stays open as long as this process and the call live.
+        // When the call or this process ends, the child's standard input closes: see
+        // `end_with_parent`.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn()
     }
 }
 
-/// Ends this process when its parent ends or closes its standard input: first like SIGTERM, then by
-/// killing the process group. Call it in a child that [`Program`] started, because such a child has
-/// a process group of its own.
+/// Ends this process when its parent ends or closes its standard input: by SIGTERM, then by SIGINT,
+/// then by killing the process group. Call it in a child that [`Program`] started, because such a
+/// child has a process group of its own.
 pub fn end_with_parent() {
     let wait = || {
         // Returns at the end of the input, or if it cannot be read.
@@ -199,7 +200,7 @@ pub fn end_with_parent() {
         }
         kill_process_group(getpgrp(), Signal::KILL).unwrap_or_default();
     };
-    // Without a thread, only the parent's signals end this process.
+    // If the thread cannot start, only the parent's signals end this process.
     drop(std::thread::Builder::new().name("parent".to_owned()).spawn(wait));
 }
 
@@ -210,7 +211,8 @@ enum WaitEnd {
     TimedOut,
 }
 
-/// Waits until the child exits. Tells it to end if it is stopped or reaches a limit.
+/// Waits until the child exits. If the call is stopped or reaches its time limit, sends SIGTERM and
+/// then SIGINT.
 fn wait_for_end(child: &Child, time_limit: Duration, stop: &StopFlag) -> io::Result<WaitEnd> {
     let start = Instant::now();
     let end = loop {

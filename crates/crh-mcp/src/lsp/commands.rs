@@ -37,7 +37,7 @@ const TITLE_MAX: usize = 60;
 const FIX_LIMIT: Duration = Duration::from_secs(30 * 60);
 const SHORT_LIMIT: Duration = Duration::from_secs(60);
 
-/// An issue as commands name it.
+/// Argument of a command: the issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct IssueRef {
@@ -224,8 +224,8 @@ async fn dismiss(shared: &Shared, root: &WorkspaceRoot, known: &KnownIssue) -> R
     let mut args: Vec<OsString> = vec!["dismiss".into()];
     let (run, number) = match root.number_in_run(&known.issue.dedupe_key) {
         Some(known) => known,
-        // Only an issue of a stored run can be named. The run is stored for this session only, so
-        // that the newest review stays the newest run.
+        // `crh dismiss` needs a stored run. This one is in a temporary folder, so that the newest
+        // review stays the newest run.
         None => {
             let folder = shared.scratch_folder().map_err(|error| error.to_string())?;
             let run_dir = format!("--run-dir={}", folder.join("runs").display());

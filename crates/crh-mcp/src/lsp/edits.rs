@@ -14,11 +14,12 @@ pub(super) fn text_edit(diff: &Diff, file: &FileDiff, old: &str) -> Option<TextE
     let same_before = pairs().take_while(|(old, new)| old == new).count();
     let ends = old_lines[same_before..].iter().rev().zip(new_lines[same_before..].iter().rev());
     let same_after = ends.take_while(|(old, new)| old == new).count();
-    // A document ends after its last line, or in it if that line has no end.
+    // If the last line changes and has no newline, the edit ends in that line.
     let end = old_lines.len() - same_after;
     let end = match old_lines.last() {
         Some(last) if same_after == 0 && !last.ends_with('\n') => {
-            // The column unit does not matter for a position that is at least the end of the line.
+            // In every column unit, the UTF-8 length is at least the end of the line. Editors
+            // reduce it.
             position(end - 1, ColumnUnit::Utf8.length(last))
         }
         Some(_) | None => position(end, 0),

@@ -5,7 +5,7 @@ use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-/// Everything that is known about an issue.
+/// Description, suggestion, quotes, proof and reviewers of an issue.
 pub(super) fn page(issue: &Issue, source: &str) -> String {
     let plain = |text: &str| escape_invisible(text).replace('\n', " ");
     let mut page = format!(

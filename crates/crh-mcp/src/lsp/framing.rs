@@ -28,7 +28,7 @@ enum FrameRead {
     End,
 }
 
-/// Forwards requests to the server until the input ends. Answers to malformed messages go to
+/// Forwards messages to the server until the input ends. Answers to malformed messages go to
 /// `answers`.
 pub(super) async fn forward_requests(
     mut input: impl AsyncBufRead + Unpin,
@@ -61,7 +61,7 @@ pub(super) async fn write_messages(
     mut answers: mpsc::Receiver<Vec<u8>>,
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    // Read in a task of its own: a read that is cancelled in the middle would lose bytes.
+    // Read in a future of its own: `select!` would cancel a read in the middle and lose bytes.
     let (sender, mut messages) = mpsc::channel(1);
     let read = async move {
         while let Ok(FrameRead::Body(body)) = read_frame(&mut server).await {
@@ -106,7 +106,7 @@ async fn read_frame(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Frame
             }
             Some(_) => {}
             None if line.is_empty() && (length.is_some() || is_malformed) => break,
-            // An empty line between two messages does no harm.
+            // An empty line before a header is ignored. Other lines without a colon are malformed.
             None => is_malformed |= !line.is_empty(),
         }
     }

@@ -27,10 +27,10 @@ use tower_lsp_server::{ClientSocket, LspService, Server};
 use self::server::Shared;
 use crate::program::Program;
 
-/// Time for children to end after the client has disappeared. The runner kills them sooner.
+/// Time for children to end after the client has disappeared. [`Program::run`] kills them sooner.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// Bytes between the client and the server.
+/// Buffer size of the pipes between client and server, in bytes.
 const PIPE_BYTES: usize = 64 << 10;
 
 /// How the client ended the session.
@@ -68,8 +68,8 @@ pub fn serve(program: Program) -> io::Result<SessionEnd> {
     })
 }
 
-/// Serves until the client leaves. The server would end at the first malformed message, so these
-/// are answered before they reach it.
+/// Serves until the client leaves. `tower_lsp_server` would end at the first malformed message, so
+/// [`framing`] answers these.
 async fn serve_streams(service: LspService<server::Backend>, socket: ClientSocket) {
     let (requests, server_input) = tokio::io::duplex(PIPE_BYTES);
     let (server_output, messages) = tokio::io::duplex(PIPE_BYTES);

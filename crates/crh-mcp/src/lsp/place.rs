@@ -14,7 +14,7 @@ pub(super) enum ColumnUnit {
 }
 
 impl ColumnUnit {
-    /// Bytes if the client offers them, else UTF-16, which every client supports.
+    /// UTF-8 if the client offers it, else UTF-16, which every client supports.
     pub(super) fn negotiate(offered: Option<&[PositionEncodingKind]>) -> Self {
         match offered.is_some_and(|offered| offered.contains(&PositionEncodingKind::UTF8)) {
             true => Self::Utf8,
@@ -55,7 +55,7 @@ pub(super) fn find_issue(issue: &Issue, text: &str, unit: ColumnUnit) -> Option<
         (Side::New, Some(found)) => found as i64 - index(quote_line) as i64,
         (Side::New, None) => return None,
         (Side::Old, Some(_)) if !quoted.is_empty() => return None,
-        // The line after the removed one may be the first line of the file.
+        // The issue is shown at the old number of the removed line.
         (Side::Old, _) => 0,
     };
     let clamp = |line: usize| {
@@ -71,8 +71,8 @@ pub(super) fn find_issue(issue: &Issue, text: &str, unit: ColumnUnit) -> Option<
     })
 }
 
-/// The line nearest to `expected` that contains a quoted line. Whole lines are better than parts of
-/// a line. An empty quote is at the expected line.
+/// The line that contains a quoted line: `expected` itself, else the nearest equal line, else the
+/// nearest line that contains it. An empty quote is at `expected`.
 fn nearest_line(lines: &[&str], quoted: &str, expected: usize) -> Option<usize> {
     if quoted.is_empty() {
         return (expected < lines.len()).then_some(expected);

@@ -41,9 +41,9 @@ const RUNS_POLL: Duration = Duration::from_secs(2);
 /// Whether the editor trusts the workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum WorkspaceTrust {
-    /// Analysers run in crh's sandbox, and fixes are offered.
+    /// External linters run in crh's sandbox, and crh offers fixes.
     Trusted,
-    /// No analyser and no command runs.
+    /// No external linter runs, and crh offers no fixes.
     #[default]
     Untrusted,
 }
@@ -55,7 +55,7 @@ struct ClientOptions {
     trusted: bool,
 }
 
-/// What the client told at the start.
+/// What the client sent with `initialize`.
 #[derive(Debug, Clone)]
 pub(super) struct ClientSetup {
     pub(super) unit: ColumnUnit,
@@ -124,7 +124,7 @@ impl Backend {
         self.0.clone()
     }
 
-    /// Opens workspace folders and watches them. Says which ones have no repository.
+    /// Opens workspace folders and watches them. Warns about folders outside of a repository.
     async fn open_folders(&self, folders: Vec<Uri>) -> Vec<Arc<WorkspaceRoot>> {
         let mut roots = Vec::new();
         for uri in folders {
@@ -277,7 +277,8 @@ impl LanguageServer for Backend {
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
         let call = commands::IssueCommand::parse(params)?;
         let shared = self.0.clone();
-        // The client may answer a question of this command, so it must not be waited for here.
+        // The command may wait for an answer of the client, so this handler does not wait for the
+        // command.
         tokio::spawn(async move { commands::execute(&shared, call).await });
         Ok(None)
     }
@@ -340,7 +341,7 @@ impl Shared {
         let call = Invocation::new(&root.folder, args, time_limit);
         let (program, stop) = (self.program.clone(), self.stop.clone());
         let run = tokio::task::spawn_blocking(move || program.run(&call, &stop, |_| {}));
-        // The thread panics or is cancelled only if the server ends.
+        // Fails if the thread panics or the server ends.
         run.await.unwrap_or(Err(ProgramError::Stopped))
     }
 
@@ -446,7 +447,8 @@ impl Shared {
         .collect()
     }
 
-    /// Publishes the diagnostics of all files of a folder, and removes those of other files.
+    /// Publishes the diagnostics of all files with issues, and clears those of files without
+    /// issues.
     pub(super) async fn publish(&self, root: &WorkspaceRoot) {
         let issues = root.issues();
         let files: BTreeSet<PathBuf> =

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crh_review::report::{Issue, Report};
 
-/// Folder of stored runs in a checkout, and the report in a run.
+/// Folder of stored runs in a checkout.
 const RUNS: &str = ".crh/runs";
 const REPORT_FILE: &str = "review.json";
 /// Largest file that is read from disk to place issues in it. crh reviews no larger files.
@@ -35,11 +35,11 @@ pub(super) enum FolderProblem {
 /// A workspace folder inside a checkout.
 #[derive(Debug)]
 pub(super) struct WorkspaceRoot {
-    /// The folder, without symlinks. Nothing outside of it is read or published.
+    /// The folder, without symlinks. Files outside of it get no diagnostics.
     pub(super) folder: PathBuf,
     /// Root of the checkout, which may be above the folder.
     pub(super) checkout: PathBuf,
-    /// A file was saved, so a check is due.
+    /// Notified when a check is due: at the start, and when a file was saved.
     pub(super) saved: Notify,
     findings: Mutex<FolderFindings>,
 }
@@ -59,7 +59,7 @@ pub(super) struct FolderFindings {
 #[derive(Debug, Clone)]
 pub(super) struct KnownIssue {
     pub(super) issue: Issue,
-    /// Name of the run; none for an issue that only the static checks have found.
+    /// Name of the newest stored run, if it has the issue.
     pub(super) run: Option<String>,
 }
 
@@ -101,8 +101,8 @@ impl WorkspaceRoot {
         self.findings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All open issues. The check is newer than the run, so it decides about what static checks
-    /// find.
+    /// All open issues. The check is newer than the stored run, so it replaces the run's issues
+    /// from static checks.
     pub(super) fn issues(&self) -> Vec<KnownIssue> {
         let FolderFindings { check, run, dismissed } = &*self.findings();
         let run_name = run.as_ref().map(|run| run.run_id.clone());
@@ -123,7 +123,7 @@ impl WorkspaceRoot {
         issues.filter(|known| !dismissed.contains(&known.issue.dedupe_key)).collect()
     }
 
-    /// Number of an issue in the newest stored run.
+    /// The newest stored run, and the number of an issue in it.
     pub(super) fn number_in_run(&self, key: &str) -> Option<(String, u32)> {
         let findings = self.findings();
         let run = findings.run.as_ref()?;

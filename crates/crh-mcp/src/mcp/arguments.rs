@@ -10,7 +10,8 @@ use super::runs::is_run_name;
 const ARGUMENT_MAX: usize = 4 << 10;
 /// Maximum number of paths.
 const PATHS_MAX: usize = 100;
-/// Words of `crh review` that are flags: they could choose a mode that edits, or read a file.
+/// Prefixes of words that `crh review` reads as flags: they could choose a mode that edits, or read
+/// a file.
 const WORD_FLAGS: [&str; 3] = ["base:", "mode:", "plan:"];
 
 /// An argument that crh does not accept.
@@ -213,7 +214,7 @@ impl DismissArguments {
     }
 }
 
-/// A text that crh does not take for a flag.
+/// Rejects a text that is empty, too long, has control characters, or looks like a flag.
 fn checked<'a>(name: &str, text: &'a str) -> Result<&'a str, ArgumentError> {
     let problem = match text {
         "" => "is empty".to_owned(),
@@ -248,7 +249,7 @@ fn checked_path(path: &str) -> Result<&str, ArgumentError> {
     }
 }
 
-/// A run is named, never a folder: a folder could be outside of the repository.
+/// Accepts the name of a run, but no path: a path could lead out of the repository.
 fn checked_run(run: Option<&str>) -> Result<Option<&str>, ArgumentError> {
     match run {
         Some(run) if !is_run_name(checked("run", run)?) => {

@@ -15,9 +15,9 @@ use super::progress::{ProgressReader, ProgressStep};
 use super::report::ReportView;
 use crate::program::{Invocation, Program, ProgramError, ProgramOutput, StopFlag};
 
-/// Reviews with a model at the same time, so that their costs do not add up unseen.
+/// Maximum number of reviews at the same time, so that their costs do not add up unseen.
 const REVIEWS: usize = 1;
-/// Other calls at the same time.
+/// Maximum number of other calls at the same time.
 const QUICK_CALLS: usize = 2;
 /// Maximum number of calls that wait for their turn.
 const WAITING_MAX: usize = 64;
@@ -38,7 +38,7 @@ pub(crate) struct CallRunner {
     client_gone: CancellationToken,
 }
 
-/// How long a call may take, and which others it waits for.
+/// Decides the time limit of a call, and how many calls run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     Review,
@@ -50,11 +50,11 @@ pub(crate) struct ClientCall<'a> {
     pub(crate) kind: CallKind,
     pub(crate) repository: &'a Path,
     pub(crate) args: Vec<String>,
-    /// Variables of the child, for example the key of the client's model.
+    /// Environment variables of the child, for example the key of the client's model.
     pub(crate) variables: Vec<(String, String)>,
-    /// Cancelled by the client.
+    /// Cancelled when the client cancels the call.
     pub(crate) cancelled: CancellationToken,
-    /// Where progress goes, if the client wants it.
+    /// Receives the progress of the child. `None` if the command prints no events.
     pub(crate) progress: Option<mpsc::Sender<ProgressStep>>,
 }
 
@@ -93,7 +93,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Counts a waiting call.
+/// Lowers the number of waiting calls when it is dropped.
 struct WaitingCall(Arc<AtomicUsize>);
 
 impl Drop for WaitingCall {
@@ -164,7 +164,7 @@ impl CallRunner {
     /// Runs a command that prints JSON.
     pub(crate) async fn json(&self, call: ClientCall<'_>) -> Result<PrintedJson, CallError> {
         let output = self.run(call).await?;
-        // The exit code tells about issues, and about reviews that are incomplete, too.
+        // The exit code is no sign of failure: it also reports issues and incomplete reviews.
         if output.stdout.is_empty() {
             return Err(CallError::Failed(output.message()));
         }

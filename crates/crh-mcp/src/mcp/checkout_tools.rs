@@ -34,9 +34,9 @@ use super::{FixConsent, ModelSource, ServerSettings};
 
 /// Time for the client to list its roots.
 const ROOTS_TIME: Duration = Duration::from_secs(30);
-/// Time for the user to agree to a fix.
+/// Time for the user to agree to a fix or dismissal.
 const CONSENT_TIME: Duration = Duration::from_secs(10 * 60);
-/// Time after which the client hears that a call goes on.
+/// Time without a step after which the client gets the last step again.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Stored runs that are listed as resources, the newest ones.
 const LISTED_RUNS: usize = 20;
@@ -79,7 +79,7 @@ pub(crate) enum ToolError {
 }
 
 impl CheckoutTools {
-    /// A server whose calls end when `client_gone` is cancelled.
+    /// Tools whose calls end when `client_gone` is cancelled.
     pub(crate) fn new(settings: ServerSettings, client_gone: CancellationToken) -> Self {
         let runner = CallRunner::new(settings.program.clone(), client_gone);
         Self { settings: Arc::new(settings), runner, tools: Arc::new(tools()) }
@@ -93,7 +93,7 @@ impl CheckoutTools {
         let repository = self.repository(arguments.change.repository.as_deref(), context).await?;
         let mut args = words(&["review", "--format=json", "--debug"]);
         let mut variables = Vec::new();
-        // Ends with this call.
+        // The server for the client's model ends with this call.
         let client_model = match self.settings.model {
             ModelSource::Settings => None,
             ModelSource::Client => Some(ClientModel::start(context.peer.clone()).await?),
@@ -163,7 +163,7 @@ impl CheckoutTools {
         let report = view(report)?;
         let number = arguments.issue;
         let issue = report.issue(number).ok_or(ToolError::NoIssue(number))?;
-        // Text of the change can steer the agent that calls this tool.
+        // Text of the change can steer the agent that calls this tool, so the user decides.
         if issue.is_urgent() {
             let question = format!(
                 "Hide issue {number} in all later reviews of {}?\n\n{}\nReason: {}",
@@ -329,7 +329,7 @@ impl AgentTools for CheckoutTools {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<Resource>, ToolError> {
-        // Without one repository there are no runs to list.
+        // Without exactly one repository there are no runs to list.
         let Ok(repository) = self.repository(None, context).await else { return Ok(Vec::new()) };
         let runs = self.stored_runs(&repository, context).await?;
         Ok(runs.iter().flat_map(run_resources).collect())
@@ -348,7 +348,7 @@ impl AgentTools for CheckoutTools {
                 Ok((serde_json::to_string(&LabelledData::new(report.json))?, "application/json"))
             }
             RunResource::NumberedDiff(run) => {
-                // crh refuses runs that it did not write.
+                // `crh show` refuses runs that crh did not write.
                 let report = self.stored_report(&repository, Some(run), context).await?;
                 let folder = run_folder(&repository, &view(report)?.run);
                 let no_diff = || CallError::Failed("the run has no readable diff".to_owned());
@@ -457,7 +457,7 @@ async fn ask_user(message: String, context: &RequestContext<RoleServer>) -> Resu
     let is_agreed = |content: Value| content.get("agree").and_then(Value::as_bool) == Some(true);
     match answer.action {
         ElicitationAction::Accept if answer.content.is_some_and(is_agreed) => Ok(()),
-        // Declined or cancelled.
+        // Declined, cancelled, or accepted without `agree`.
         _ => Err(ToolError::NotAgreed),
     }
 }

@@ -1,5 +1,5 @@
 //! The MCP server without its tools: it answers the requests of a client. `CheckoutTools` provides
-//! the tools, resources and prompt for a checkout; the team server provides its own.
+//! the tools, resources and prompt for a checkout; the crate `crh-server` provides its own.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -22,9 +22,9 @@ use super::report::LabelledData;
 /// Maximum characters of an error. It may quote a long argument.
 const ERROR_MAX: usize = 4_000;
 
-/// What a client can use.
+/// Tools, resources and the prompt of a server.
 pub trait AgentTools: Clone + Send + Sync + 'static {
-    /// What the client tells its model.
+    /// Instructions that the client gives to its model.
     const INSTRUCTIONS: &str;
 
     /// Why there is no result. The client shows the message.
@@ -33,7 +33,8 @@ pub trait AgentTools: Clone + Send + Sync + 'static {
     /// All tools.
     fn tools(&self) -> &[Tool];
 
-    /// Calls a tool of the list. Its schema has all names of the arguments.
+    /// Calls a tool. [`AgentServer`] has checked that the tool exists, and that its schema has all
+    /// these arguments.
     fn call(
         &self,
         name: &str,
@@ -47,7 +48,7 @@ pub trait AgentTools: Clone + Send + Sync + 'static {
         context: &RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<Vec<Resource>, Self::Error>> + Send;
 
-    /// Text and type of a resource.
+    /// Text and MIME type of a resource.
     fn read(
         &self,
         uri: &str,
@@ -106,7 +107,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        // Errors of crh quote names of files and branches.
+        // Errors may quote long arguments and names.
         let failed = |text: String| {
             let text: String = text.chars().take(ERROR_MAX).collect();
             CallToolResult::error(vec![ContentBlock::text(text)])
@@ -123,8 +124,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
         Ok(result.into())
     }
 
-    /// Requests that have another form than the protocol prescribes for their method, and unknown
-    /// methods.
+    /// Rejects requests whose parameters do not fit their method, and unknown methods.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -196,14 +196,15 @@ fn unknown_argument<'a>(tool: &Tool, arguments: &'a JsonObject) -> Option<&'a st
     arguments.keys().map(String::as_str).find(|name| !is_known(name))
 }
 
-/// Tells the client about a step of a call, if it wants to know. `done` is the number of the last step.
+/// Tells the client about a step of a call, if it wants to know. `done` is the last number that was
+/// sent.
 pub async fn tell_step(
     context: &RequestContext<RoleServer>,
     done: &mut f64,
     (step, total): (f64, f64),
     message: &str,
 ) {
-    // A cancelled call says nothing more.
+    // A cancelled call sends no progress.
     let token = context.meta.get_progress_token().filter(|_| !context.ct.is_cancelled());
     let Some(token) = token else { return };
     // The protocol wants a number that grows.
@@ -214,7 +215,7 @@ pub async fn tell_step(
     context.peer.notify_progress(params).await.unwrap_or_default();
 }
 
-/// The start of a text of the client, for messages.
+/// The first 100 characters of a text, without control characters.
 pub fn shortened(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
@@ -224,7 +225,7 @@ pub fn text_result(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// A result with a text, and the same as labelled data.
+/// A result with a text, and `value` as labelled data.
 pub fn structured_result(
     text: String,
     value: &impl Serialize,

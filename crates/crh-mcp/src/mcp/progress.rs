@@ -24,13 +24,13 @@ const UNITS_PER_USD: f64 = 1e12;
 /// Progress of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProgressStep {
-    /// Grows with every step, up to [`ProgressStep::TOTAL`].
+    /// Grows with every step, and stays below [`ProgressStep::TOTAL`].
     pub(crate) done: f64,
     pub(crate) message: String,
 }
 
 impl ProgressStep {
-    /// `done` at the end.
+    /// Number of stages.
     pub(crate) const TOTAL: f64 = STAGES.len() as f64;
 }
 
@@ -57,7 +57,7 @@ struct EventLine {
 }
 
 impl ProgressReader {
-    /// The step of a line, if it is an event that a person wants to know.
+    /// The step of a line, if it is an event that the client shows.
     pub(crate) fn read(&mut self, line: &str) -> Option<ProgressStep> {
         let event: EventLine = serde_json::from_str(line).ok()?;
         let message = match event.event.as_str() {
@@ -86,7 +86,7 @@ impl ProgressReader {
         Some(self.step(&message))
     }
 
-    /// A step without an event, so that the client knows that the call goes on.
+    /// The next step, with the cost so far.
     pub(crate) fn step(&mut self, message: &str) -> ProgressStep {
         self.steps = self.steps.saturating_add(1);
         // Grows within the stage, but never reaches the next one.

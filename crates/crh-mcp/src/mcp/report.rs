@@ -204,7 +204,7 @@ impl IssueView {
         text
     }
 
-    /// The issue with all evidence.
+    /// The issue with all evidence, and an excerpt of the diff.
     pub fn explanation(&self, excerpt: Option<&str>) -> String {
         let mut text = self.text();
         let confidence = self.confidence;
@@ -252,10 +252,10 @@ pub fn fence(text: &str) -> String {
     )
 }
 
-/// A name that no text can know.
+/// 32 random hexadecimal digits, which the author of a text cannot guess.
 pub(crate) fn random_name() -> String {
     let mut bytes = [0; 16];
-    // Without random bytes the mark can be guessed, but the label still stands.
+    // If the system gives no random bytes, all digits are zero and can be guessed.
     SystemRandom::new().fill(&mut bytes).unwrap_or_default();
     bytes.iter().fold(String::new(), |name, byte| format!("{name}{byte:02x}"))
 }

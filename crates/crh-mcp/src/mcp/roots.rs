@@ -46,7 +46,8 @@ impl Roots {
         Self::new(uris.into_iter().filter_map(folder))
     }
 
-    /// The root folder of the checkout that a call names. Without a name, it is the only root.
+    /// The root folder of the checkout that a call names. Without a name, it is the checkout of the
+    /// only root.
     pub(crate) fn repository(&self, named: Option<&str>) -> Result<PathBuf, RootError> {
         let folder = match (named, self.0.as_slice()) {
             (_, []) => return Err(RootError::NoRoot),

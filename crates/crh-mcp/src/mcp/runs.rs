@@ -10,12 +10,12 @@ use crate::{MASKS, contains_quote};
 
 /// Lines of the diff before and after the place of an issue.
 const EXCERPT_LINES: usize = 12;
-/// Maximum bytes of a diff. Longer ones are for the command line.
+/// Maximum bytes of a diff. Clients do not get longer ones.
 const DIFF_MAX: u64 = 8 << 20;
 /// Where a run keeps its numbered diff with masked credentials.
 const NUMBERED_DIFF: &str = "stages/masked.diff";
 
-/// A line of `crh show --list --format json`.
+/// An entry of `crh show --list --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct StoredRun {
     #[serde(rename = "run_id")]
@@ -56,12 +56,14 @@ impl RunResource {
     }
 }
 
-/// Whether a text can be the name of a run, such as `20260101T020000Z_0123456789abcdef-2`.
+/// Whether a text has no other characters than names of runs, such as
+/// `20260101T020000Z_0123456789abcdef-2`. True for an empty text.
 pub(crate) fn is_run_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-/// The numbered diff of a run that crh has accepted as its own.
+/// The numbered diff of a run. The caller checks that crh wrote the run. `None` if the diff is
+/// missing or too large.
 pub fn numbered_diff(run_folder: &Path) -> Option<String> {
     let folder = fs::canonicalize(run_folder).ok()?;
     let file: PathBuf = fs::canonicalize(folder.join(NUMBERED_DIFF)).ok()?;
@@ -95,7 +97,7 @@ fn excerpt(diff: &str, file: &str, snippet: &str, line: u64) -> Option<String> {
     let file_lines = file_lines(&lines[start..end]);
     let quoted_line =
         (start..end).filter(is_quoted).min_by_key(|index| file_lines[index - start].abs_diff(line));
-    // The diff masks more of a credential than the quote does.
+    // The diff may mask more of a credential than the quote, so that only the line number matches.
     let is_masked = MASKS.iter().any(|mask| quoted.contains(mask));
     let same_line = || (start..end).find(|index| is_masked && file_lines[index - start] == line);
     let place = quoted_line.or_else(same_line)?;

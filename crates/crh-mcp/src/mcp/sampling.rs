@@ -1,7 +1,8 @@
 //! Reviews with the client's model, so that the user needs no key.
 //!
-//! crh talks to a small server on the loopback interface as to any OpenAI-compatible model. Each
-//! request becomes `sampling/createMessage` to the client. crh counts calls and tokens as usual.
+//! The child process of crh sends requests to a small server on the loopback interface, as to any
+//! OpenAI-compatible model. Each request becomes `sampling/createMessage` to the client. crh counts
+//! calls and tokens as usual.
 
 #![expect(deprecated, reason = "the newest protocol drops sampling, but clients still use it")]
 
@@ -35,7 +36,7 @@ const CONNECTIONS_MAX: usize = 32;
 #[derive(Debug)]
 pub(crate) struct ClientModel {
     address: SocketAddr,
-    /// crh sends it as its key. Other users of this machine do not know it.
+    /// API key that the child sends. Other users of this machine do not know it.
     token: Arc<str>,
     task: AbortHandle,
 }
@@ -95,7 +96,8 @@ async fn listen(listener: TcpListener, client: Peer<RoleServer>, token: Arc<str>
         while connections.len() >= CONNECTIONS_MAX {
             connections.join_next().await;
         }
-        // Fails if the client is gone or the system has no descriptors; crh tries again.
+        // Fails if crh closed the connection or the system has no file descriptors; crh tries
+        // again.
         if let Ok((stream, _)) = listener.accept().await {
             connections.spawn(serve(stream, client.clone(), token.clone()));
         }

@@ -122,8 +122,8 @@ fn remove_number_formats(schema: &mut JsonObject) {
     }
 }
 
-/// Removes `null` from the types of an optional argument: clients leave it out, and some accept only
-/// one type.
+/// Removes `null` from the types of an optional argument: clients omit the argument instead, and
+/// some clients accept only one type.
 fn remove_null(schema: &mut Value) {
     if let Some([kind, Value::String(null)]) =
         schema.get("type").and_then(Value::as_array).map(Vec::as_slice)
@@ -133,7 +133,7 @@ fn remove_null(schema: &mut Value) {
     }
 }
 
-/// A tool whose arguments are those of a type.
+/// A tool whose arguments are the fields of `T`.
 pub fn describe_tool<T: JsonSchema + 'static>(
     name: &'static str,
     title: &str,

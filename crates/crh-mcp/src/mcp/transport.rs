@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 /// Maximum bytes of a message. The largest sensible message is a model's answer in `sampling`.
 pub(crate) const MESSAGE_MAX: usize = 16 << 20;
 
-/// Bytes kept of each end of a longer message, to find its id.
+/// Bytes to keep of the start and of the end of a longer message, to find its id.
 const LINE_END_BYTES: usize = 1 << 10;
 
 /// The transport of `crh mcp`.
@@ -26,7 +26,7 @@ pub(crate) struct LineTransport<R, W> {
     writer: Arc<Mutex<W>>,
     /// The line that is being read. Kept here, because a read may be cancelled in the middle.
     line: Vec<u8>,
-    /// The ends of a line that is too long, while the rest of it is being skipped.
+    /// Start and end of a line that is too long, while the rest of it is being skipped.
     skipped: Option<LongLine>,
     /// The answer to a line that cannot be read, while it is being sent. A task of its own, because
     /// `receive` may be cancelled in the middle.

@@ -88,7 +88,7 @@ pub(super) fn stream_events(result: &Value) -> Vec<Value> {
     events
 }
 
-/// The client's answer in the words of the Chat API.
+/// The client's answer in the form of the Chat Completions API.
 struct ChatAnswer {
     text: String,
     calls: Vec<Value>,
@@ -134,7 +134,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// Adds a message. One block stands alone, as older clients expect it.
+/// Adds a message. A single block is not put into an array, as older clients expect.
 fn push(messages: &mut Vec<Value>, role: &str, mut blocks: Vec<Value>) {
     let content = match blocks.len() {
         0 => json!({ "type": "text", "text": "" }),

@@ -40,7 +40,7 @@ impl HttpReply {
         Self { status, ..Self::json(&body) }
     }
 
-    /// A stream of events, complete from the start.
+    /// All events of a stream in one reply.
     pub(super) fn events(events: &[Value]) -> Self {
         let mut body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         body.push_str("data: [DONE]\n\n");
