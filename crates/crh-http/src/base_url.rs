@@ -8,7 +8,7 @@ use thiserror::Error;
 use url::Url;
 
 /// Base URL of a server: `http` or `https`, a host, optionally a path. It has no user name,
-/// password or query, so that it can be shown and stored.
+/// password, query or fragment, so that it can be shown and stored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaseUrl {
     url: Url,

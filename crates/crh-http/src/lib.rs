@@ -1,5 +1,5 @@
-//! Network access: base URLs, proxies, certificates and timeouts. It knows nothing about the
-//! protocols used.
+//! Network access: base URLs, proxies, certificates and timeouts. It does not know which APIs crh
+//! calls.
 
 mod base_url;
 mod client;

@@ -25,7 +25,8 @@ pub struct NetworkSettings {
 pub struct Timeouts {
     /// Connection timeout.
     pub connect: Duration,
-    /// Time from the connection to the first event. A model needs time to read a long prompt.
+    /// Time from the connection to the first part of a response. A model needs time to read a long
+    /// prompt.
     pub first_byte: Duration,
     /// Time between two parts of a response.
     pub idle: Duration,
