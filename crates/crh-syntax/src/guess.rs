@@ -2,7 +2,8 @@
 //!
 //! A guess requires three signs: a line looks like the head of a definition (its first line), the
 //! following lines are indented until the block ends, and the braces balance. If one sign is
-//! missing, there is no guess. Multi-line comments and strings are not distinguished from code.
+//! missing, there is no guess. A definition on one line needs no indented lines. Multi-line
+//! comments and strings are not distinguished from code.
 
 use crate::parse::one_based;
 use crate::{ImportList, ImportStatement};
@@ -85,7 +86,8 @@ impl<'t> SpanGuesser<'t> {
         self.last_row = row;
     }
 
-    /// Closes blocks that end before this line. Returns whether the line belongs to an open head.
+    /// Closes blocks that end before or at this line. Returns whether the line continues a head or
+    /// closes a block.
     fn close_before(&mut self, row: usize, indent: &str, code: &str) -> bool {
         while let Some(head) = self.open_heads.last() {
             let is_deeper = indent.len() > head.indent.len() && indent.starts_with(head.indent);
@@ -97,7 +99,7 @@ impl<'t> SpanGuesser<'t> {
                 return true;
             }
             let end = if is_at_head_level && closes_block(code) { row } else { self.last_row };
-            // Mixed tabs and spaces cannot be compared.
+            // If tabs and spaces are mixed, indentations cannot be compared, so there is no guess.
             let is_comparable = head.indent.starts_with(indent);
             if let Some(head) = self.open_heads.pop()
                 && is_comparable
@@ -183,7 +185,7 @@ fn assigned_function(code: &str) -> Option<&str> {
     matches!(word, "function" | "func" | "fn" | "fun" | "proc").then_some(name)
 }
 
-/// `name(…) {` with only type words before it.
+/// `name(…) {`, or `type name(…)`, with only type words before the name.
 fn function_with_braces(code: &str) -> Option<&str> {
     let (words_before, text_after) = code.split_once('(')?;
     let has_body = code.ends_with('{') || (text_after.contains('{') && code.ends_with('}'));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How many bytes of a first line are read. Systems read no more.
+/// Maximum bytes to read after `#!`. Operating systems read no more.
 const INTERPRETER_LINE_MAX: usize = 256;
 
 /// A language with a grammar.
@@ -57,8 +57,8 @@ impl Language {
         Self::Swift,
     ];
 
-    /// Language of a file by its name. `.h` counts as C, because C++ headers can have this
-    /// extension too.
+    /// Language of a file by its name. `.h` counts as C, although C++ headers can have this
+    /// extension, too.
     pub fn from_path(path: &str) -> Option<Self> {
         // Git quotes names that are not UTF-8. Backslashes in them are escapes, not separators.
         let name = match path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) {
@@ -162,7 +162,7 @@ impl Language {
         }
     }
 
-    /// Grammar, for engines that use the trees of [`crate::SyntaxTree`]. Parse texts only with
+    /// Grammar, for code that searches the trees of [`crate::SyntaxTree`]. Parse texts only with
     /// [`crate::SyntaxTree`], because some texts make a grammar kill the process.
     pub fn grammar(self) -> tree_sitter::Language {
         let grammar = match self {

@@ -12,9 +12,9 @@ use crate::{Language, SyntaxTree};
 pub struct ClassMembers {
     /// Name of the class.
     pub name: String,
-    /// Methods with their lines, 1-based.
+    /// Methods, and functions inside of them, with their lines, 1-based.
     pub methods: Vec<(String, u32)>,
-    /// All possible own names: methods, fields, and assignments to `self` or `this`.
+    /// All possible own names: methods, fields, parameters in TypeScript, and all assigned names.
     pub names: BTreeSet<String>,
     /// Calls on `self` or `this` with their lines, 1-based.
     pub calls: Vec<(String, u32)>,
@@ -23,7 +23,8 @@ pub struct ClassMembers {
 }
 
 impl SyntaxTree<'_> {
-    /// Classes of a text, outer ones first. Empty for other languages.
+    /// Classes of the text, outer ones first. Empty if the language is not Python, JavaScript or
+    /// TypeScript.
     pub fn classes(&self) -> Vec<ClassMembers> {
         let is_supported = matches!(
             self.language(),

@@ -54,7 +54,7 @@ pub enum Hazard {
     /// Ruby: a heredoc word, or the open literals, are too long.
     #[error("its heredocs are too long or too deeply nested")]
     Heredocs,
-    /// Languages with type arguments: too many unclosed `<`.
+    /// All languages except Python and Ruby: too many unclosed `<`.
     #[error("it has too many `<` in a row without a `>`")]
     Angles,
     /// All languages: brackets nested too deeply.

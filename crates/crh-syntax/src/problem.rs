@@ -15,8 +15,9 @@ pub const PROBLEMS_MAX: usize = 20;
 pub struct SyntaxProblems {
     /// Problems in source order; at most [`PROBLEMS_MAX`].
     pub list: Vec<SyntaxProblem>,
-    /// A bracket without a partner, such as `{`, which is an error even if the grammar accepts it.
-    /// Brackets in strings and comments do not count, as far as the parser recognises them.
+    /// A bracket without a partner, such as `{`. It shows that the text has an error, and not only
+    /// the grammar. `None` if `list` is empty. Brackets in strings and comments do not count, as
+    /// far as the parser recognises them.
     pub unpaired_bracket: Option<&'static str>,
 }
 
@@ -38,8 +39,8 @@ pub enum SyntaxProblemKind {
     Missing(String),
     /// An unexpected token.
     Unexpected,
-    /// Accepted by the grammar but not by the language, for this reason: indentation in Python,
-    /// statements outside of functions in Go.
+    /// Accepted by the grammar but not by the language, for this reason: for example wrong
+    /// indentation in Python, or a statement outside of functions in Go.
     Rejected(&'static str),
 }
 
@@ -112,7 +113,7 @@ fn problem(node: &Node<'_>, lines: u32) -> Option<SyntaxProblem> {
     Some(SyntaxProblem { start, end: end.max(start), kind })
 }
 
-/// The first bracket that occurs more often than its partner.
+/// The first kind of bracket that occurs more often than its partner.
 fn unpaired_bracket(tree: &Tree) -> Option<&'static str> {
     const PAIRS: [(&str, &str); 3] = [("(", ")"), ("[", "]"), ("{", "}")];
     let mut balance = [0_i64; PAIRS.len()];

@@ -201,7 +201,8 @@ fn string_end(text: &[u8], line_start: usize, quote_index: usize) -> Option<usiz
             }
             b'{' if is_interpolated => braces += 1,
             b'}' if is_interpolated => braces = braces.saturating_sub(1),
-            // Strings, comments and escapes within interpolated code are rare.
+            // Within interpolated code, only simple strings are skipped. Other strings, comments
+            // and escapes are rare.
             b'"' | b'\'' | b'#' | b'\\' | b'\n' if braces > 0 => {
                 if !matches!(byte, b'"' | b'\'') || *byte == quote_byte {
                     return None;

@@ -25,7 +25,7 @@ pub struct Symbol {
 /// Kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SymbolKind {
-    /// A function outside of a type, or a macro with parameters.
+    /// A function outside of a type, or a macro that is called like a function.
     Function,
     /// A method of a type or object.
     Method,

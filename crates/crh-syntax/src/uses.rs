@@ -20,7 +20,8 @@ pub const USES_MAX: usize = 20_000;
 pub struct NameUse {
     /// The name without qualifiers.
     pub name: String,
-    /// Qualifier as written, `a.b` or `a::b`; empty if there is none.
+    /// Qualifier as written, `a.b` or `a::b`; empty if there is none, `?` if it is not a plain
+    /// path.
     pub qualifier: String,
     /// Line, 1-based.
     pub line: u32,
@@ -31,13 +32,14 @@ pub struct NameUse {
 /// Role of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UseRole {
-    /// Bound: a definition, parameter or variable. The default in doubtful cases.
+    /// Bound, or probably bound: a definition, parameter or variable.
     Bound,
-    /// A key, a label or a macro token, which may be unrelated.
+    /// A key, a label or a macro token, which may have nothing to do with a declaration of this
+    /// name.
     Key,
     /// Part of an import or export.
     Imported,
-    /// Assigned as a member.
+    /// Assigned or deleted as a member: `a.name = 1`.
     Written,
     /// Its value or type is used.
     Read,
@@ -84,7 +86,7 @@ impl SyntaxTree<'_> {
     }
 }
 
-/// A node on the path from the root, and its field.
+/// A node on the path from the root, and the field of its parent that holds it.
 type PathStep<'t> = (Node<'t>, Option<&'t str>);
 
 fn is_name(node: &Node<'_>) -> bool {
@@ -225,7 +227,7 @@ const OPEN_ARGUMENTS: [&str; 9] = [
 fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
     let mut call_arguments = Arguments::default();
     let Some(arguments) = call.child_by_field_name("arguments") else {
-        // `new X`, and Ruby calls without parentheses.
+        // `new X`, and Ruby calls without arguments.
         return UseRole::Called(call_arguments);
     };
     if !matches!(arguments.kind(), "argument_list" | "arguments") {
@@ -295,7 +297,7 @@ fn binds_name(
         "pattern_list", "tuple_pattern", "list_pattern", "object_pattern", "array_pattern", "case_pattern", "left_assignment_list",
     ];
     let kind = parent.kind();
-    // Names of JSX elements and type arguments are uses.
+    // Names in JSX elements, generic types, annotations and operators are uses.
     if kind.starts_with("jsx") || USING_PARENTS.contains(&kind) {
         return false;
     }

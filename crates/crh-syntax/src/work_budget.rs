@@ -46,7 +46,7 @@ pub(crate) struct WorkBudget {
 }
 
 impl WorkBudget {
-    /// Budget for a text of this size and an error limit.
+    /// Budget for a text of this size, with this limit on weighted errors.
     pub(crate) fn for_text(bytes: usize, error_weight_max: u64) -> Self {
         let bytes = bytes as u64;
         Self {

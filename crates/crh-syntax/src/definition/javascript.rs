@@ -90,7 +90,7 @@ fn variable_role(site: &Site<'_, '_>) -> Option<NodeRole> {
     })
 }
 
-/// A class field or object property that holds a function or object.
+/// A class field or object property that holds a function, class or object.
 fn member_role(site: &Site<'_, '_>, key: Node<'_>) -> Option<NodeRole> {
     let value = value_kind(site.field("value")?)?;
     let name = property_name(site, key)?;
@@ -200,7 +200,7 @@ fn property_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
     Some(name.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Whether a value is `require(…)` or a member of it.
+/// Whether a value is `require(…)`, or a member or call of its result.
 fn is_require(site: &Site<'_, '_>, node: Node<'_>) -> bool {
     let mut node = node;
     for _ in 0..WRAPPERS_MAX {

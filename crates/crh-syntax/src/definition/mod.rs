@@ -326,7 +326,7 @@ impl Definition {
         Self::new(name, DefinitionKind::Type, InnerFunctions::AreMethods)
     }
 
-    /// A module, whose functions are functions.
+    /// A module, whose functions are not methods.
     fn module(name: String) -> Self {
         Self::new(name, DefinitionKind::Module, InnerFunctions::AreFunctions)
     }

@@ -152,7 +152,8 @@ fn has_no_statement(block: &Node<'_>) -> bool {
     !block.children(&mut cursor).any(|child| child.is_named() && child.kind() != "comment")
 }
 
-/// Indentation of a node that is first on its line.
+/// Indentation of a node. `None` if the node is not first on its line, or the line continues
+/// another.
 fn indentation_of<'t>(node: &Node<'_>, text: &'t str) -> Option<&'t str> {
     let text_before = text.get(..node.start_byte())?;
     let line_start = text_before.rfind(['\n', '\r']).map_or(0, |end| end + 1);

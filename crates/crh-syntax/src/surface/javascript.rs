@@ -394,7 +394,7 @@ fn may_fail(text: &str, node: Node<'_>) -> bool {
             let owner = owner.filter(|it| it.kind() == "identifier");
             let owner = owner.map_or("", |it| source(&it, text));
             let method = function_field("property").map_or("", |it| source(&it, text));
-            // The second argument handles a failure.
+            // The second argument of `then` handles a failure.
             let argument_count =
                 || node.child_by_field_name("arguments").map_or(0, |it| children(it).len());
             MAY_FAIL.contains(&method)

@@ -17,17 +17,18 @@ use crate::{Language, SyntaxTree};
 /// Declarations and imports of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surface {
-    /// Top-level declarations, in no particular order.
+    /// Top-level declarations, and in Java, Ruby and Rust those in types or modules, in no
+    /// particular order.
     pub declarations: Vec<Declaration>,
-    /// Imports, including those inside functions.
+    /// Imports; in Python, JavaScript and Ruby also those inside functions.
     pub imports: Vec<ModuleImport>,
     /// Declared package, in Go and Java.
     pub package: Option<String>,
     /// Whether the file may declare names that are not listed, because they are created at run time
     /// or by macros.
     pub has_hidden_names: bool,
-    /// In Rust, texts that create such names: macros, and modules in files of another name. Equal
-    /// texts create equal names.
+    /// In Rust, texts that create such names: macro calls, `extern` blocks, and `#[path]`
+    /// attributes of modules. Equal texts create equal names.
     pub macro_texts: Vec<String>,
     /// Whether the text has syntax errors.
     pub has_errors: bool,
@@ -36,18 +37,18 @@ pub struct Surface {
 /// A declared name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
-    /// Name as other files write it; `default` for an unnamed JavaScript export.
+    /// Name as other files write it; `default` for the default export of a JavaScript file.
     pub name: String,
-    /// Enclosing type or module in the same file, `Outer.Inner`; empty at the top level. In Rust a
-    /// type ends with a dot.
+    /// Enclosing type or module in the same file, `Outer.Inner` or `Outer::Inner`; empty at the top
+    /// level. In Rust a type ends with a dot.
     pub container: String,
     /// Line of the name, 1-based.
     pub line: u32,
     /// Kind of the declaration.
     pub kind: DeclarationKind,
-    /// Whether other files can import the declaration.
+    /// Whether other files can import the declaration. Always true except in Go and JavaScript.
     pub is_exported: bool,
-    /// Signature, if calls reach the declared function unchanged.
+    /// Signature, if every call of the name reaches this function with unchanged arguments.
     pub signature: Option<CallSignature>,
     /// Java superclass, as written.
     pub extends: Option<String>,
@@ -56,13 +57,15 @@ pub struct Declaration {
 /// Kind of a declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeclarationKind {
-    /// A function or static method.
+    /// A function or method.
     Function,
     /// A class or other type.
     Type,
-    /// A Java class that inherits constants and types, but no functions, from interfaces.
+    /// A Java class with interfaces. It inherits constants and types from them, but no static
+    /// functions.
     Implementer,
-    /// A Java enum without supertypes: all constants are visible, but not all functions.
+    /// A Java enum without interfaces. All its constants are listed, but not all functions: the
+    /// compiler adds some.
     Enumeration,
     /// A type that may have hidden members, for example inherited ones.
     OpenType,
@@ -70,7 +73,7 @@ pub enum DeclarationKind {
     Module,
     /// A constant or variable.
     Value,
-    /// A re-exported import.
+    /// An imported name, which other files may import from this file.
     Reexport,
 }
 
@@ -120,7 +123,7 @@ pub struct ModuleImport {
     pub line: u32,
     /// First and last line of the statement, 1-based.
     pub statement: (u32, u32),
-    /// Whether the code expects that the import may fail.
+    /// Whether the code expects that the import may fail, or imports only under a condition.
     pub is_guarded: bool,
     /// Whether other files can import the name from this file.
     pub is_reexported: bool,
@@ -173,7 +176,7 @@ impl SyntaxTree<'_> {
 }
 
 impl CallSignature {
-    /// Whether a call with these arguments is valid.
+    /// Whether a call with these arguments can be valid.
     pub fn accepts(&self, arguments: &Arguments) -> bool {
         if arguments.may_have_more {
             return true;

@@ -42,7 +42,7 @@ pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
     while let Some((node, context)) = worklist.pop() {
         worklist.extend(add_statement(&mut surface, text, node, context));
     }
-    // An imported `__getattr__` may define any name.
+    // An imported or assigned `__getattr__` may define any name.
     let mut declarations = surface.declarations.iter();
     surface.has_hidden_names |=
         declarations.any(|it| it.name == "__getattr__" && it.kind != DeclarationKind::Function);
@@ -52,7 +52,7 @@ pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
     surface
 }
 
-/// Names bound by `:=` outside of functions.
+/// Names bound by `:=` outside of functions and classes.
 fn walrus_names(syntax_tree: &SyntaxTree<'_>) -> Vec<Declaration> {
     let mut cursor = syntax_tree.tree().walk();
     let mut declarations = Vec::new();
@@ -299,7 +299,7 @@ fn add_pattern_names(
     }
 }
 
-/// Adds the names in all direct patterns of a kind.
+/// Adds the names in all patterns of a kind, except in blocks.
 fn add_names_in_patterns(
     surface: &mut Surface,
     text: &str,

@@ -104,7 +104,7 @@ fn add_members(
         }
         _ => return,
     };
-    // Only types at the top level of the file, which a path of files can reach.
+    // Members of types in inline modules are left out.
     let (Some(name), Some(body), "") = (name, node.child_by_field_name("body"), container) else {
         return;
     };
@@ -225,7 +225,8 @@ fn add_imports(
     }
 }
 
-/// Adds an import with its path relative to the file. Drops an import that has no such path.
+/// Adds an import. In an inline module, makes its path relative to the file, and drops imports of
+/// all names and imports without such a path.
 fn push_import(surface: &mut Surface, container: &str, mut import: ModuleImport) {
     let mut depth = if container.is_empty() { 0 } else { container.split("::").count() };
     if depth > 0 && !import.module.starts_with("crate") {

@@ -14,11 +14,11 @@ const STANDARD_MACROS: [&str; 20] = [
     "format_args", "panic", "print", "println", "todo", "unimplemented", "unreachable", "vec", "write", "writeln",
 ];
 
-/// Longer paths are ignored.
+/// Maximum bytes of a path. Longer paths are ignored.
 const PATH_BYTES_MAX: usize = 200;
 
-/// Qualifier and role of a name in such a macro; `None` without a path, because the macro may bind
-/// an unqualified name.
+/// Qualifier and role of a name in a standard macro. `None` for other macros, and for a name
+/// without a path, because the macro may bind it.
 pub(super) fn macro_use(
     text: &str,
     ancestors: &[PathStep<'_>],
