@@ -64,7 +64,7 @@ fn civil_day_of_month(day: i64) -> i64 {
 #[derive(Debug, Clone)]
 pub struct Clock {
     kind: ClockKind,
-    /// Offset from the system clock, or the fixed time.
+    /// Offset from the system clock, or the fixed time, in milliseconds.
     value: Arc<AtomicI64>,
 }
 

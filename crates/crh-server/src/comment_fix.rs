@@ -51,7 +51,7 @@ impl CommentJobRunner {
         if let Some(why) = self.objection(attempt, &head.commit, path, &text).await? {
             return Ok(Some(refused(&report, &issue, &why)));
         }
-        // The last fence before a write: a worker that lost its lease ends here.
+        // Fails if this worker lost its lease, so that only one worker writes.
         attempt.begin_step("fix").await?;
         if head.is_own_branch {
             let message = message(&issue, comment);

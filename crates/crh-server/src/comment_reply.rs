@@ -20,14 +20,14 @@ use crh_forge::posting::{ANSWER_MARK, mark_line};
 use crh_review::render::{QuotedLine, reply};
 use crh_review::report::Issue;
 
-/// Highest cost of an answer. A review may cost less, then so may an answer.
+/// Maximum cost of an answer. If the limit of a review is lower, that limit counts.
 const COST_MAX: MicroUsd = MicroUsd(500_000);
 
-/// Most answers in one conversation. A program whose account looks like a person's answers every answer, so that the two
-/// would never end. People rarely need more than two.
+/// Maximum answers in one conversation. The limit ends a loop with a program whose account looks
+/// like a person's. People rarely need more than two.
 const ANSWERS_MAX: usize = 5;
 
-/// What the last answer ends with.
+/// Last paragraph of the last answer.
 const LAST_ANSWER: &str = "This is the last answer of crh in this conversation. To hide the issue, reply `/crh dismiss` with a reason.";
 
 /// Longest reason of a withdrawal, in characters.
@@ -125,7 +125,7 @@ impl CommentJobRunner {
         let Some(answer) = self.answer_of(attempt, task, issue, &open.head).await? else {
             return Ok(());
         };
-        // The last fence before a write: a worker that lost its lease ends here.
+        // Fails if this worker lost its lease, so that only one worker writes.
         attempt.begin_step("post").await?;
         let mut body = words(&answer);
         if count == ANSWERS_MAX {
@@ -138,7 +138,8 @@ impl CommentJobRunner {
         Ok(record(attempt, author, "reply").await?)
     }
 
-    /// What follows from an answer besides its text. Doing it twice changes nothing.
+    /// If the answer withdraws the issue, dismisses it and resolves the conversation. Doing it
+    /// twice changes nothing.
     async fn conclude(
         &self,
         attempt: &Attempt<'_>,

@@ -14,7 +14,8 @@ use crate::{
 ///
 /// Implementations keep tokens in memory only, and follow no redirect to another host.
 pub trait ForgeAccess: Send + Sync + 'static {
-    /// A token that may read and comment on this repository only.
+    /// A token for this repository. At GitHub it is valid for no other repository. At other forges
+    /// it is the token of the server's account.
     fn token(
         &self,
         forge: &str,
@@ -46,8 +47,9 @@ pub trait ForgeAccess: Send + Sync + 'static {
         account: &str,
     ) -> impl Future<Output = Result<bool, ForgeFailure>> + Send;
 
-    /// Shows a check run that does not pass at a commit: a required check must not pass for a change
-    /// that was not reviewed. Doing it twice shows one.
+    /// Tells the author why crh does not review a commit. At GitHub, it shows a check run that does
+    /// not pass, so that a required check does not pass without a review. At other forges, it
+    /// comments. Doing it twice shows one notice.
     fn report_check(
         &self,
         installation: InstallationId,
@@ -68,7 +70,8 @@ pub struct OpenChange {
     pub revision: i64,
     /// Relation of its author to the repository.
     pub authorship: Authorship,
-    /// Whether it has the label that approves a stranger's pull request.
+    /// Whether a person approved this head of a stranger's pull request with the label. `false` if
+    /// the forge does not say to which head the label was added.
     pub labelled: bool,
     /// Whether it is a draft.
     pub draft: bool,
@@ -83,7 +86,7 @@ pub struct CheckNotice {
     pub summary: String,
 }
 
-/// Why the forge did not answer as hoped.
+/// Why a request to a forge failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForgeFailure {
     /// Too many requests.
@@ -98,7 +101,7 @@ pub enum ForgeFailure {
     /// The repository, pull request or installation does not exist any more.
     #[error("{0} does not exist at the forge, or crh may not see it")]
     Gone(String),
-    /// The forge refuses the App's key or its permissions.
+    /// The forge refuses the key or token of the server, or its permissions.
     #[error("the forge refuses access: {0}")]
     Denied(String),
 }

@@ -36,9 +36,9 @@ pub struct HeadFile {
 /// How a forge names a version of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileVersion {
-    /// GitHub commits trees.
+    /// At GitHub, a commit names a tree.
     Entry {
-        /// Mode in git's words.
+        /// Mode as git writes it, such as `100644`.
         mode: String,
         /// Tree of the commit.
         tree: String,
@@ -52,7 +52,8 @@ pub enum FileVersion {
 pub struct FileCommit<'a> {
     /// Branch to commit to.
     pub branch: &'a str,
-    /// Commit that the branch must have.
+    /// Head that the branch must have. Only GitHub checks it; other forges check the version of the
+    /// file.
     pub parent: &'a str,
     /// The file as it is.
     pub file: &'a HeadFile,
@@ -86,7 +87,7 @@ pub struct OwnConversation {
     pub resolved: bool,
     /// Key of the issue.
     pub issue_key: String,
-    /// Texts of crh's own last comments.
+    /// Texts of crh's own comments: the last ones of this conversation, or all of the pull request.
     pub own_texts: Vec<String>,
 }
 
@@ -106,7 +107,7 @@ pub struct FixSuggestion<'a> {
 }
 
 impl FixSuggestion<'_> {
-    /// The comment, with the forge's word for a suggestion.
+    /// The comment. `word` is the language of a code block that the forge shows as a suggestion.
     pub(crate) fn body(&self, word: &str) -> String {
         let Self { heading, replacement, mark, .. } = self;
         format!("{heading}\n\n```{word}\n{replacement}\n```\n\n{mark}")
@@ -122,7 +123,8 @@ pub(crate) struct BlobReply {
     size: usize,
 }
 
-/// The key in the marker of a comment, of any instance of crh that uses this account.
+/// Key of the issue in the marker on the last line of a comment, of any instance of crh that uses
+/// this account.
 pub(crate) fn issue_key(body: &str) -> Option<&str> {
     let line = body.trim_end().lines().next_back()?;
     let marker = line.strip_prefix("<!-- crh:")?.strip_suffix(" -->")?;

@@ -25,10 +25,11 @@ use crh_forge::posting::{Verb, mark_line};
 use crh_forge::{ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
 
-/// Most clients kept. Each has its own connections.
+/// Maximum number of cached clients, each with its own connections. At the limit, crh drops all of
+/// them.
 const CLIENTS_MAX: usize = 256;
 
-/// Largest key file, in bytes.
+/// Largest file with a secret, in bytes.
 const KEY_MAX: u64 = 64 << 10;
 
 /// Entries per page: GitHub's maximum.
@@ -37,7 +38,7 @@ const PAGE_ENTRIES: usize = 100;
 /// Most pages of one list.
 const PAGES_MAX: usize = 100;
 
-/// Wait after a rate limit without an end.
+/// Wait after a rate limit if the forge does not say when it ends.
 const UNKNOWN_WAIT: Duration = Duration::from_secs(60);
 
 /// Longest wait that a forge can ask for. GitHub's limits start anew every hour.
@@ -69,7 +70,7 @@ pub struct SecretError {
 }
 
 impl SecretSource {
-    /// The secret, without white space around it.
+    /// The secret. White space around the secret of a file is removed.
     pub fn read(&self) -> Result<SecretString, SecretError> {
         let path = match self {
             Self::Value(secret) => return Ok(secret.clone()),
@@ -87,7 +88,7 @@ impl SecretSource {
         Ok(text.trim().to_owned().into())
     }
 
-    /// The secrets of a file with one secret per line, for a rotation; a value is one secret.
+    /// The secrets, one per line: during a rotation several are valid.
     pub fn read_lines(&self) -> Result<Vec<SecretString>, SecretError> {
         Ok(secret_lines(&self.read()?))
     }
@@ -126,7 +127,7 @@ pub struct GitHubAppSettings {
     pub key: SecretSource,
     /// Proxies and certificates.
     pub network: NetworkSettings,
-    /// Clock of the tokens.
+    /// Clock that decides when tokens expire.
     pub now: fn() -> SystemTime,
 }
 
@@ -240,7 +241,7 @@ impl GitHubAccess {
     /// Creates the access without sending anything. Fails if the key or the id is invalid.
     pub fn new(settings: GitHubAppSettings) -> Result<Self, AppAccessError> {
         let access = Self { settings, clients: Mutex::default() };
-        // Any name shows whether the key can be used.
+        // Any repository name shows whether the key can be used.
         access.client("owner/name")?;
         Ok(access)
     }
@@ -250,7 +251,7 @@ impl GitHubAccess {
         &self.settings.host
     }
 
-    /// The clock of the tokens.
+    /// The clock that decides when tokens expire.
     pub fn clock(&self) -> fn() -> SystemTime {
         self.settings.now
     }
@@ -292,7 +293,7 @@ impl GitHubAccess {
         }
     }
 
-    /// Latest known rate limits, the lowest one of each resource.
+    /// Latest known rate limits. For each resource, the one with the fewest remaining requests.
     pub fn rate_limits(&self) -> Vec<RateLimit> {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lowest: BTreeMap<String, RateLimit> = BTreeMap::new();
@@ -535,7 +536,7 @@ pub(crate) async fn list_pages<P: serde::de::DeserializeOwned, T>(
     Ok(all)
 }
 
-/// Logins become parts of addresses.
+/// Whether a text can be a login. Logins become parts of addresses.
 fn is_login(login: &str) -> bool {
     let is_login_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     !login.is_empty() && login.len() <= 64 && login.bytes().all(is_login_byte)

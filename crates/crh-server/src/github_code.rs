@@ -196,8 +196,8 @@ impl GitHubAccess {
         }
     }
 
-    /// Suggests a fix at its lines of the head, once. Returns whether GitHub took it: the diff may
-    /// not show them.
+    /// Suggests a fix at its lines of the head, once. Returns whether GitHub took it: GitHub
+    /// refuses lines that the diff does not show.
     pub async fn suggest(
         &self,
         change: &ChangeId,

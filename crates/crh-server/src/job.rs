@@ -46,8 +46,10 @@ impl std::fmt::Display for ChangeId {
 pub struct JobKey {
     /// The pull request.
     pub change: ChangeId,
-    /// Head commit of a review. For a command or a reply, the id of its comment, so that each comment is handled once.
-    /// For outcomes, the last posted review. For a reconciliation, any text that names its time or its delivery.
+    /// Head commit of a review. For a command or a reply, the id of its comment, so that each
+    /// comment is handled once. For the notice that a maintainer must ask for a review, the head
+    /// commit. For outcomes, the last posted review. For a reconciliation, any text that names its
+    /// time or its delivery.
     pub head: String,
     /// Kind of work.
     pub kind: JobKind,

@@ -1,10 +1,9 @@
 //! The team server of crh: durable jobs in a database, and workers that run `crh` as child processes.
 //!
 //! [`store::Store`] holds everything that must survive a crash, in SQLite or PostgreSQL.
-//! [`worker::Worker`] takes jobs and runs them.
-//! [`queue`] has the rules of the queue as pure functions.
-//! [`webhook`] decides what deliveries mean, and [`http`] serves them and the page.
-//! Nothing below this crate sees the database or the HTTP server.
+//! [`worker::Worker`] takes jobs and runs them. [`queue`] has the rules of the queue as pure
+//! functions. [`webhook`] decides what webhook deliveries mean. [`http`] receives them and serves
+//! the page. Nothing below this crate sees the database or the HTTP server.
 
 mod agent_token;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! Structured logs on standard error, and traces for a collector of OpenTelemetry.
+//! Structured logs on standard error, and traces for an OpenTelemetry collector.
 
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;

@@ -69,7 +69,8 @@ pub fn after_failure(
 /// Author of a pull request, as the forge describes the relation to the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authorship {
-    /// Owner, member or collaborator, and the branch is in the same repository.
+    /// Owner, member, collaborator or earlier contributor, and the branch is in the same
+    /// repository.
     Trusted,
     /// Anyone else, or a branch of a fork.
     Stranger,

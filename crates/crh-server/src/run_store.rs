@@ -115,7 +115,8 @@ impl RunStore {
         Self { store: Arc::new(object_store::memory::InMemory::new()) }
     }
 
-    /// Copies a folder of the state folder to the store. A second copy replaces the first.
+    /// Copies a folder of the state folder to the store. Returns the number of files. A second copy
+    /// overwrites the first.
     pub async fn copy_run(&self, state: &Path, folder: &str) -> Result<usize, RunStoreError> {
         let root = state.join(folder);
         let files = tokio::task::spawn_blocking(move || list_files(&root)).await;
@@ -156,7 +157,7 @@ impl RunStore {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Deletes a folder, or only its files from before a time.
+    /// Deletes a folder, or only its files from before a time. Returns the number of files.
     pub async fn remove(
         &self,
         folder: &Path,

@@ -1,5 +1,5 @@
-//! Sign-in of people who look at the page: sessions in memory, tokens against forged requests, and
-//! what a person may see.
+//! Sign-in of people who look at the page: sessions in memory, CSRF tokens, and what a person may
+//! see. The page token is a secret of the server that gives access to everything.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ const ACCESS_MS: i64 = 5 * 60_000;
 /// Most sessions kept. The oldest ones go first.
 const SESSIONS_MAX: usize = 10_000;
 
-/// Fewest characters of the page's token.
+/// Minimum characters of the page token.
 pub const TOKEN_CHARS_MIN: usize = 16;
 
 /// Random bytes of a session id.
@@ -29,13 +29,13 @@ const ID_BYTES: usize = 32;
 /// What a signed-in person may see and do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Viewer {
-    /// Signed in with the server's token, or on a loopback address without sign-in: everything.
+    /// Signed in with the page token, or on a loopback address without sign-in: everything.
     Operator,
     /// Signed in with GitHub: repositories to which the person has access.
     Person {
         /// Login.
         login: String,
-        /// Repositories by name in lower case.
+        /// Access to repositories, by their names in lower case.
         repositories: BTreeMap<String, RepositoryAccess>,
     },
 }
@@ -96,9 +96,10 @@ pub struct Session {
     pub viewer: Viewer,
     /// The person's GitHub token.
     pub token: Option<SecretString>,
-    /// Mark of the page's token that started the session. Another token ends it.
+    /// Keyed hash of the page token that started the session. If the page token changes, the
+    /// session ends.
     pub page_token: Option<String>,
-    /// Text that forms must send back.
+    /// CSRF token, which forms must send back.
     pub csrf: String,
     /// Time of sign-in.
     started_at: UnixMillis,
@@ -192,12 +193,12 @@ impl Sessions {
         Some(hex(&bytes))
     }
 
-    /// The text that proves that this server made it for this purpose and this cookie.
+    /// A text that only this server can derive from a purpose and a cookie.
     pub fn derive(&self, purpose: &str, cookie: &str) -> String {
         hex(hmac::sign(&self.key, format!("{purpose}:{cookie}").as_bytes()).as_ref())
     }
 
-    /// A mark of the page's token, which says nothing about the token.
+    /// A keyed hash of the page token, which does not reveal the token.
     pub fn token_mark(&self, token: &SecretString) -> String {
         self.derive("page token", token.expose_secret())
     }
@@ -208,7 +209,7 @@ impl Sessions {
         hmac::verify(&self.key, right.as_bytes(), signature.as_ref()).is_ok()
     }
 
-    /// The map is searched by a keyed hash, so that its timing says nothing about ids.
+    /// The map is searched by a keyed hash, so that its timing does not reveal ids.
     fn lookup_key(&self, cookie: &str) -> [u8; ID_BYTES] {
         let mut key = [0; ID_BYTES];
         key.copy_from_slice(hmac::sign(&self.key, format!("id:{cookie}").as_bytes()).as_ref());
@@ -227,12 +228,12 @@ impl Session {
     }
 }
 
-/// Whether a token that a person typed is the server's token, in constant time.
+/// Whether a token that a person typed is the page token, in constant time.
 pub fn is_page_token(sessions: &Sessions, typed: &str, expected: &SecretString) -> bool {
     sessions.same(typed.trim(), expected.expose_secret())
 }
 
-/// Whether a token for the page is long enough.
+/// Whether a page token is long enough.
 pub fn is_long_token(token: &SecretString) -> bool {
     token.expose_secret().chars().count() >= TOKEN_CHARS_MIN
 }

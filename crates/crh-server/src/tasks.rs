@@ -9,7 +9,8 @@ use crate::webhook::plan::CommentRef;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case")]
 pub enum CommandTask {
-    /// Say in a check run that a maintainer must ask for the review. The key has the head.
+    /// Tell the author that a maintainer must ask for the review. The key of the job has the head
+    /// commit.
     AwaitMaintainer,
     /// A comment that starts with `/crh`.
     Comment {
@@ -20,7 +21,7 @@ pub enum CommandTask {
     },
 }
 
-/// What starts a reply that dismisses the issue of its conversation.
+/// Start of a reply that dismisses the issue of its conversation.
 const DISMISS: &str = "/crh dismiss";
 
 /// Payload of a reply job.
@@ -28,7 +29,8 @@ const DISMISS: &str = "/crh dismiss";
 pub struct ReplyTask {
     /// The reply.
     pub comment: CommentRef,
-    /// Id of the comment that starts the conversation, or of the reply if the forge does not tell.
+    /// Id of the comment that starts the conversation, or of the reply if the forge does not send
+    /// it.
     pub root: u64,
     /// Text of the reply, as it was delivered.
     pub text: String,

@@ -1,5 +1,5 @@
-//! Sends spans of requests, jobs and their steps to a collector of OpenTelemetry, over HTTP.
-//! The standard variables `OTEL_…` decide where to and how.
+//! Sends spans of requests, jobs and their steps to an OpenTelemetry collector, over HTTP. The
+//! standard variables `OTEL_…` decide where to and how.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl HttpClient for TraceClient {
         let sending = self.runtime.spawn(async move {
             let answer = request.send().await?;
             let status = answer.status();
-            // What a collector says does not matter.
+            // The body of the collector's answer does not matter.
             Ok::<_, reqwest::Error>(status)
         });
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! The calls of GitHub's API, and git over HTTP.
+//! The demo forge's part of GitHub's API, and git over HTTP.
 
 use axum::Json;
 use axum::Router;

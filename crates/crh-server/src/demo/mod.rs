@@ -35,7 +35,8 @@ const INSTALLATION: u64 = 1;
 /// Time of all pull requests and comments.
 const TIME: &str = "2026-01-01T12:00:00Z";
 
-/// Answers git's requests to fetch: the client's protocol, and its request if it is not the first.
+/// Answers a fetch of git. Takes the client's protocol version and the body of its request, which
+/// is `None` for the first request.
 pub type UploadPack = Box<dyn Fn(&str, Option<&[u8]>) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// A pull request of the demo.
@@ -91,7 +92,7 @@ impl ForgeState {
 
 type SharedForge = Arc<ForgeState>;
 
-/// The forge of the demo, which serves until it is dropped with its runtime.
+/// The forge of the demo, which serves until its runtime ends.
 pub struct DemoForge {
     state: SharedForge,
 }
@@ -161,7 +162,7 @@ impl DemoForge {
     }
 }
 
-/// No web site can read the demo through a name of its own that leads here.
+/// Refuses other host names, so that no web site can read the demo by DNS rebinding.
 async fn guard_host(request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(is_loopback_host) {

@@ -15,7 +15,8 @@ use crate::page::STYLE_SHEET;
 
 const TEMPLATE: &str = include_str!("pull.html");
 
-/// Styles of this server, and nothing else: posted text can neither run nor load anything.
+/// Content security policy. It allows styles of this server and nothing else: posted text can
+/// neither run nor load anything.
 const POLICY: &str = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 pub(super) fn router() -> Router<SharedForge> {
@@ -98,7 +99,7 @@ fn pull_values(state: &ForgeState, pull: &DemoPull) -> Value {
     })
 }
 
-/// Markdown as HTML. crh has escaped what is not its own; the page's policy stops the rest.
+/// Markdown as HTML. crh has escaped texts of others, and the page's policy stops scripts.
 fn to_html(markdown: &str) -> String {
     let mut text = String::new();
     html::push_html(&mut text, Parser::new_ext(markdown, Options::ENABLE_TABLES));

@@ -74,7 +74,7 @@ impl From<RestAccessError> for ForgeFailure {
 pub struct RestAccess {
     settings: RestAccessSettings,
     host: RestHost,
-    /// The last client, which has the token.
+    /// The last client. It is used again until the token changes.
     client: Mutex<Option<RestClient>>,
 }
 
@@ -176,7 +176,7 @@ impl RestAccess {
         comment: &CommentRef,
     ) -> Result<(), ForgeFailure> {
         match self.write(&self.rules().approval_request(change, comment)).await {
-            // GitLab answers so if the reaction exists, or the comment is gone.
+            // GitLab answers with 404 if the reaction exists, or the comment is gone.
             Err(ForgeFailure::Gone(_)) => Ok(()),
             result => result,
         }
@@ -418,7 +418,7 @@ fn own_texts(state: &ProposalState) -> Vec<String> {
     on_lines.chain(general.map(|comment| &comment.body)).cloned().collect()
 }
 
-/// Logins become parts of addresses.
+/// Whether a text can be a login. Logins become parts of addresses.
 fn is_login(login: &str) -> bool {
     let is_login_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !login.is_empty()

@@ -308,7 +308,8 @@ impl RestForgeRules for GiteaEvents {
     }
 }
 
-/// Programs have ordinary accounts, except for Actions. Others are known only by the suffix, and deleted accounts count, too.
+/// Whether an account counts as a program: Actions, names that end with `[bot]`, and deleted
+/// accounts. Other programs cannot be told from people.
 fn is_bot(login: &str) -> bool {
     let login = login.to_ascii_lowercase();
     login.ends_with("[bot]")
@@ -317,7 +318,7 @@ fn is_bot(login: &str) -> bool {
 
 fn change_event(hook: PullRequestHook) -> ChangeEvent {
     let PullRequestHook { action, mut pull_request, repository, sender, changes } = hook;
-    // Older versions do not say which label is new.
+    // Older versions do not say which label is new. Then all labels count.
     let added = changes.and_then(|changes| changes.added_labels);
     let added = added.or_else(|| pull_request.labels.take()).unwrap_or_default();
     let action = match action.as_str() {

@@ -360,8 +360,9 @@ fn project_path(repository: &str) -> String {
     format!("/projects/{}", repository.replace('/', "%2F"))
 }
 
-/// Names that GitLab gives to accounts of programs: access tokens, such as `project_7_bot_0a1b`, and service accounts.
-/// A delivery does not say what kind of account it is.
+/// Names that GitLab gives to accounts of programs: access tokens, such as `project_7_bot_0a1b`,
+/// and service accounts. A delivery does not say what kind of account it is. Deleted accounts
+/// count, too.
 fn is_bot(username: &str) -> bool {
     let is_token = ["project_", "group_"].iter().any(|prefix| username.starts_with(prefix));
     (is_token && username.contains("_bot"))

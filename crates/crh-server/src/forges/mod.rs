@@ -28,11 +28,11 @@ use crate::webhook::plan::CommentRef;
 /// All forges with a plain REST API.
 pub const RULES: [&dyn RestForgeRules; 2] = [&gitlab::GitLabEvents, &gitea::GiteaEvents];
 
-/// Name in the marks of crh's comments, unless a setting changes it. It separates two conversations of
-/// crh on one line.
+/// Default name of an instance of crh in the marks of its comments. It separates the conversations
+/// of two instances on one line.
 const INSTANCE: &str = "crh";
 
-/// Installation of everything that an account of a REST forge can see.
+/// Installation of all repositories at a REST forge, which has no installations.
 pub const ACCOUNT: InstallationId = InstallationId(1);
 
 /// The forges of a server. Clones share connections.

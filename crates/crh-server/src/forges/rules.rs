@@ -72,13 +72,13 @@ pub trait RestForgeRules: fmt::Debug + Send + Sync {
     /// Whether the reply says that an account may write.
     fn may_write(&self, account: &str, reply: &Value) -> bool;
 
-    /// Name of an account in a reply.
+    /// Login of an account in a reply of the API.
     fn login<'v>(&self, account: &'v Value) -> Option<&'v str>;
 
     /// API path of the comments of a conversation.
     fn comments_path(&self, change: &ChangeId) -> String;
 
-    /// The account that wrote a comment of a reply.
+    /// The account that wrote a comment, from a reply of the API.
     fn comment_author<'v>(&self, comment: &'v Value) -> &'v Value;
 
     /// The request that adds a comment.
@@ -116,7 +116,7 @@ pub trait RestForgeRules: fmt::Debug + Send + Sync {
     /// API path of a commit.
     fn commit_path(&self, repository: &str, commit: &str) -> String;
 
-    /// Message of a commit in a reply.
+    /// Message of a commit in a reply of the API.
     fn commit_message<'v>(&self, reply: &'v Value) -> Option<&'v str>;
 
     /// API path of a file at a commit.
@@ -322,7 +322,7 @@ fn plan_comment(event: CommentEvent) -> Result<WebhookPlan, PayloadError> {
     Ok(plan_text(change, comment, command, event.may_be_reply.then_some((event.id, &event.body))))
 }
 
-/// Names become parts of paths and addresses, so that only valid names are used.
+/// Rejects invalid names, because names become parts of paths and addresses.
 fn change_name(repository: &str, number: u64) -> Result<ChangeName, PayloadError> {
     if !is_repository_path(repository) {
         return Err(PayloadError::Missing("name of the repository"));
@@ -330,7 +330,7 @@ fn change_name(repository: &str, number: u64) -> Result<ChangeName, PayloadError
     Ok(ChangeName { installation: ACCOUNT.0, repository: repository.to_owned(), number })
 }
 
-/// Commit ids become arguments of programs.
+/// Rejects a text that is no commit id, because ids become arguments of programs.
 fn commit_id(text: String) -> Result<String, PayloadError> {
     let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_hex && matches!(text.len(), 40 | 64) {

@@ -35,7 +35,8 @@ pub(super) async fn page(
     render(&state, &headers, &who, None).await
 }
 
-/// Creates a token of a person who signed in with GitHub. The operator's agent has the server's token.
+/// Creates an agent token for a person who signed in with GitHub. The operator's agent uses the
+/// page token.
 pub(super) async fn create_token(
     State(state): State<Shared>,
     who: SignedIn,
@@ -90,7 +91,8 @@ pub(super) async fn revoke_token(
     }
 }
 
-/// What the person may see whose agent sends a token.
+/// What the person of an agent may see. `None` if the agent's token is unknown, or GitHub does not
+/// answer.
 pub(super) async fn find_viewer(state: &ServerState, typed: &str) -> Option<Viewer> {
     let token = AgentToken::new(typed);
     let hash = token.hash();

@@ -45,14 +45,14 @@ pub(super) async fn reviews(State(state): State<Shared>, headers: HeaderMap) -> 
     }
 }
 
-/// The person of a session, or everything for a program with the page's token.
+/// The person of a session, or the operator for a program with the page token.
 async fn api_viewer(state: &ServerState, headers: &HeaderMap) -> Result<Viewer, Response> {
     if has_page_token(state, headers).await {
         return Ok(Viewer::Operator);
     }
     match require_viewer(state, headers).await {
         Ok(signed_in) => Ok(signed_in.viewer),
-        // A program cannot follow the way to the form.
+        // A program cannot use the redirect to the sign-in form.
         Err(_) => {
             let error = "sign in, or send the token of the page as bearer token";
             let mut response = json_response(&json!({ "error": error }));

@@ -1,4 +1,5 @@
-//! Checks every request to the page: its headers, its host name, and the origin of forms.
+//! Checks the host name and the origin of forms in every request to the page, and adds security
+//! headers.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::Shared;
 /// Scripts and styles only from this server, no frames, no plugins, forms only to this server.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// Largest form.
+/// Largest form, in bytes.
 const FORM_MAX: usize = 64 << 10;
 
 /// Headers of every page.
@@ -61,7 +62,7 @@ pub(super) async fn guard_page(
     response
 }
 
-/// Reads the form before its handler runs, so that a slow sender holds nothing.
+/// Reads the form before its handler runs, so that a slow sender keeps no handler busy.
 async fn with_whole_body(request: Request, time: Duration) -> Result<Request, Response> {
     let (parts, body) = request.into_parts();
     match timeout(time, to_bytes(body, FORM_MAX)).await {
@@ -77,8 +78,8 @@ fn refusal(message: &str) -> Response {
     (StatusCode::FORBIDDEN, format!("{message}\n")).into_response()
 }
 
-/// Without sign-in, only loopback names are served, so that no web site can read the page through
-/// a name of its own that leads here.
+/// Whether crh serves the page under this host name. Without sign-in, it serves only loopback
+/// names, so that no web site can read the page by DNS rebinding.
 pub(super) fn is_own_host(headers: &HeaderMap, has_sign_in: bool) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else {
         return false;
@@ -107,7 +108,8 @@ pub(super) fn is_loopback_url(url: &str) -> bool {
     host_of(url).is_some_and(is_loopback_host)
 }
 
-/// Browsers send `Origin` with every form. Other programs send neither header.
+/// Whether a request does not come from another web site. Browsers send `Origin` with every form.
+/// Other programs send neither `Origin` nor `Sec-Fetch-Site`.
 pub(super) fn is_same_origin(headers: &HeaderMap, public_url: Option<&str>) -> bool {
     let get = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let site = get(HeaderName::from_static("sec-fetch-site"));

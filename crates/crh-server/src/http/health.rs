@@ -44,7 +44,8 @@ pub(super) async fn readyz(State(state): State<Shared>) -> Response {
     }
 }
 
-/// Metrics, for holders of the server's token. Without one, for programs on the same machine.
+/// Metrics, for programs with the page token. If no page token is set, for programs on the same
+/// machine.
 pub(super) async fn metrics(
     State(state): State<Shared>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -141,7 +142,8 @@ fn seconds(ms: i64) -> f64 {
     ms as f64 / 1_000.0
 }
 
-/// Text in a label. Backslashes, quotes and line breaks would end it.
+/// Text in a label. Only letters, digits and underscores stay, because quotes and line breaks would
+/// end the label.
 fn label_text(text: &str) -> String {
     text.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '_').collect()
 }

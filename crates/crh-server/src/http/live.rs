@@ -1,5 +1,5 @@
 //! Live updates: the server sends a number that changes when the queue changes, and the browser
-//! then loads the page again. So updates never show more than the page.
+//! then loads the page again. So an update never shows more than the page.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use crate::store::Store;
 /// Time between two looks at the queue.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Live updates at the same time. Each keeps a connection, and deliveries need some, too.
+/// Maximum live updates at the same time. Each keeps a connection, and deliveries need some, too.
 pub(super) const STREAMS_MAX: usize = if cfg!(test) { 2 } else { 300 };
 
-/// Looks at the queue until all receivers are gone.
+/// A number that grows when the queue changes. A task polls the queue until all receivers are gone.
 pub(super) fn watch_queue(store: Store) -> watch::Receiver<u64> {
     let (sender, receiver) = watch::channel(0);
     tokio::spawn(async move {
         let mut last_sign = None;
         while !sender.is_closed() {
-            // A database that is away shows nothing new.
+            // If the database is not available, the number stays.
             if let Ok(sign) = store.queue_sign().await
                 && last_sign != Some(sign)
             {

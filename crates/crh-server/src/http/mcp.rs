@@ -1,9 +1,11 @@
 //! MCP over streamable HTTP: coding agents read the reviews of the server, and ask for new ones.
 //!
 //! Invariants:
-//! - A request needs a bearer token of the server or of a person, an own host and no foreign origin.
-//! - A person reaches only repositories that GitHub lets them read, and only own MCP sessions.
-//! - If the client of a review leaves, the server cancels the review.
+//! - A request needs a known host name and no foreign origin. If sign-in is configured, it also
+//!   needs the page token or the token of a person's agent.
+//! - A person reaches only repositories that GitHub lets them read, and only their own MCP
+//!   sessions.
+//! - If the client that started a review leaves, the server cancels the review.
 
 mod arguments;
 mod clients;
@@ -35,7 +37,7 @@ const SESSION_HEADER: &str = "mcp-session-id";
 const MESSAGE_MAX: usize = 1 << 20;
 /// Time without a connection after which a session may end to make room for another one.
 const IDLE_TIME: Duration = Duration::from_secs(5 * 60);
-/// Most sessions at once. A session has a task and little memory.
+/// Maximum sessions at once. A session has a task and little memory.
 const SESSIONS_MAX: usize = 256;
 
 /// Who sent a request, for the tools.
@@ -157,7 +159,8 @@ impl McpEndpoint {
         let Some(typed) = authorization.and_then(|value| value.strip_prefix("Bearer ")) else {
             return Err(unauthorized("send a token as `Authorization: Bearer TOKEN`"));
         };
-        // First the tokens of people, which cannot be guessed: others who guess do not delay their agents.
+        // Agents' tokens cannot be guessed, so they are checked first and without delay. Guesses of
+        // the page token do not slow agents down.
         if typed.len() <= TYPED_MAX
             && let Some(viewer) = agents::find_viewer(&self.state, typed).await
         {

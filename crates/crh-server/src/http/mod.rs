@@ -53,7 +53,7 @@ pub struct HttpSettings {
     pub public_url: Option<String>,
     /// How people sign in.
     pub sign_in: SignIn,
-    /// Folder of the runs.
+    /// State folder, with the runs of this machine.
     pub state_folder: PathBuf,
     /// Copies of the runs of all machines.
     pub runs: Option<RunStore>,
@@ -61,10 +61,11 @@ pub struct HttpSettings {
     pub limits: BudgetLimits,
 }
 
-/// How people sign in. With neither, only loopback addresses may serve the page.
+/// How people sign in. Without a page token and without GitHub's sign-in, only loopback addresses
+/// may serve the page.
 #[derive(Debug, Default)]
 pub struct SignIn {
-    /// A token that shows everything.
+    /// The page token, which gives access to everything.
     pub token: Option<SecretSource>,
     /// GitHub's sign-in of the App.
     pub github: Option<OAuthSettings>,
@@ -91,7 +92,7 @@ pub enum StartError {
         /// Cause.
         message: String,
     },
-    /// The token of the page is easy to guess.
+    /// The page token is too short.
     #[error("the token of the page has fewer than {TOKEN_CHARS_MIN} characters")]
     ShortToken,
     /// The system has no random numbers.
@@ -112,15 +113,16 @@ struct ServerState {
     access: ServerForges,
     settings: HttpSettings,
     sessions: Sessions,
-    /// What the people may see whose agents have a token, by the hash of the token.
+    /// Sessions of coding agents, by the hash of their token. They hold what the person of the
+    /// agent may see.
     agents: Sessions,
     templates: PageTemplates,
     counters: health::HttpCounters,
-    /// Bodies of deliveries that are read at the same time.
+    /// Limits the bodies of deliveries that are read at the same time.
     bodies: Semaphore,
-    /// Checks of typed tokens at the same time.
+    /// Limits the checks of typed tokens at the same time.
     guesses: Arc<Semaphore>,
-    /// Live updates at the same time.
+    /// Limits the live updates at the same time.
     streams: Arc<Semaphore>,
     /// Longest time to read a body.
     body_time: Duration,
@@ -250,7 +252,8 @@ async fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "there is no such page\n").into_response()
 }
 
-/// Logs method, path and status. Queries may contain codes, so they are left out.
+/// Logs method, path, status and client, and adds a header. Query strings may contain codes of a
+/// sign-in, so they are left out.
 async fn log_request(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,

@@ -32,7 +32,8 @@ const ROWS: usize = 50;
 /// Rows that one query reads, and queries per list, to find [`ROWS`] that a person may see.
 const BATCH: (u32, usize) = (500, 10);
 
-/// Headers of a report: it has its own style and no script, and cannot act in the name of the page.
+/// Content security policy of a report: it has its own style and no script, and cannot act in the
+/// name of the page.
 const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox";
 
 /// A person who may look at the page.
@@ -42,7 +43,7 @@ pub(super) struct SignedIn {
     can_sign_out: bool,
 }
 
-/// A form without other fields.
+/// A form with only the CSRF token.
 #[derive(Deserialize)]
 pub(super) struct CsrfForm {
     #[serde(default)]
@@ -57,7 +58,7 @@ pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> 
     pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
-/// The person, or the answer for strangers.
+/// The signed-in person, or the redirect to the sign-in form.
 pub(super) async fn require_viewer(
     state: &ServerState,
     headers: &HeaderMap,
@@ -81,7 +82,8 @@ impl FromRequestParts<Shared> for SignedIn {
     }
 }
 
-/// A session with what the person may see now.
+/// A session with what the person may see now. The session ends if the page token changed, or
+/// GitHub does not answer.
 pub(super) async fn find_session(
     state: &ServerState,
     sessions: &Sessions,
@@ -90,7 +92,7 @@ pub(super) async fn find_session(
     let now = state.store.now();
     let mut session = sessions.find(id, now)?;
     if let Some(mark) = &session.page_token {
-        // The token may have been replaced meanwhile.
+        // The page token may have been replaced meanwhile.
         let current = match &state.settings.sign_in.token {
             Some(source) => source.load().await.ok(),
             None => None,
@@ -111,7 +113,7 @@ pub(super) async fn find_session(
             Some(session)
         }
         Err(error) => {
-            // Without GitHub's word, nothing is shown.
+            // If GitHub does not confirm the access, nothing is shown.
             tracing::warn!(%error, "cannot read what a person may see");
             sessions.end(id);
             None
@@ -211,7 +213,7 @@ pub(super) async fn visible_jobs(
         let jobs = state.store.jobs(&filter).await?;
         let count = jobs.len();
         filter.before = jobs.last().map(|job| job.id);
-        // Jobs about no pull request, such as cleanups, are for operators.
+        // Jobs without a repository, such as cleanups, are for operators.
         visible.extend(jobs.into_iter().filter(|job| sees_job(viewer, job)));
         if visible.len() >= ROWS || count < BATCH.0 as usize {
             break;
@@ -242,7 +244,8 @@ pub(super) async fn visible_reviews(
     Ok(visible)
 }
 
-/// Size of the queue, as far as a person may see it.
+/// Size of the queue, as far as a person may see it. Except for operators, each number is at most
+/// [`ROWS`].
 pub(super) async fn visible_counts(
     state: &ServerState,
     viewer: &Viewer,

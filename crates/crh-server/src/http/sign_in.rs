@@ -1,4 +1,4 @@
-//! Sign-in: with GitHub, or with the server's token.
+//! Sign-in: with GitHub, or with the page token.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,10 +34,10 @@ const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
 /// can be guessed per second, over all connections.
 pub(super) const GUESSES_MAX: usize = 8;
 
-/// Longest typed token.
+/// Longest typed token, in bytes.
 pub(super) const TYPED_MAX: usize = 1_024;
 
-/// Largest answer of GitHub to a code.
+/// Largest answer of GitHub to a code, in bytes.
 const ANSWER_MAX: usize = 64 << 10;
 
 /// GitHub's sign-in of the App.
@@ -91,15 +91,16 @@ pub(super) async fn with_token(
 
 /// What a typed token is.
 pub(super) enum TokenCheck {
-    /// The page's token, with its mark.
+    /// The page token, with its keyed hash.
     Right(String),
     /// Another text.
     Wrong,
-    /// The page's token cannot be used.
+    /// The page token cannot be used.
     Unusable(&'static str),
 }
 
-/// Compares a typed token with the page's token. A wrong one takes a while.
+/// Compares a typed token with the page token. A wrong token gets its answer after
+/// [`WRONG_TOKEN_DELAY`].
 pub(super) async fn check_token(
     state: &ServerState,
     source: &SecretSource,
@@ -129,7 +130,8 @@ async fn delay_guess(guess: Result<OwnedSemaphorePermit, AcquireError>) {
     drop(delay.await);
 }
 
-/// Whether a request carries the page's token as bearer token. A request without one is no guess.
+/// Whether a request carries the page token as bearer token. A request without a bearer token does
+/// not count as a guess.
 pub(super) async fn has_page_token(state: &ServerState, headers: &HeaderMap) -> bool {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));

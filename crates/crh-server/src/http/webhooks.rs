@@ -96,7 +96,7 @@ pub(super) async fn read_body(
     }
 }
 
-/// The secrets that a delivery may have.
+/// The secrets of the webhook, or the refusal if they cannot be read.
 pub(super) fn readable_secrets(
     secrets: Result<Vec<SecretString>, SecretError>,
 ) -> Result<Vec<SecretString>, Refusal> {
@@ -134,7 +134,7 @@ async fn receive(
     accept(state, &delivery, plan).await
 }
 
-/// Refuses payloads in forms.
+/// Refuses payloads that are not JSON, such as forms.
 pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if kind.is_some_and(|kind| kind.starts_with("application/json")) {
@@ -154,7 +154,7 @@ pub(super) async fn accept(
         return Ok(Received::Ignored(reason.word()));
     }
     state.store.note(store_delivery(state, delivery, plan).await).map_err(|error| {
-        // The forge shows the failure, and a redelivery is a new chance.
+        // The forge shows the failure, and can send the delivery again.
         tracing::error!(%error, "cannot store a delivery");
         (StatusCode::SERVICE_UNAVAILABLE, "the server cannot store the delivery".to_owned())
     })
@@ -186,7 +186,8 @@ async fn store_delivery(
     }
 }
 
-/// The jobs of a delivery. Its other effects may run again after a failure.
+/// Applies a plan, and returns the jobs to add. If a later step fails, the forge sends the delivery
+/// again, and the plan is applied again.
 async fn jobs_of(
     state: &ServerState,
     delivery: &Delivery,
@@ -258,7 +259,8 @@ async fn jobs_of(
     })
 }
 
-/// An installation from before the server's first start is known after its first delivery.
+/// Adds the repository and its installation if the store does not know them: the installation may
+/// be older than the server.
 async fn know_repository(
     state: &ServerState,
     forge: &str,
@@ -318,7 +320,7 @@ fn review_job(forge: &str, review: &PlannedReview, now: i64) -> NewJob {
     NewJob { priority: Priority::Normal, origin: JobOrigin::Automatic, ..job }
 }
 
-/// A job that a person waits for.
+/// A job of high priority.
 fn new_job(
     forge: &str,
     change: &ChangeName,
@@ -337,7 +339,7 @@ fn new_job(
     }
 }
 
-/// Lists the open pull requests of a repository.
+/// The job that lists the open pull requests of a repository.
 fn reconcile_job(
     forge: &str,
     installation: InstallationId,

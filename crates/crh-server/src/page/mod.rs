@@ -1,4 +1,5 @@
-//! Templates of the page. Names end in `.html`, so that all values are escaped.
+//! Templates of the page. Their names end in `.html`, because minijinja escapes values in such
+//! templates.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};

@@ -95,7 +95,7 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Whether any job belongs to an installation with this number.
+    /// Whether any job belongs to an installation with this number, at any forge.
     pub async fn has_jobs(&self, installation: InstallationId) -> StoreResult<bool> {
         let row = sqlx::query("SELECT 1 AS found FROM jobs WHERE installation = $1 LIMIT 1")
             .bind(installation.0)
@@ -236,7 +236,7 @@ impl Store {
         Ok(())
     }
 
-    /// Stops automatic reviews of a pull request. Waiting reviews are cancelled, a running one stops.
+    /// Stops automatic reviews of a pull request. Waiting reviews end, and a running one stops.
     pub async fn pause(&self, change: &ChangeId, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         self.lock(&mut transaction, LockScope::Change, jobs::change_lock(change)).await?;

@@ -6,7 +6,7 @@ use crate::clock::UnixMillis;
 /// Lifetime of a token.
 const TOKEN_MS: i64 = 30 * 24 * 3_600_000;
 
-/// Most tokens of a person. More are hardly looked after.
+/// Maximum tokens of a person.
 const TOKENS_MAX: i64 = 20;
 
 /// A token that a person creates.
@@ -18,7 +18,7 @@ pub struct NewAgentToken<'a> {
     pub who: &'a str,
     /// What the person calls it.
     pub name: &'a str,
-    /// The person's GitHub token, encrypted with the token.
+    /// The person's GitHub token, encrypted with the agent's token.
     pub sealed: &'a str,
 }
 
@@ -40,7 +40,7 @@ pub struct AgentTokenRow {
 }
 
 impl Store {
-    /// Stores a token, and deletes expired ones. Refuses one too many of a person.
+    /// Deletes expired tokens and stores a new one, unless the person has the maximum.
     pub async fn add_agent_token(&self, token: &NewAgentToken<'_>) -> StoreResult<()> {
         let NewAgentToken { hash, who, name, sealed } = token;
         let mut transaction = self.write().await?;
@@ -74,7 +74,7 @@ impl Store {
         Ok(())
     }
 
-    /// What a valid token sealed.
+    /// The encrypted GitHub token that belongs to a valid agent token.
     pub async fn sealed_by(&self, hash: &str) -> StoreResult<Option<String>> {
         let row =
             sqlx::query("SELECT sealed FROM agent_tokens WHERE hash = $1 AND expires_at > $2")

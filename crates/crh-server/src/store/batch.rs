@@ -16,7 +16,7 @@ const LARGEST_BATCH: usize = 100;
 /// How often a delivery joins another batch after the request that led its batch was cancelled.
 const TRIES: usize = 3;
 
-/// Deliveries that wait for the next transaction. One of their requests leads it.
+/// Deliveries that wait for the next transaction. The request of one of them runs it: the leader.
 #[derive(Debug, Default)]
 pub(super) struct AcceptBatch {
     waiting: Mutex<Vec<PendingDelivery>>,
@@ -68,7 +68,7 @@ impl AcceptBatch {
             let size = waiting.len().min(LARGEST_BATCH);
             waiting.drain(..size).collect()
         };
-        // Locks in one order, so that the batches of two processes rarely wait for each other.
+        // Locks in one order, so that the batches of two processes rarely deadlock.
         batch.sort_by_cached_key(|pending| {
             pending.jobs.iter().map(|job| change_lock(&job.key.change)).min()
         });

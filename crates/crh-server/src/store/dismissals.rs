@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Store, StoreResult, text};
 use crate::job::ChangeId;
 
-/// Dismissals that a review gets: the newest ones. A file with more would be a misuse.
+/// Maximum dismissals that a review gets: the newest ones.
 const DISMISSALS_MAX: i64 = 10_000;
 
 /// An issue that a person dismissed, or that crh withdrew after a person disputed it.

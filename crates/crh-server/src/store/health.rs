@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Store, StoreError, StoreResult};
 
-/// Time between two probes. Each one writes, and strangers can ask for it.
+/// Time between two probes. Each one writes, and anyone can request it.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What this process knows about its last write.
@@ -45,7 +45,8 @@ impl Store {
         self.last_write(|last| last.problem.clone())
     }
 
-    /// Writes, to find out whether the database takes writes. Does nothing if it was asked just now.
+    /// Why the database takes no writes. Tries a write, unless the last probe was just now. `None`
+    /// if the last write succeeded.
     pub async fn probe(&self) -> Option<String> {
         let is_recent = self.last_write(|last| {
             let is_recent = last.probed.is_some_and(|probed| probed.elapsed() < PROBE_INTERVAL);

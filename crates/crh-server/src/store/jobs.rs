@@ -55,7 +55,7 @@ pub struct QueueCounts {
     pub running: u64,
     /// Dead jobs.
     pub dead: u64,
-    /// Time at which the oldest waiting job was due.
+    /// Earliest time at which a waiting job is due.
     pub oldest_due: Option<UnixMillis>,
 }
 
@@ -122,7 +122,7 @@ impl Store {
         if added == 0 {
             return Ok(Acceptance::AlreadyHandled);
         }
-        // Locks in one order, so that two deliveries cannot wait for each other.
+        // Locks in one order, so that two deliveries cannot deadlock.
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         order.sort_by_key(|index| change_lock(&jobs[*index].key.change));
         let mut results = vec![Enqueued::Paused; jobs.len()];
@@ -188,7 +188,7 @@ impl Store {
         Ok(ended)
     }
 
-    /// Lets a dead job run again, with all its attempts.
+    /// Lets a dead job run again, and counts its attempts from zero.
     pub async fn retry_dead(&self, job: JobId, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let now = self.now();
@@ -248,7 +248,8 @@ impl Store {
             .collect()
     }
 
-    /// Size of the queue. Ended jobs are not counted, because there may be very many.
+    /// Size of the queue. Other ended jobs than dead ones are not counted, because there may be
+    /// very many.
     pub async fn queue_counts(&self) -> StoreResult<QueueCounts> {
         let row = sqlx::query(
             "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'waiting') AS waiting, \
@@ -324,7 +325,8 @@ impl Store {
         integer(row, "id").map(JobId)
     }
 
-    /// Puts an ended job back, or withdraws the request to stop a running one. Keeps the token, which only grows.
+    /// Makes a waiting or ended job due now, or withdraws the request to stop a running one. Keeps
+    /// the token of the lease, which only grows.
     async fn restart(
         &self,
         transaction: &mut Transaction<'static, Any>,
@@ -358,14 +360,15 @@ enum StoredState {
     State(JobState),
     /// Skipped when the pull request had this revision.
     SkippedAt(i64),
-    /// Running, but asked to stop because of a newer head.
+    /// Running, but asked to stop: the head is not the newest, or the pull request was paused,
+    /// closed or made a draft.
     Stopping,
 }
 
 /// Whether adding a job again lets it run again.
 fn runs_again(state: StoredState, job: &NewJob) -> bool {
     match state {
-        // The branch went back to this head, which was never reviewed.
+        // For example, the branch went back to this head, which was never reviewed.
         StoredState::Stopping | StoredState::State(JobState::Superseded) => true,
         StoredState::SkippedAt(revision) => {
             job.origin == JobOrigin::Person || job.revision > revision

@@ -252,7 +252,7 @@ impl HeldLease {
         !self.stop.is_empty() && self.reason == UNINSTALLED
     }
 
-    /// The given row, unless the job was asked to stop.
+    /// The given row, or the state of a request to stop.
     fn unless_stopped<'a>(&'a self, row: EndedRow<'a>) -> EndedRow<'a> {
         if self.stop.is_empty() {
             return row;

@@ -1,7 +1,8 @@
 //! The database: one API over SQLite and PostgreSQL.
 //!
-//! Every method is one transaction. SQLite serialises writers with `BEGIN IMMEDIATE`, PostgreSQL with advisory locks
-//! that end with the transaction. Both run the same SQL; the few differences go through `Dialect`.
+//! Every write is one transaction. SQLite serialises writers with `BEGIN IMMEDIATE`, PostgreSQL
+//! with advisory locks that end with the transaction. Both run the same SQL; the few differences go
+//! through `Dialect`.
 
 mod accounts;
 mod agent_tokens;
@@ -65,7 +66,7 @@ pub struct Store {
     health: Arc<StoreHealth>,
 }
 
-/// Why the store could not do what it was asked to.
+/// Why a request to the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database is down, busy, or its disk is full. Trying again later can help.
@@ -77,7 +78,7 @@ pub enum StoreError {
     /// The store has no such row.
     #[error("{0} does not exist")]
     Missing(String),
-    /// The request makes no sense in the row's state.
+    /// The state of the row does not permit the request.
     #[error("{0}")]
     Refused(String),
     /// The address of the database is wrong.
@@ -105,7 +106,8 @@ enum Dialect {
     Postgres,
 }
 
-/// Names of advisory locks. The second number of PostgreSQL's lock is a hash of what is locked.
+/// Kinds of advisory locks: the first number of PostgreSQL's lock. The second number is a hash of
+/// what is locked.
 #[derive(Debug, Clone, Copy)]
 enum LockScope {
     Migration = 1,
@@ -131,7 +133,8 @@ impl Store {
         if let DatabaseUrl::Sqlite(path) = url {
             create_file(path)?;
         }
-        // One connection without a pool says why there is none. A pool would only say that it waited.
+        // Connects once without a pool, because that error has the reason. A pool would only report
+        // a timeout.
         url.connect_options()?.connect().await?.close().await?;
         let writer = pool(url, dialect, writers).await?;
         let reader = match dialect {
@@ -239,7 +242,7 @@ fn create_file(path: &Path) -> StoreResult<()> {
     }
 }
 
-/// Takes other users' access to an existing database away.
+/// Removes other users' access to an existing database.
 fn protect_file(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     for suffix in ["", "-wal", "-shm"] {
@@ -287,7 +290,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// A 32-bit hash for advisory locks. A collision only makes two transactions wait for each other.
+/// A 32-bit hash for advisory locks. A collision only makes a transaction wait for another one.
 fn lock_name(parts: &[&str]) -> i32 {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();

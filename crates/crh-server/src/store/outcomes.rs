@@ -36,9 +36,9 @@ pub struct OutcomeSum {
 }
 
 impl Store {
-    /// Pull requests of a repository whose outcomes no job decided after their last posted review, the newest review
-    /// first. A job that was skipped, because the pull request was open, does not count. An empty `number` stands for
-    /// all.
+    /// Pull requests of a repository that have no outcomes job for their last posted review, the
+    /// newest review first. A job that was skipped, because the pull request was open, does not
+    /// count. An empty `number` stands for all.
     pub async fn undecided_pulls(
         &self,
         forge: &str,

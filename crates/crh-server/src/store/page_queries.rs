@@ -16,7 +16,7 @@ pub struct QueueTotals {
     pub duration_ms: i64,
     /// Tokens of stored reviews.
     pub tokens: u64,
-    /// Money of all days.
+    /// Money that was spent or is reserved, of all days.
     pub spent: MicroUsd,
     /// Upper limit in seconds, and the number of reviews that took at most so long.
     pub durations: Vec<(i64, u64)>,
@@ -65,7 +65,7 @@ impl Store {
         })
     }
 
-    /// A number that changes when a job or a worker changes.
+    /// Numbers that change when a job changes, or the number of workers.
     pub async fn queue_sign(&self) -> StoreResult<(i64, i64, i64)> {
         let jobs = sqlx::query(
             "SELECT COUNT(*) AS number, CAST(COALESCE(MAX(changed_at), 0) AS BIGINT) AS newest, \

@@ -8,7 +8,8 @@ use crate::clock::UnixMillis;
 pub struct RemovedRows {
     /// Ended jobs.
     pub jobs: u64,
-    /// Deliveries. A delivery that is sent again after this would be new, but its review exists.
+    /// Deliveries. If the forge sends a deleted one again, it counts as new, but the job of its
+    /// review exists.
     pub deliveries: u64,
     /// Reviews.
     pub reviews: u64,
@@ -17,8 +18,9 @@ pub struct RemovedRows {
 }
 
 impl Store {
-    /// Deletes ended jobs, deliveries, reviews and audit lines from before a time. Dead jobs stay for a person to see.
-    /// Finished reviews stay without their payload, so that a reconciliation never reviews the same head again.
+    /// Deletes ended jobs, deliveries, reviews and audit lines from before a time. Dead jobs stay
+    /// for a person to see. Jobs of finished reviews stay without their payload, so that a
+    /// reconciliation never reviews the same head again.
     pub async fn remove_before(&self, time: UnixMillis) -> StoreResult<RemovedRows> {
         let mut transaction = self.write().await?;
         let mut removed = [0; 4];

@@ -15,7 +15,7 @@ use crate::{
 /// Result of a review, when its job is done. Pull request, head and installation come from the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewReview {
-    /// Verdict of the report, such as `ready` or `not-ready`.
+    /// Verdict of the report, such as `Ready to merge` or `Not ready`.
     pub verdict: String,
     /// Issues in the report.
     pub issues_shown: u32,
@@ -31,7 +31,7 @@ pub struct NewReview {
     pub folder: String,
     /// Name of the worker.
     pub worker: String,
-    /// Whether the review was posted. A pull request that a setting skips has no post.
+    /// Whether the review was posted.
     pub posted: bool,
     /// The report as JSON. `None` if it is too large to store.
     pub report: Option<String>,
@@ -56,7 +56,7 @@ pub struct StoredReview {
     pub issues_shown: u64,
     /// Issues that people dismissed afterwards.
     pub issues_dismissed: u64,
-    /// Issues of the review before that are gone.
+    /// Issues of the review before that are gone in this one.
     pub issues_fixed: u64,
     /// Cost.
     pub cost: MicroUsd,
@@ -100,7 +100,7 @@ pub struct TrendDay {
     pub issues_shown: u64,
     /// Issues that people dismissed.
     pub issues_dismissed: u64,
-    /// Issues that were gone in the next review.
+    /// Issues of earlier reviews that were gone in these.
     pub issues_fixed: u64,
     /// Cost.
     pub cost: MicroUsd,

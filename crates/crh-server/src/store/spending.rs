@@ -42,7 +42,7 @@ impl MicroUsd {
     }
 }
 
-/// Who pays.
+/// Installation and repository whose limits a cost counts for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BudgetScope {
     /// Host name of the forge.
@@ -82,7 +82,7 @@ pub struct BudgetLimits {
 pub struct BudgetRequest<'a> {
     /// Job that spends it. Several attempts of a job on one day count as one review.
     pub job: JobId,
-    /// Who pays.
+    /// Installation and repository that pay.
     pub scope: &'a BudgetScope,
     /// Highest possible cost.
     pub amount: MicroUsd,

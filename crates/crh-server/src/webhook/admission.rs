@@ -3,7 +3,7 @@
 
 use crate::queue::{Authorship, StrangerPolicy, may_start_review};
 
-/// What decides about a pull request.
+/// Facts that decide whether crh reviews a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullRequestFacts {
     /// Whether it is open.
@@ -12,7 +12,7 @@ pub struct PullRequestFacts {
     pub draft: bool,
     /// Whether its commits come from another repository, or from one that is gone.
     pub from_fork: bool,
-    /// Role of its author in GitHub's words.
+    /// GitHub's `author_association` of its author, such as `MEMBER`.
     pub author_association: String,
 }
 

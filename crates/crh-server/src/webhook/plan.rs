@@ -1,4 +1,4 @@
-//! Decides what to do about a webhook delivery: a pure function from the event to a plan.
+//! Decides what to do about a webhook delivery of GitHub: a pure function from the event to a plan.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -56,14 +56,14 @@ pub enum IgnoreReason {
     NotReady,
     /// A label with another name.
     OtherLabel,
-    /// The label was added by a bot.
+    /// A bot added the label or wrote the comment.
     Bot,
     /// A comment that is not for crh.
     OtherComment,
 }
 
 impl IgnoreReason {
-    /// For logs.
+    /// Words for logs and for the answer to the delivery.
     pub fn word(self) -> &'static str {
         match self {
             Self::OtherEvent => "other event",
@@ -95,7 +95,7 @@ pub struct PlannedReview {
     pub head: String,
     /// Whether the repository is private.
     pub private: bool,
-    /// GitHub's time of the last update, in milliseconds; `None` if the payload has none.
+    /// The forge's time of the last update, in milliseconds; `None` if the payload has none.
     pub revision: Option<i64>,
 }
 
@@ -115,7 +115,7 @@ pub struct PlannedCommand {
 pub struct PlannedReply {
     /// The pull request.
     pub change: ChangeName,
-    /// What the job carries with it.
+    /// Payload of the job.
     pub task: ReplyTask,
 }
 
@@ -162,7 +162,7 @@ pub enum PayloadError {
         /// What is wrong.
         message: String,
     },
-    /// A field is missing.
+    /// A field is missing, or its value is invalid.
     #[error("the payload has no `{0}`")]
     Missing(&'static str),
     /// The delivery comes from a repository webhook, not from the App.
@@ -300,8 +300,8 @@ fn plan_line_comment(payload: EventPayload) -> Result<WebhookPlan, PayloadError>
     Ok(plan_text(change, reference, CommentCommand::parse(body), reply))
 }
 
-/// What a comment of a person means. `reply` has the first comment of its conversation and its text,
-/// if it may be a reply.
+/// What a comment of a person means. If the comment may be a reply, `reply` has the id of the first
+/// comment of its conversation, and its text.
 pub(crate) fn plan_text(
     change: ChangeName,
     comment: CommentRef,
@@ -388,12 +388,12 @@ fn repository(payload: &EventPayload) -> Result<&RepositoryPayload, PayloadError
     Err(PayloadError::Missing("repository.full_name"))
 }
 
-/// Names become parts of paths and addresses, so that only valid names are used.
+/// Whether a repository name is valid. Names become parts of paths and addresses.
 fn is_name(name: &str) -> bool {
     Repo::parse(name).is_some()
 }
 
-/// Commit ids become arguments of programs.
+/// Rejects a text that is no commit id, because ids become arguments of programs.
 fn commit_id(text: &str) -> Result<&str, PayloadError> {
     let hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if hex && matches!(text.len(), 40 | 64) {

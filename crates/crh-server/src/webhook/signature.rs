@@ -10,19 +10,19 @@ use thiserror::Error;
 
 use crate::clock::UnixMillis;
 
-/// What the header of the signature starts with.
+/// Start of GitHub's signature header.
 const PREFIX: &str = "sha256=";
 
 /// Bytes of a SHA-256 signature.
 const SIGNATURE_BYTES: usize = 32;
 
-/// What a signing token in the format of Standard Webhooks starts with.
+/// Start of a signing token in the format of Standard Webhooks.
 const SIGNING_PREFIX: &str = "whsec_";
 
 /// Largest difference between the time of a signature and the clock, in milliseconds.
 const TOLERANCE_MS: i64 = 5 * 60_000;
 
-/// Why a delivery is not from the forge.
+/// Why a delivery does not prove that it comes from the forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SignatureError {
     /// No header.
@@ -127,7 +127,7 @@ fn check_signature(
     if secrets.iter().any(matches) { Ok(()) } else { Err(SignatureError::Wrong) }
 }
 
-/// The header that a forge with this secret sends.
+/// The header `X-Hub-Signature-256` that GitHub sends if the webhook has this secret.
 pub fn sign(secret: &SecretString, body: &[u8]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
     let signature = hmac::sign(&key, body);

@@ -33,7 +33,7 @@ pub struct Attempt<'a> {
     pub stop: StopSignal,
 }
 
-/// Secrets of a child. No child gets both.
+/// Secrets of a child. No child gets a token of the forge and keys of models.
 #[derive(Debug)]
 pub enum ChildAccess {
     /// A token of the forge, and no model.
@@ -92,7 +92,7 @@ impl Attempt<'_> {
         self.store.set_step(&self.leased.lease, step, self.settings.lease_ms()).await
     }
 
-    /// Sets the highest cost of the job's models aside.
+    /// Reserves `amount`, the highest possible cost of the job's model calls.
     pub(crate) async fn reserve(
         &self,
         amount: MicroUsd,

@@ -1,4 +1,5 @@
-//! Child processes: `crh` with an environment built from nothing, in its own process group, with a time limit.
+//! Child processes: `crh` without the worker's environment, in its own process group, with a time
+//! limit.
 
 use std::{
     path::PathBuf,
@@ -22,7 +23,7 @@ pub const PARENT_VARIABLE: &str = "CRH_PARENT_PROCESS";
 /// Kept output of a child, in bytes. A report as JSON is smaller; longer output is cut at the front.
 const OUTPUT_MAX: usize = 4 << 20;
 
-/// Time between the request to end and the end by force. `crh` needs it to store what it has.
+/// Time between SIGTERM and SIGKILL. `crh` needs it to store what it has.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A command to run as a child.
@@ -79,7 +80,8 @@ impl ChildEnd {
     }
 }
 
-/// The last line that starts with `error: `, or a text of our own. At most 300 characters, without control characters.
+/// The text of the last line that starts with `error: `, else the last line, else `fallback`. At
+/// most 300 characters, without control characters.
 pub(super) fn error_line(stderr: &str, fallback: &str) -> String {
     let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
     line.or_else(|| stderr.lines().rev().find(|line| !line.trim().is_empty()))
@@ -90,7 +92,7 @@ pub(super) fn error_line(stderr: &str, fallback: &str) -> String {
         .collect()
 }
 
-/// Runs a child to its end. Whatever happens, no process of its group is left.
+/// Runs a child to its end. In every case, no process of its group is left.
 pub async fn run_child(command: &ChildCommand, stop: &StopSignal) -> ChildEnd {
     let mut child = match spawn(command) {
         Ok(child) => child,
@@ -150,8 +152,8 @@ fn spawn(command: &ChildCommand) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// Ends the calling process when its parent does, if the parent is the worker that started it.
-/// `crh` calls it first, so that a killed worker leaves no review behind that spends money.
+/// Ends the calling process when the worker that started it ends. `parent` is the process id of the
+/// worker. `crh` calls it first, so that a killed worker leaves no review behind that spends money.
 /// Linux only: elsewhere the child's own limits end it.
 pub fn end_with_parent(parent: Option<&str>) {
     #[cfg(target_os = "linux")]
@@ -161,7 +163,7 @@ pub fn end_with_parent(parent: Option<&str>) {
         let _: Result<(), _> = set_parent_process_death_signal(Some(Signal::KILL));
         let is_parent = getppid().is_some_and(|pid| pid.as_raw_nonzero().get() == parent);
         if !is_parent {
-            // The worker ended before the line above.
+            // The worker ended before the death signal was set.
             signal_group(
                 u32::try_from(rustix::process::getpid().as_raw_nonzero().get()).ok(),
                 Signal::KILL,

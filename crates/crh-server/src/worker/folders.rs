@@ -29,7 +29,7 @@ impl InstallationFolders {
         self.root.join("store")
     }
 
-    /// State of `crh`: the key of run stamps, and dismissals.
+    /// State of `crh`: the key with which it signs runs, and dismissals.
     #[must_use]
     pub fn state(&self) -> PathBuf {
         self.root.join("state")
@@ -80,7 +80,8 @@ impl JobFolder {
         self.root.join("dismissals.json")
     }
 
-    /// The `/crh review full` that the archive and the unposted runs belong to.
+    /// File with the id of the comment `/crh review full` to which the archive and the unposted
+    /// runs belong.
     #[must_use]
     pub fn full_request(&self) -> PathBuf {
         self.root.join("full-request")

@@ -71,7 +71,8 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
         Self { store, settings, forge, comments }
     }
 
-    /// Works until the signal is set. Running jobs then have some time to end; those that do not go back to the queue.
+    /// Works until the signal is set. Running jobs then have some time to end. Jobs that still run
+    /// after it return to the queue.
     pub async fn run(self, shutdown: StopSignal) {
         let worker = Arc::new(self);
         let slots = Arc::new(Semaphore::new(worker.settings.slots as usize));
@@ -139,7 +140,8 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             limits: &self.settings.limits,
         };
         let claimed = self.store.claim(&request).await;
-        // A claim that finds nothing writes nothing, so it proves nothing.
+        // A claim that finds no job writes nothing, so it does not show whether the database takes
+        // writes.
         if matches!(claimed, Ok(None)) { claimed } else { self.store.note(claimed) }
     }
 
@@ -183,7 +185,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             let removed =
                 upkeep::remove_uninstalled(&self.store, &folders, forge, installation).await;
             if let Err(error) = removed {
-                // The next upkeep deletes it.
+                // The next upkeep deletes the folders.
                 tracing::warn!(job = id, %error, "cannot look whether the installation is gone");
             }
         }
@@ -215,8 +217,8 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
         }
     }
 
-    /// Says at the commit that its review became a dead letter. The reason may name machines and
-    /// files of the server, so that only the page has it.
+    /// If the job of a review is dead, reports that at the forge. Only the page shows the reason,
+    /// which may name machines and files of the server.
     async fn announce_dead_review(&self, job: &Job) {
         let is_dead = match self.store.job(job.id).await {
             Ok(stored) => stored.state == JobState::Dead && job.key.kind == JobKind::Review,
@@ -238,7 +240,8 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
         }
     }
 
-    /// Stores how an attempt ended. Tries again while the database is away; the lease ends the tries.
+    /// Stores how an attempt ended. Tries again while the database is not available, until the
+    /// lease is lost.
     async fn end_attempt(&self, attempt: &Attempt<'_>, result: StoreResult<LeaseEnd>) {
         let id = attempt.job().id.0;
         let end = result.unwrap_or_else(|error| match error {

@@ -16,7 +16,7 @@ use crate::{
     store::{Deferral, IssueOutcome, LeaseEnd, ReviewFilter, StoreResult},
 };
 
-/// Reviews of a pull request that count, the newest ones.
+/// Maximum reviews of a pull request that count: the newest ones.
 const REPORTS_MAX: u32 = 50;
 
 /// Output of `crh stats --export`, as far as the page needs it.
@@ -63,7 +63,7 @@ pub(super) async fn run_outcomes(
     };
     match forge.open_change(job.installation, change).await {
         Ok(None) => {}
-        // A draft, or more pull requests are open than a reconciliation lists.
+        // It is a draft or was reopened, or the reconciliation did not list it.
         Ok(Some(_)) => return Ok(LeaseEnd::Skipped("the pull request is open".to_owned())),
         Err(error @ ForgeFailure::Gone(_)) => return Ok(LeaseEnd::Skipped(error.to_string())),
         Err(error) => return Ok(LeaseEnd::Failed(error.into())),
@@ -139,7 +139,7 @@ async fn write_reports(attempt: &Attempt<'_>) -> StoreResult<Vec<String>> {
     Ok(arguments)
 }
 
-/// Every posted issue once, with its last outcome.
+/// Every posted issue once, with its outcome, or `open` if there is none.
 fn read_outcomes(stdout: &str) -> Result<Vec<IssueOutcome>, serde_json::Error> {
     let export: StatsExport = serde_json::from_str(stdout)?;
     let mut outcomes = Vec::new();

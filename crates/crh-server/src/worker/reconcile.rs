@@ -13,10 +13,12 @@ use crate::{
 /// Time between two reconciliations of a repository.
 pub(super) const INTERVAL_MS: i64 = 60 * 60_000;
 
-/// Most outcomes that one reconciliation adds. Each needs several requests to the forge; the next one adds more.
+/// Maximum outcomes jobs that one reconciliation adds. Each job needs several requests to the
+/// forge. The next reconciliation adds more.
 const OUTCOMES_MAX: usize = 100;
 
-/// The job that reconciles a repository in a period. All workers make the same one, so it runs once.
+/// The job that reconciles a repository in the current period of [`INTERVAL_MS`]. All workers make
+/// the same key, so it runs once.
 pub(super) fn reconcile_job(installation: &Installation, repository: &str, now_ms: i64) -> NewJob {
     NewJob {
         key: JobKey {

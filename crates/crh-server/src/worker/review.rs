@@ -125,7 +125,8 @@ async fn review(
     })
 }
 
-/// After a new `/crh review full`, an archive and unposted runs of earlier requests do not count.
+/// If a new `/crh review full` started the job, deletes the archive and unposted runs of earlier
+/// requests.
 fn forget_earlier_result(attempt: &Attempt<'_>) -> std::io::Result<()> {
     let Some(request) = attempt.job().payload["full"].as_u64().map(|id| id.to_string()) else {
         return Ok(());
@@ -153,7 +154,8 @@ fn read_report_text(run: &Path) -> Option<String> {
     if size > STORED_REPORT_MAX { None } else { std::fs::read_to_string(path).ok() }
 }
 
-/// Sets the highest cost of the review aside, or puts the job off and tells the pull request why.
+/// Reserves the highest cost of the review. If a limit is reached, defers the job and reports why
+/// at the forge.
 async fn reserve(
     attempt: &Attempt<'_>,
     forge: &impl ForgeAccess,
@@ -277,7 +279,7 @@ async fn post(
     forge: &impl ForgeAccess,
     run: &FinishedRun,
 ) -> Result<(), Interruption> {
-    // The last fence before a write: a worker that lost its lease ends here.
+    // Fails if this worker lost its lease, so that only one worker writes.
     attempt.begin_step("post").await?;
     if attempt.stop.reason().is_some() {
         return Err(Interruption::Stopped);
@@ -315,7 +317,7 @@ async fn record_post(store: &Store, attempt: &Attempt<'_>) -> Result<(), StoreEr
     store.record(&entry).await
 }
 
-/// What a failed step of the forge means: the head may have moved meanwhile.
+/// Why a step that uses the forge failed. The head may have moved meanwhile.
 async fn failed_step(
     attempt: &Attempt<'_>,
     forge: &impl ForgeAccess,

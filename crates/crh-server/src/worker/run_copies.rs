@@ -12,7 +12,8 @@ use crate::{
     store::{Store, StoreResult},
 };
 
-/// Copies the posted runs of a job that have no copy yet. A failure is tried again by the next upkeep.
+/// Copies the posted runs of a job that have no copy yet. After a failure, the next upkeep tries
+/// again.
 pub(super) async fn copy_posted_runs(settings: &WorkerSettings, job: &JobFolder) {
     let Some(store) = &settings.runs else { return };
     let Ok(marks) = std::fs::read_dir(job.root.join("posted")) else { return };

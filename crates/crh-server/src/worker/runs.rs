@@ -95,7 +95,8 @@ struct TokenCounts {
     output: u64,
 }
 
-/// The newest run of a job that is not posted, if there is one. A run that reviewed nothing does not count.
+/// The newest run of a job whose review is not marked as posted. A run that reviewed nothing does
+/// not count.
 pub(super) fn find_run(job: &JobFolder) -> Option<StoredRun> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(job.runs())
         .ok()?

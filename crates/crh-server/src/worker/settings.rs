@@ -25,9 +25,9 @@ pub struct WorkerSettings {
     pub program: PathBuf,
     /// State folder of this machine: one folder per installation.
     pub state: PathBuf,
-    /// Store that gets a copy of every run, for all machines.
+    /// Store that gets a copy of every posted run, for all machines.
     pub runs: Option<RunStore>,
-    /// Length of a lease. Heartbeats come three times as often.
+    /// Length of a lease. The worker renews it after a third of this time.
     pub lease: Duration,
     /// Time between two looks into an empty queue.
     pub poll: Duration,
@@ -41,7 +41,7 @@ pub struct WorkerSettings {
     pub max_cost: MicroUsd,
     /// Time limits of the children.
     pub timeouts: StepTimeouts,
-    /// Which strangers' pull requests a reconciliation adds.
+    /// Whether crh reviews pull requests of strangers without approval.
     pub strangers: StrangerPolicy,
     /// Days after which run folders and ended jobs are deleted.
     pub keep_days: u32,
@@ -53,9 +53,10 @@ pub struct WorkerSettings {
     pub token_variable: String,
     /// The same for forges other than GitHub, by host name.
     pub rest_forges: BTreeMap<String, RestForgeChildren>,
-    /// File with keys of models, one `NAME=VALUE` per line, read before each review.
+    /// File with keys of models, one `NAME=VALUE` per line, read before each child that calls
+    /// models.
     pub model_keys: Option<PathBuf>,
-    /// Keys and addresses of models, for the review alone.
+    /// Keys and addresses of models, only for children that call models.
     pub model_environment: Vec<(String, SecretString)>,
     /// More arguments of `crh review`, such as `--model`.
     pub review_arguments: Vec<String>,
@@ -68,7 +69,7 @@ pub struct WorkerSettings {
 pub struct RestForgeChildren(Arc<RestAccess>);
 
 impl RestForgeChildren {
-    /// The children of an access.
+    /// Children that use this access.
     pub fn new(access: &Arc<RestAccess>) -> Self {
         Self(access.clone())
     }
@@ -97,11 +98,11 @@ pub(super) struct ChangeArguments {
 /// Time limits of the children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepTimeouts {
-    /// Fetching the change.
+    /// Fetching the change, or checking a fix.
     pub prepare: Duration,
-    /// The review. `crh review` has its own, shorter limit.
+    /// The review, or the answer to a reply. `crh review` has its own, shorter limit.
     pub review: Duration,
-    /// Posting.
+    /// Posting, or deciding outcomes.
     pub post: Duration,
 }
 

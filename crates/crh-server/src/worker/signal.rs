@@ -5,7 +5,7 @@ use tokio::sync::watch;
 /// Why a worker stops an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// The store asks for it: a newer head, or a person.
+    /// The store asks for it, for example because of a newer head or a person.
     Requested,
     /// The lease is lost. The worker must not write anything any more.
     LeaseLost,

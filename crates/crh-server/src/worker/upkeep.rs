@@ -51,7 +51,8 @@ pub(super) async fn add_periodic_jobs(store: &Store) -> StoreResult<()> {
     Ok(())
 }
 
-/// Deletes rows and copies of runs that are past their retention.
+/// Deletes rows and copies of runs that are past their retention, and releases reservations of lost
+/// attempts.
 pub(super) async fn remove_old_rows(store: &Store, settings: &WorkerSettings) -> StoreResult<()> {
     let keep_ms = i64::from(settings.keep_days) * DAY_MS;
     let before = UnixMillis(store.now().0.saturating_sub(keep_ms));
@@ -84,7 +85,9 @@ pub(super) async fn remove_uninstalled(
     Ok(())
 }
 
-/// Deletes folders of this machine: those of removed installations, and those of jobs past their retention.
+/// Deletes folders of this machine: those of removed installations, and those of jobs past their
+/// retention. Also copies posted runs that have no copy, and deletes copies of removed
+/// installations.
 pub(super) async fn remove_old_folders(
     store: &Store,
     settings: &WorkerSettings,

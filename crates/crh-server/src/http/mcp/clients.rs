@@ -15,7 +15,7 @@ pub(super) struct ClientSessions(Mutex<BTreeMap<String, ClientSession>>);
 struct ClientSession {
     /// Name of the person who started it.
     owner: String,
-    /// Answers that the client reads right now.
+    /// HTTP answers that the client reads right now.
     connections: usize,
     /// End of the last connection.
     left_at: Instant,

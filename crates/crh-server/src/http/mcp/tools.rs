@@ -34,7 +34,7 @@ use crh_review::report::Report;
 
 /// Time between two looks at a job.
 const POLL: Duration = Duration::from_millis(500);
-/// Time after which the client hears that a call goes on.
+/// Time without a new step after which the client gets the step again.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Longest wait for a job, with its time in the queue. The job goes on; a new call joins it.
 pub(super) const JOB_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
@@ -139,7 +139,7 @@ impl ReviewTools {
         self.record(caller, "review_change", &change).await?;
         let ended = self.wait_for(job, caller, context).await;
         if matches!(ended, Err(ToolFailure::Cancelled)) && !is_shared {
-            // Only a review that this call started. It may have ended meanwhile.
+            // Cancels only a review that this call started. It may have ended meanwhile.
             match self.state.store.cancel(job, caller.viewer.name()).await {
                 Ok(()) | Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -167,7 +167,7 @@ impl ReviewTools {
         let read = self.read_newest(caller, &repository, pull_request).await?;
         let title = fence(&read.issue(issue)?.text());
         let found = read.report.issue(issue).ok_or(ToolFailure::NoIssue(issue))?;
-        // Text of the change can steer an agent.
+        // Text of the change can steer an agent, so a person decides.
         if found.severity <= Severity::P1 {
             return Err(ToolFailure::Urgent(issue));
         }
