@@ -1,8 +1,9 @@
-//! Cost of the queue: one job relative to one bare insert and update, growth with the number of waiting jobs, and a
-//! burst of deliveries. On SQLite, and on PostgreSQL if `CRH_TEST_POSTGRES` names a server.
+//! Cost of the queue: one job relative to one bare insert and update, growth with the number of
+//! waiting jobs, and a burst of deliveries. On SQLite, and on PostgreSQL if `CRH_TEST_POSTGRES`
+//! names a server.
 //!
-//! `scripts/with-postgres cargo bench -p crh-server --bench queue` prints one line per measure and fails if a limit is
-//! exceeded.
+//! `scripts/with-postgres cargo bench -p crh-server --bench queue` prints one line per measure and
+//! fails if a limit is exceeded.
 
 #![expect(
     clippy::print_stdout,

@@ -59,8 +59,8 @@ fn civil_day_of_month(day: i64) -> i64 {
 
 /// Source of the current time.
 ///
-/// The clock of a PostgreSQL store follows the database's clock, so that workers with different clocks agree on leases.
-/// A fixed clock moves only when a test moves it.
+/// The clock of a PostgreSQL store follows the database's clock, so that workers with different
+/// clocks agree on leases. A fixed clock moves only when a test moves it.
 #[derive(Debug, Clone)]
 pub struct Clock {
     kind: ClockKind,

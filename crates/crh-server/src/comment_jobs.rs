@@ -253,7 +253,8 @@ pub(crate) async fn record(
     attempt.store.record(&entry).await
 }
 
-/// The last review of the pull request and one of its issues, or an answer that says what is missing.
+/// The last review of the pull request and one of its issues, or an answer that says what is
+/// missing.
 pub(crate) async fn find_issue(
     attempt: &Attempt<'_>,
     number: u32,

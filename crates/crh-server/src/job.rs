@@ -121,10 +121,11 @@ impl Priority {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobOrigin {
-    /// An event or a reconciliation. The store adds no review of a paused pull request, and none of a head that had one.
+    /// An event or a reconciliation. The store adds no review of a paused pull request, and none of
+    /// a head that had one.
     Automatic,
-    /// A person who may write to the repository. A review that ended runs again, one that waits for its time runs now,
-    /// also if the pull request is paused or a setting says to skip it.
+    /// A person who may write to the repository. A review that ended runs again, one that waits for
+    /// its time runs now, also if the pull request is paused or a setting says to skip it.
     Person,
 }
 
@@ -150,16 +151,17 @@ pub struct NewJob {
     pub priority: Priority,
     /// Who caused it.
     pub origin: JobOrigin,
-    /// The forge's time of the change's last update, in milliseconds, as far as known, or the current time.
-    /// Deliveries may come out of order: a review with an older revision does not supersede a newer one.
+    /// The forge's time of the change's last update, in milliseconds, as far as known, or the
+    /// current time. Deliveries may come out of order: a review with an older revision does not
+    /// supersede a newer one.
     pub revision: i64,
     /// What the worker needs to know besides the key.
     pub payload: serde_json::Value,
 }
 
 impl NewJob {
-    /// The job that decides what became of the issues of a closed pull request. Its key names the last posted review, so
-    /// that a delivery and a reconciliation add it once.
+    /// The job that decides what became of the issues of a closed pull request. Its key names the
+    /// last posted review, so that a delivery and a reconciliation add it once.
     pub(crate) fn outcomes(
         reviewed: ReviewedPull,
         installation: InstallationId,
@@ -193,7 +195,8 @@ pub struct ReviewedPull {
 /// What adding a job did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
-    /// The job waits now. It is new, or it had ended and runs again, or a person wants it to run at once.
+    /// The job waits now. It is new, or it had ended and runs again, or a person wants it to run at
+    /// once.
     Added(JobId),
     /// The store has this job already.
     Exists(JobId),
@@ -213,13 +216,15 @@ pub enum JobState {
     Running,
     /// Ended well.
     Done,
-    /// Gave up after too many attempts, or failed in a way that a retry cannot help. A person can retry it.
+    /// Gave up after too many attempts, or failed in a way that a retry cannot help. A person can
+    /// retry it.
     Dead,
     /// A newer head took its place.
     Superseded,
     /// A person or an uninstall stopped it.
     Cancelled,
-    /// A setting of the repository excludes the pull request. Adding it again runs it if the pull request was updated.
+    /// A setting of the repository excludes the pull request. Adding it again runs it if the pull
+    /// request was updated.
     Skipped,
 }
 
@@ -287,7 +292,8 @@ pub struct Job {
 
 /// A worker's right to work on a job, until it expires.
 ///
-/// Every write about the job carries the token. The store refuses it with `StaleLease` if the lease was lost.
+/// Every write about the job carries the token. The store refuses it with `StaleLease` if the lease
+/// was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// The job.

@@ -1,4 +1,5 @@
-//! The team server of crh: durable jobs in a database, and workers that run `crh` as child processes.
+//! The team server of crh: durable jobs in a database, and workers that run `crh` as child
+//! processes.
 //!
 //! [`store::Store`] holds everything that must survive a crash, in SQLite or PostgreSQL.
 //! [`worker::Worker`] takes jobs and runs them. [`queue`] has the rules of the queue as pure

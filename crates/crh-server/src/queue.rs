@@ -17,14 +17,16 @@ pub struct RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// Five attempts over about ten minutes: longer than a restart of a database or a short outage of a forge.
+    /// Five attempts over about ten minutes: longer than a restart of a database or a short outage
+    /// of a forge.
     fn default() -> Self {
         Self { max_attempts: 5, first_delay_ms: 15_000, max_delay_ms: 30 * 60_000 }
     }
 }
 
 impl RetryPolicy {
-    /// Delay after a number of failed attempts. Differs by job, so that jobs that failed together do not return together.
+    /// Delay after a number of failed attempts. Differs by job, so that jobs that failed together
+    /// do not return together.
     #[must_use]
     pub fn delay_ms(&self, attempts: u32, job: JobId) -> i64 {
         let exponent = attempts.saturating_sub(1).min(20);
@@ -86,7 +88,8 @@ pub enum StrangerPolicy {
     Review,
 }
 
-/// Whether a push alone may start a review. `labelled` says whether a maintainer set the label that approves it.
+/// Whether a push alone may start a review. `labelled` says whether a maintainer set the label that
+/// approves it.
 #[must_use]
 pub fn may_start_review(authorship: Authorship, labelled: bool, policy: StrangerPolicy) -> bool {
     match (authorship, policy) {

@@ -1,7 +1,7 @@
 //! Copies of run folders in a store that all machines can read: S3, or a shared folder.
 //!
-//! A worker reviews in its state folder, which is local, and copies the finished review to the store.
-//! Readers look into their state folder first. Files have the same names in both.
+//! A worker reviews in its state folder, which is local, and copies the finished review to the
+//! store. Readers look into their state folder first. Files have the same names in both.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;

@@ -43,8 +43,8 @@ pub enum Viewer {
 /// Access of a person to a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepositoryAccess {
-    /// The installation that has the repository. If an account gives up its name, another account can take it: the
-    /// same repository name then belongs to strangers.
+    /// The installation that has the repository. If an account gives up its name, another account
+    /// can take it: the same repository name then belongs to strangers.
     pub installation: InstallationId,
     /// What the person may do.
     pub role: RepositoryRole,

@@ -17,7 +17,8 @@
 //! # Grammars
 //!
 //! All grammars have the MIT licence and are compiled C code. `hazard.rs` rejects texts that would
-//! make them kill the process, `work_budget.rs` stops endless work, and other errors are listed here.
+//! make them kill the process, `work_budget.rs` stops endless work, and other errors are listed
+//! here.
 //!
 //! | crate | version | known errors |
 //! |---|---|---|

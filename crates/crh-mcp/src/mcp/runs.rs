@@ -83,8 +83,8 @@ pub fn explain(issue: &IssueView, run_folder: &Path) -> String {
     issue.explanation(shown.as_deref())
 }
 
-/// The lines of a numbered diff around quoted code of a file. If the code is there several times, the
-/// place nearest to the line of the file is shown.
+/// The lines of a numbered diff around quoted code of a file. If the code is there several times,
+/// the place nearest to the line of the file is shown.
 fn excerpt(diff: &str, file: &str, snippet: &str, line: u64) -> Option<String> {
     let quoted = snippet.lines().map(str::trim).find(|line| !line.is_empty())?;
     let lines: Vec<&str> = diff.lines().collect();

@@ -1,7 +1,8 @@
-//! The forges that a server serves: GitHub through its App, and forges with a plain REST API through
-//! the token of an account.
+//! The forges that a server serves: GitHub through its App, and forges with a plain REST API
+//! through the token of an account.
 //!
-//! To add a forge with a REST API, add a file with its [`RestForgeRules`] and its name in [`RULES`].
+//! To add a forge with a REST API, add a file with its [`RestForgeRules`] and its name in
+//! [`RULES`].
 
 mod access;
 mod gitea;

@@ -1,5 +1,5 @@
-//! What a server needs to know about a forge with a plain REST API, and what its events mean. All of
-//! it is pure, except for reading a change with its conversations.
+//! What a server needs to know about a forge with a plain REST API, and what its events mean. All
+//! of it is pure, except for reading a change with its conversations.
 
 use std::fmt;
 
@@ -246,8 +246,8 @@ impl RestChange {
         self.facts().authorship()
     }
 
-    /// Time of the last update, in milliseconds. Webhooks of GitLab write `2026-01-02 03:04:05 UTC`,
-    /// and replies have fractions of a second.
+    /// Time of the last update, in milliseconds. Webhooks of GitLab write
+    /// `2026-01-02 03:04:05 UTC`, and replies have fractions of a second.
     pub fn revision(&self) -> Option<i64> {
         let (date, time) = (self.updated_at.get(..10)?, self.updated_at.get(11..19)?);
         let offset = self.updated_at.get(19..)?.trim_start_matches('.');

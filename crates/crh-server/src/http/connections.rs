@@ -81,7 +81,8 @@ pub(super) async fn serve_connections(
     graceful.shutdown().await;
 }
 
-/// A connection that fails if its client does not read. Otherwise such clients would keep all connections.
+/// A connection that fails if its client does not read. Otherwise such clients would keep all
+/// connections.
 struct AnswerStream {
     stream: TcpStream,
     stall_time: Duration,

@@ -1,4 +1,5 @@
-//! Receives deliveries of GitHub, with the parts that other forges share. A delivery is answered with 2xx only after its jobs are stored.
+//! Receives deliveries of GitHub, with the parts that other forges share. A delivery is answered
+//! with 2xx only after its jobs are stored.
 
 use axum::body::{self, Body, Bytes};
 use axum::extract::State;

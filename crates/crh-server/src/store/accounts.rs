@@ -38,7 +38,8 @@ pub struct InstalledRepository {
 pub(super) const UNINSTALLED: &str = "the installation was removed";
 
 impl Store {
-    /// Adds or updates an installation. If it is suspended, its waiting jobs are cancelled and running ones stop.
+    /// Adds or updates an installation. If it is suspended, its waiting jobs are cancelled and
+    /// running ones stop.
     pub async fn save_installation(&self, installation: &Installation) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         sqlx::query(
@@ -104,7 +105,8 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Adds some repositories of an installation and removes others. Settings of a known repository are kept.
+    /// Adds some repositories of an installation and removes others. Settings of a known repository
+    /// are kept.
     pub async fn change_repositories(
         &self,
         forge: &str,
@@ -201,8 +203,9 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes an installation after an uninstall: its repositories and reviews, and its jobs except for running ones,
-    /// which stop and are deleted when they end. Spending and the audit log stay. Workers remove its folders.
+    /// Deletes an installation after an uninstall: its repositories and reviews, and its jobs
+    /// except for running ones, which stop and are deleted when they end. Spending and the audit
+    /// log stay. Workers remove its folders.
     pub async fn remove_installation(
         &self,
         forge: &str,
@@ -259,7 +262,8 @@ impl Store {
         Ok(())
     }
 
-    /// Allows automatic reviews of a pull request again. The caller adds a review of the current head.
+    /// Allows automatic reviews of a pull request again. The caller adds a review of the current
+    /// head.
     pub async fn resume(&self, change: &ChangeId, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         sqlx::query("DELETE FROM pauses WHERE forge = $1 AND repository = $2 AND change_id = $3")

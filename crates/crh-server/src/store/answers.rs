@@ -4,8 +4,8 @@ use super::{LockScope, Store, StoreResult, jobs, text};
 use crate::job::ChangeId;
 
 impl Store {
-    /// Counts the answer to a comment before it is written. Returns how many answers the conversation has then, or
-    /// `None` if it already has `max`. A comment counts once.
+    /// Counts the answer to a comment before it is written. Returns how many answers the
+    /// conversation has then, or `None` if it already has `max`. A comment counts once.
     pub async fn count_answer(
         &self,
         change: &ChangeId,

@@ -1,7 +1,7 @@
 //! Accepts many deliveries in one transaction.
 //!
-//! A database syncs its disk once per transaction. Without batches, the last one of a burst of deliveries would wait for
-//! longer than the ten seconds that GitHub waits.
+//! A database syncs its disk once per transaction. Without batches, the last one of a burst of
+//! deliveries would wait for longer than the ten seconds that GitHub waits.
 
 use std::sync::{Mutex, PoisonError};
 

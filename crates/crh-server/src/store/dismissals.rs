@@ -1,4 +1,5 @@
-//! Dismissed issues of a repository. Every review of the repository gets them, on whichever machine it runs.
+//! Dismissed issues of a repository. Every review of the repository gets them, on whichever machine
+//! it runs.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,8 @@ pub struct NewDismissal<'a> {
 }
 
 impl Store {
-    /// Stores a dismissal, and counts it in the review that has the issue. Doing it twice changes only the reason.
+    /// Stores a dismissal, and counts it in the review that has the issue. Doing it twice changes
+    /// only the reason.
     pub async fn dismiss(&self, dismissal: &NewDismissal<'_>) -> StoreResult<()> {
         let NewDismissal { change, issue_key, reason, who, review } = dismissal;
         let mut transaction = self.write().await?;

@@ -142,8 +142,8 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Adds a job. A review supersedes waiting reviews of the same pull request with another head and asks the running
-    /// one to stop.
+    /// Adds a job. A review supersedes waiting reviews of the same pull request with another head
+    /// and asks the running one to stop.
     pub async fn enqueue(&self, job: &NewJob) -> StoreResult<Enqueued> {
         let mut transaction = self.write().await?;
         let result = self.enqueue_in(&mut transaction, job).await?;
@@ -176,8 +176,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the waiting and stops the running reviews of a pull request, for example because it was closed.
-    /// They run again if their head is added again: the pull request may be opened again.
+    /// Ends the waiting and stops the running reviews of a pull request, for example because it was
+    /// closed. They run again if their head is added again: the pull request may be opened again.
     pub async fn cancel_reviews(&self, change: &ChangeId, reason: &str) -> StoreResult<u64> {
         let mut transaction = self.write().await?;
         self.lock(&mut transaction, LockScope::Change, change_lock(change)).await?;
@@ -430,8 +430,8 @@ async fn has_newer_review(
     Ok(row.is_some())
 }
 
-/// Ends waiting and asks running reviews of a pull request to stop, except for those of the head `keep`.
-/// One statement, so that a job that a worker takes meanwhile is stopped too.
+/// Ends waiting and asks running reviews of a pull request to stop, except for those of the head
+/// `keep`. One statement, so that a job that a worker takes meanwhile is stopped too.
 pub(super) async fn stop_reviews(
     transaction: &mut Transaction<'static, Any>,
     change: &ChangeId,

@@ -1,7 +1,8 @@
 //! Leases: a worker takes a job, keeps it with heartbeats, and ends it.
 //!
-//! Every write carries the lease's token and the current time. It changes nothing if the lease expired or the job was
-//! taken again, so a worker that was frozen cannot overwrite the result of its successor.
+//! Every write carries the lease's token and the current time. It changes nothing if the lease
+//! expired or the job was taken again, so a worker that was frozen cannot overwrite the result of
+//! its successor.
 
 use std::fmt;
 
@@ -99,11 +100,12 @@ macro_rules! claim_sql {
 const EXPIRED_PER_CLAIM: i64 = 100;
 
 impl Store {
-    /// Takes the most urgent job that may run now, or none. Counts the attempt, so that a job that kills its worker
-    /// becomes dead after the last attempt. Also ends the leases of lost workers.
+    /// Takes the most urgent job that may run now, or none. Counts the attempt, so that a job that
+    /// kills its worker becomes dead after the last attempt. Also ends the leases of lost workers.
     pub async fn claim(&self, request: &ClaimRequest<'_>) -> StoreResult<Option<LeasedJob>> {
         let mut transaction = self.write().await?;
-        // Claims run one after the other: two workers must not both take the last free place of a repository.
+        // Claims run one after the other: two workers must not both take the last free place of a
+        // repository.
         self.lock(&mut transaction, LockScope::Claim, 0).await?;
         let now = self.now();
         expire_leases(&mut transaction, &request.retry, now).await?;

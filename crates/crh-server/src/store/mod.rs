@@ -49,7 +49,8 @@ pub use spending::{
 };
 pub use workers::WorkerRow;
 
-/// Connections of one process to PostgreSQL, and readers of SQLite. Workers mostly wait for children.
+/// Connections of one process to PostgreSQL, and readers of SQLite. Workers mostly wait for
+/// children.
 const CONNECTIONS: u32 = 6;
 
 /// Longest wait for a connection, also while the database is down.
@@ -117,8 +118,8 @@ enum LockScope {
 }
 
 impl Store {
-    /// Opens a database, creates it if it is a missing SQLite file, and brings its schema up to date.
-    /// Several processes may open the same database at once: one migrates, the others wait.
+    /// Opens a database, creates it if it is a missing SQLite file, and brings its schema up to
+    /// date. Several processes may open the same database at once: one migrates, the others wait.
     pub async fn open(url: &DatabaseUrl) -> StoreResult<Self> {
         Self::open_with_clock(url, Clock::system()).await
     }
@@ -183,7 +184,8 @@ impl Store {
         })
     }
 
-    /// Waits for an advisory lock that ends with the transaction. SQLite has one writer at a time anyway.
+    /// Waits for an advisory lock that ends with the transaction. SQLite has one writer at a time
+    /// anyway.
     async fn lock(
         &self,
         transaction: &mut Transaction<'static, Any>,
@@ -227,7 +229,8 @@ async fn pool(url: &DatabaseUrl, dialect: Dialect, connections: u32) -> StoreRes
     Ok(options.connect_with(url.connect_options()?).await?)
 }
 
-/// Creates the file of a new database for this user alone. SQLite gives its other files the same mode.
+/// Creates the file of a new database for this user alone. SQLite gives its other files the same
+/// mode.
 fn create_file(path: &Path) -> StoreResult<()> {
     use std::io::ErrorKind;
     use std::os::unix::fs::OpenOptionsExt;

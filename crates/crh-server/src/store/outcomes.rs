@@ -105,8 +105,8 @@ impl Store {
         Ok(())
     }
 
-    /// Outcomes of a repository, the newest month first. An issue that a person dismissed with a command counts as
-    /// dismissed, unless it was fixed.
+    /// Outcomes of a repository, the newest month first. An issue that a person dismissed with a
+    /// command counts as dismissed, unless it was fixed.
     pub async fn outcome_sums(
         &self,
         forge: &str,

@@ -81,7 +81,8 @@ pub struct ReviewFilter {
     pub repository: Option<(String, String)>,
     /// Only reviews of this pull request of `repository`.
     pub number: Option<String>,
-    /// Only reviews of this installation. The name of a repository can belong to another account later.
+    /// Only reviews of this installation. The name of a repository can belong to another account
+    /// later.
     pub installation: Option<InstallationId>,
     /// Only reviews before this one, for the next page.
     pub before: Option<i64>,
@@ -150,7 +151,8 @@ impl Store {
         review_from_row(&row)
     }
 
-    /// Replaces the issues of the last review of a pull request by those of this one, and counts how many are gone.
+    /// Replaces the issues of the last review of a pull request by those of this one, and counts
+    /// how many are gone.
     pub async fn replace_issues(
         &self,
         change: &ChangeId,

@@ -1,7 +1,8 @@
 //! Spending per day and month, and reservations before a review starts.
 //!
-//! A reservation counts in full until it is settled. The reservation of a lost attempt is settled by the attempt that
-//! resumes its run, whose cost includes the lost one's. Otherwise it counts until its UTC day is over.
+//! A reservation counts in full until it is settled. The reservation of a lost attempt is settled
+//! by the attempt that resumes its run, whose cost includes the lost one's. Otherwise it counts
+//! until its UTC day is over.
 
 use sqlx::{Any, Transaction};
 
@@ -28,7 +29,8 @@ use crate::{
 pub struct MicroUsd(pub i64);
 
 impl MicroUsd {
-    /// Converts dollars, rounded up, so that no cost is lost. Negative and not finite amounts are 0.
+    /// Converts dollars, rounded up, so that no cost is lost. Negative and not finite amounts are
+    /// 0.
     #[must_use]
     pub fn from_usd(usd: f64) -> Self {
         // A cast saturates, so a huge amount stays huge.
@@ -202,8 +204,8 @@ impl Store {
         Ok(())
     }
 
-    /// Like [`Store::settle`], for a run that resumed an earlier one: its cost includes what lost attempts of the job
-    /// spent, so their reservations are released.
+    /// Like [`Store::settle`], for a run that resumed an earlier one: its cost includes what lost
+    /// attempts of the job spent, so their reservations are released.
     pub async fn settle_resumed(
         &self,
         job: JobId,
@@ -225,7 +227,8 @@ impl Store {
         Ok(())
     }
 
-    /// Releases the reservations of lost attempts from before this UTC day. Returns how many there were.
+    /// Releases the reservations of lost attempts from before this UTC day. Returns how many there
+    /// were.
     pub async fn release_lost(&self) -> StoreResult<u64> {
         let mut transaction = self.write().await?;
         let lost = sqlx::query(

@@ -1,5 +1,5 @@
-//! How a delivery proves that it comes from the forge: a signature (HMAC-SHA256 over the raw body), or
-//! the secret itself. Comparisons take constant time.
+//! How a delivery proves that it comes from the forge: a signature (HMAC-SHA256 over the raw body),
+//! or the secret itself. Comparisons take constant time.
 
 use axum::http::HeaderMap;
 use base64::Engine;

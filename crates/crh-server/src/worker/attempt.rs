@@ -77,7 +77,8 @@ impl Attempt<'_> {
     /// Marks the run of a finished review as posted, after the store has its end.
     pub(super) fn mark_posted(&self, run: &str) {
         let mark = self.folder().posted_mark(Path::new(run));
-        // Without the mark, a later `/crh review` of this head posts the same review again, which changes nothing.
+        // Without the mark, a later `/crh review` of this head posts the same review again, which
+        // changes nothing.
         let written = mark
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
@@ -109,7 +110,8 @@ impl Attempt<'_> {
         self.store.reserve(&request).await
     }
 
-    /// Fetches the change at a head into the archive of the job. Returns the output of `crh prepare`.
+    /// Fetches the change at a head into the archive of the job. Returns the output of
+    /// `crh prepare`.
     pub(crate) async fn prepare(
         &self,
         forge: &impl ForgeAccess,
@@ -161,8 +163,8 @@ impl Attempt<'_> {
         run_child(&command, &self.stop).instrument(span).await
     }
 
-    /// Renews the lease until the attempt ends. If the store does not answer, the lease counts as lost before another
-    /// worker can have it.
+    /// Renews the lease until the attempt ends. If the store does not answer, the lease counts as
+    /// lost before another worker can have it.
     pub(super) async fn keep_lease(&self) {
         let length = self.settings.lease;
         let mut renewed = Instant::now();
@@ -231,7 +233,8 @@ fn child_environment(
 /// Largest file with keys.
 const KEYS_MAX: u64 = 64 << 10;
 
-/// Keys of models in a file: one `NAME=VALUE` per line. The worker forgets them after the start of the child.
+/// Keys of models in a file: one `NAME=VALUE` per line. The worker forgets them after the start of
+/// the child.
 fn read_keys(file: &Path) -> Vec<(String, SecretString)> {
     let text = std::fs::metadata(file).and_then(|data| {
         if data.len() <= KEYS_MAX {

@@ -20,7 +20,8 @@ use crate::job::{AttemptFailure, RetryAdvice};
 /// Variable with the process id of the worker. `crh` ends when that process does.
 pub const PARENT_VARIABLE: &str = "CRH_PARENT_PROCESS";
 
-/// Kept output of a child, in bytes. A report as JSON is smaller; longer output is cut at the front.
+/// Kept output of a child, in bytes. A report as JSON is smaller; longer output is cut at the
+/// front.
 const OUTPUT_MAX: usize = 4 << 20;
 
 /// Time between SIGTERM and SIGKILL. `crh` needs it to store what it has.

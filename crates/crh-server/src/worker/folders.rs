@@ -1,4 +1,5 @@
-//! Folders on this machine: each installation has its own, so that no child reads another one's objects.
+//! Folders on this machine: each installation has its own, so that no child reads another one's
+//! objects.
 
 use std::path::{Path, PathBuf};
 
@@ -93,8 +94,8 @@ impl JobFolder {
         self.root.join("runs")
     }
 
-    /// File that says that the review in a run folder is posted and its job is done. If the job runs again, it makes a
-    /// new run.
+    /// File that says that the review in a run folder is posted and its job is done. If the job
+    /// runs again, it makes a new run.
     #[must_use]
     pub fn posted_mark(&self, run: &Path) -> PathBuf {
         self.root.join("posted").join(run.file_name().unwrap_or_default())

@@ -1,7 +1,7 @@
 //! Workers: take jobs, keep their leases, and run `crh` as child processes.
 //!
-//! A worker holds no state that another one needs. It can be killed at any moment: its leases expire, and other workers
-//! take its jobs.
+//! A worker holds no state that another one needs. It can be killed at any moment: its leases
+//! expire, and other workers take its jobs.
 
 mod attempt;
 mod child;
@@ -48,8 +48,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Carries out commands and replies of comments.
 pub trait CommentJobs: Send + Sync + 'static {
-    /// Handles one comment. It may run children through the attempt. It must give the same result if it runs twice,
-    /// because a worker can die in between.
+    /// Handles one comment. It may run children through the attempt. It must give the same result
+    /// if it runs twice, because a worker can die in between.
     fn handle(
         &self,
         attempt: &Attempt<'_>,

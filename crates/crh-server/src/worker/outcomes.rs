@@ -112,8 +112,8 @@ pub(super) async fn run_outcomes(
     }
 }
 
-/// Writes the posted reports of the pull request, which another machine may have posted, and returns the arguments that
-/// name them. Oldest first.
+/// Writes the posted reports of the pull request, which another machine may have posted, and
+/// returns the arguments that name them. Oldest first.
 async fn write_reports(attempt: &Attempt<'_>) -> StoreResult<Vec<String>> {
     let change = &attempt.job().key.change;
     let filter = ReviewFilter {

@@ -1,4 +1,5 @@
-//! Reconciliation: lists open pull requests and adds the reviews and outcomes that a missed webhook would have added.
+//! Reconciliation: lists open pull requests and adds the reviews and outcomes that a missed webhook
+//! would have added.
 
 use std::collections::BTreeSet;
 

@@ -250,7 +250,8 @@ async fn ask_models(
     let timeout = attempt.settings.timeouts.review;
     let end = attempt.run_crh(arguments, ChildAccess::Model, timeout).await;
     let run = find_run(&folder);
-    // Without a stored cost, the whole reservation stays counted until the run is resumed, or its day is over.
+    // Without a stored cost, the whole reservation stays counted until the run is resumed, or its
+    // day is over.
     match run.as_ref().and_then(StoredRun::cost) {
         Some(cost) if is_resumed => {
             attempt.store.settle_resumed(attempt.job().id, reservation, cost).await?;

@@ -31,7 +31,8 @@ pub struct WorkerSettings {
     pub lease: Duration,
     /// Time between two looks into an empty queue.
     pub poll: Duration,
-    /// Time for running jobs to end after a request to shut down. Jobs that still run go back to the queue.
+    /// Time for running jobs to end after a request to shut down. Jobs that still run go back to
+    /// the queue.
     pub shutdown: Duration,
     /// How failed jobs run again.
     pub retry: RetryPolicy,
@@ -47,7 +48,8 @@ pub struct WorkerSettings {
     pub keep_days: u32,
     /// Variables that all children get: `PATH`, proxies, certificates, language. No secrets.
     pub environment: Vec<(String, String)>,
-    /// Addresses of the forge, such as `GITHUB_API_URL`, for the children that talk to it. No secrets.
+    /// Addresses of the forge, such as `GITHUB_API_URL`, for the children that talk to it. No
+    /// secrets.
     pub forge_environment: Vec<(String, String)>,
     /// Variable that carries the forge's token, such as `GITHUB_TOKEN`.
     pub token_variable: String,

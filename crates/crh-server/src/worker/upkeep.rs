@@ -19,7 +19,8 @@ use crate::{
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Adds the jobs that are due in this hour or on this day. Every worker calls it; a job that exists is not added again.
+/// Adds the jobs that are due in this hour or on this day. Every worker calls it; a job that exists
+/// is not added again.
 pub(super) async fn add_periodic_jobs(store: &Store) -> StoreResult<()> {
     let now = store.now();
     for installation in store.installations().await? {
@@ -104,7 +105,8 @@ pub(super) async fn remove_old_folders(
             let is_known = known.iter().any(|installation| {
                 installation.id == id && expected(&installation.forge) == folders
             });
-            // An installation that the store does not list may still have jobs, for example before its first event.
+            // An installation that the store does not list may still have jobs, for example before
+            // its first event.
             if !is_known && !store.has_jobs(id).await? {
                 remove_folder(&folder);
                 continue;
