@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::cited_code::FileTexts;
 use crate::cited_code::{CodeChange, compare_cited_code};
 
-/// What became of an issue.
+/// What became of an issue. An issue stands while its problem is in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {

@@ -47,7 +47,7 @@ pub enum CommentCommand {
 /// Why a comment that starts with `/crh` is no command. The text is for the person who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CommandError {
-    /// Unknown word.
+    /// Unknown command.
     #[error("this is not a command of crh")]
     Unknown,
     /// A command that needs the number of an issue.

@@ -14,7 +14,7 @@ impl std::fmt::Display for JobId {
     }
 }
 
-/// A GitHub App's installation, or the same at another forge.
+/// A GitHub App's installation. At other forges, it is always [`crate::forges::ACCOUNT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstallationId(pub i64);
 
@@ -274,7 +274,7 @@ pub struct Job {
     pub revision: i64,
     /// State.
     pub state: JobState,
-    /// Why it is in this state, or why its last attempt failed. Empty if there is nothing to say.
+    /// Why it is in this state, or why its last attempt failed. Empty if there is no reason.
     pub reason: String,
     /// Number of started attempts.
     pub attempts: u32,

@@ -39,8 +39,7 @@ impl ColumnUnit {
     }
 }
 
-/// Where an issue is in a text, or `None` if its quoted line is gone. An issue about a removed line
-/// is gone if the line is back.
+/// Where an issue is in a text. `None` if the quoted line is gone, or if a removed line is back.
 pub(super) fn find_issue(issue: &Issue, text: &str, unit: ColumnUnit) -> Option<Range> {
     let lines: Vec<&str> = text.lines().collect();
     let own_quote = issue.evidence.iter().find(|quote| quote.file == issue.location.file);

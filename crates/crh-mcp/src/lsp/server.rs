@@ -356,8 +356,9 @@ impl Shared {
         serde_json::from_slice(&output.stdout).ok()
     }
 
-    /// Checks a folder after each save, and reads the newest run when there is another one. One
-    /// check runs at a time, and saves during a check lead to one more.
+    /// Checks a folder after each save. After a save, or when a newer run is stored, reads the
+    /// newest run and publishes all issues. One check runs at a time, and saves during a check lead
+    /// to one more.
     async fn attend(&self, root: Arc<WorkspaceRoot>) {
         let mut newest_report = None;
         loop {

@@ -29,7 +29,7 @@ use super::report::random_name;
 
 /// Time for one answer. The user may have to agree first.
 const ANSWER_TIME: Duration = Duration::from_secs(10 * 60);
-/// Connections at the same time. crh runs a handful of reviewers in parallel.
+/// Maximum connections at the same time. crh runs a handful of reviewers in parallel.
 const CONNECTIONS_MAX: usize = 32;
 
 /// The client's model as a server on the loopback interface. Dropping it closes the server.

@@ -158,7 +158,7 @@ pub(crate) struct EventHead {
     pub(crate) id: String,
 }
 
-/// What a payload tells.
+/// Content of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RestEvent {
     /// Something about a change.

@@ -23,7 +23,7 @@ use tower_service::Service;
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionLimits {
-    /// Connections at the same time. Others wait in the queue of the system.
+    /// Maximum connections at the same time. Others wait in the queue of the operating system.
     pub(super) connections: usize,
     /// Longest time to send the head of a request. Idle connections end, too.
     pub(super) head_time: Duration,

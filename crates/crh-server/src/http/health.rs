@@ -54,8 +54,7 @@ pub(super) async fn metrics(
     let allowed = match &state.settings.sign_in.token {
         Some(_) => has_page_token(&state, &headers).await,
         None => {
-            // Behind a proxy every peer is local. A web site may give this address a name of its
-            // own.
+            // Behind a proxy every peer is local. The host name is checked against DNS rebinding.
             let is_proxied =
                 headers.contains_key("x-forwarded-for") || headers.contains_key("forwarded");
             let is_local = peer.ip().to_canonical().is_loopback();

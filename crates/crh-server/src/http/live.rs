@@ -15,7 +15,7 @@ use super::Shared;
 use super::pages::require_viewer;
 use crate::store::Store;
 
-/// Time between two looks at the queue.
+/// Interval between two polls of the queue.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Maximum live updates at the same time. Each keeps a connection, and deliveries need some, too.

@@ -248,8 +248,8 @@ impl Store {
             .collect()
     }
 
-    /// Size of the queue. Other ended jobs than dead ones are not counted, because there may be
-    /// very many.
+    /// Size of the queue. Of ended jobs, it counts only dead ones, because there may be very many
+    /// others.
     pub async fn queue_counts(&self) -> StoreResult<QueueCounts> {
         let row = sqlx::query(
             "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'waiting') AS waiting, \

@@ -93,7 +93,7 @@ pub enum StoreError {
         /// Newest version that this program knows.
         known: i64,
     },
-    /// The database answered something that this program cannot read.
+    /// The database has content that this program cannot read.
     #[error("the database has unexpected content: {0}")]
     Content(String),
 }
@@ -158,7 +158,7 @@ impl Store {
         self.clock.now()
     }
 
-    /// Makes the clock follow PostgreSQL's clock. Workers call it now and then.
+    /// Makes the clock follow PostgreSQL's clock. Workers call it with each sign of life.
     pub async fn sync_clock(&self) -> StoreResult<()> {
         if self.dialect == Dialect::Postgres {
             let row = sqlx::query(

@@ -3,7 +3,7 @@
 use super::{Store, StoreResult, count, integer, jobs::LONGEST_LIST, text};
 use crate::job::{ChangeId, OUTCOMES_HEAD, ReviewedPull};
 
-/// What became of a posted issue, in the words of `crh stats --export`.
+/// What became of a posted issue, with the names of `crh stats --export`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueOutcome {
     /// Key of the issue, the same in all reviews.

@@ -56,7 +56,7 @@ pub struct StoredReview {
     pub issues_shown: u64,
     /// Issues that people dismissed afterwards.
     pub issues_dismissed: u64,
-    /// Issues of the review before that are gone in this one.
+    /// Issues of the previous review that this one no longer has.
     pub issues_fixed: u64,
     /// Cost.
     pub cost: MicroUsd,
@@ -101,7 +101,7 @@ pub struct TrendDay {
     pub issues_shown: u64,
     /// Issues that people dismissed.
     pub issues_dismissed: u64,
-    /// Issues of earlier reviews that were gone in these.
+    /// Issues of previous reviews that these no longer have.
     pub issues_fixed: u64,
     /// Cost.
     pub cost: MicroUsd,

@@ -94,14 +94,14 @@ impl JobFolder {
         self.root.join("runs")
     }
 
-    /// File that says that the review in a run folder is posted and its job is done. If the job
+    /// File that exists if the review in a run folder is posted and its job is done. If the job
     /// runs again, it makes a new run.
     #[must_use]
     pub fn posted_mark(&self, run: &Path) -> PathBuf {
         self.root.join("posted").join(run.file_name().unwrap_or_default())
     }
 
-    /// File that says that the store of runs has a copy of a run folder.
+    /// File that exists if the store of runs has a copy of a run folder.
     #[must_use]
     pub fn copied_mark(&self, run: &Path) -> PathBuf {
         self.root.join("copied").join(run.file_name().unwrap_or_default())

@@ -40,7 +40,7 @@ use crate::{
 /// Time between two signs of life of a worker.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// Time between two looks at what is due: reconciliation, retention.
+/// Interval between two rounds of upkeep: periodic jobs and old folders.
 const UPKEEP: Duration = Duration::from_secs(10 * 60);
 
 /// Longest pause after a failure of the database.
@@ -174,7 +174,8 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             tracing::warn!(job = id, "lost the lease");
             return;
         }
-        // The lease is renewed while the end is stored, in case the database is away for a moment.
+        // The lease is renewed while the end is stored, in case the database is not available for a
+        // moment.
         tokio::select! {
             () = self.end_attempt(&attempt, end) => {}
             _ = &mut background => {}
@@ -282,7 +283,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
     }
 }
 
-/// Tells the store now and then that the worker lives, and follows the database's clock.
+/// Records that the worker is alive, and follows the database's clock, every [`SIGN_OF_LIFE`].
 async fn sign_of_life<F: ForgeAccess, C: CommentJobs>(worker: Arc<Worker<F, C>>) {
     let settings = &worker.settings;
     loop {
@@ -298,7 +299,7 @@ async fn sign_of_life<F: ForgeAccess, C: CommentJobs>(worker: Arc<Worker<F, C>>)
     }
 }
 
-/// Adds periodic jobs and deletes old folders, at the start and then now and then.
+/// Adds periodic jobs and deletes old folders, at the start and every [`UPKEEP`].
 async fn keep_up<F: ForgeAccess, C: CommentJobs>(worker: Arc<Worker<F, C>>) {
     loop {
         let result = async {

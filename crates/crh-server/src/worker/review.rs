@@ -55,7 +55,7 @@ impl From<ForgeFailure> for Interruption {
     }
 }
 
-/// Runs a review job and says how the attempt ended.
+/// Runs a review job and returns how the attempt ended.
 pub(super) async fn run_review(
     attempt: &Attempt<'_>,
     forge: &impl ForgeAccess,
@@ -266,7 +266,7 @@ async fn ask_models(
             retry: RetryAdvice::Backoff,
         }
         .into()),
-        // A review that failed as a whole says why in its report.
+        // The report of a review that failed as a whole has the reason.
         (ChildEnd::Exited { code, stdout, stderr }, _) if stderr.trim().is_empty() => {
             let stderr = failed_run_reason(&folder).unwrap_or_default();
             Err(step_failure("review", ChildEnd::Exited { code, stdout, stderr }))

@@ -29,7 +29,7 @@ pub struct WorkerSettings {
     pub runs: Option<RunStore>,
     /// Length of a lease. The worker renews it after a third of this time.
     pub lease: Duration,
-    /// Time between two looks into an empty queue.
+    /// Interval between two polls of an empty queue.
     pub poll: Duration,
     /// Time for running jobs to end after a request to shut down. Jobs that still run go back to
     /// the queue.

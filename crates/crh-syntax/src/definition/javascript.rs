@@ -170,7 +170,7 @@ fn is_wrapper(kind: &str) -> bool {
     )
 }
 
-/// Whether a function or class is the value of something with a name.
+/// Whether a variable, property, field or assignment names a function or class.
 fn is_named_by_parent(site: &Site<'_, '_>) -> bool {
     let parent_kind =
         (1..=WRAPPERS_MAX).map(|levels| site.ancestor_kind(levels)).find(|kind| !is_wrapper(kind));

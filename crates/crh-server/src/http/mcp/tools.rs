@@ -32,7 +32,7 @@ use crh_mcp::mcp::{
 use crh_review::finding::Severity;
 use crh_review::report::Report;
 
-/// Time between two looks at a job.
+/// Interval between two polls of a job.
 const POLL: Duration = Duration::from_millis(500);
 /// Time without a new step after which the client gets the step again.
 const HEARTBEAT: Duration = Duration::from_secs(15);
