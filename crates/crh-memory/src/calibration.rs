@@ -369,7 +369,7 @@ fn report(labels: &[LabelledIssue], predictions: &[f64]) -> CalibrationReport {
             .push(format!("the calibration error is not at most {MAX_CALIBRATION_ERROR}")),
     }
     if gain.low.is_none_or(|low| low <= 0.0) {
-        reasons_against.push("the confidence interval of the F1 gain contains zero".to_owned());
+        reasons_against.push("the confidence interval of the F1 gain is not above zero".to_owned());
     }
     CalibrationReport {
         labels: labels.len(),

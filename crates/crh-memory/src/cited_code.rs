@@ -151,11 +151,12 @@ fn without_comment(line: &str) -> &str {
     ends.min().map_or(line, |end| line[..end].trim_end())
 }
 
-/// Whether the new text contains the characters of the block, apart from white space, the kind of
-/// quotation marks, and commas before a closing bracket.
+/// Whether the new text contains the characters of the block as often as the old one, apart from
+/// white space, the kind of quotation marks, and commas before a closing bracket.
 fn is_reformatted(old: &CodeLines<'_>, block: Block, new: &CodeLines<'_>) -> bool {
     let quote = dense(&old.texts(block).concat());
-    !quote.is_empty() && dense(&new.texts.concat()).contains(&quote)
+    let count = |lines: &CodeLines<'_>| dense(&lines.texts.concat()).matches(&quote).count();
+    !quote.is_empty() && count(new) >= count(old)
 }
 
 /// Text without white space, without commas before closing brackets, and with one kind of quotation

@@ -193,18 +193,21 @@ impl CommentJobRunner {
         if let Some(answer) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
             return Ok(Some(answer));
         }
-        let reservation = reserve(attempt).await?;
-        let prepared = self.pack_change(attempt, head).await;
-        if prepared.is_err() {
-            attempt.store.settle(reservation, MicroUsd(0)).await?;
-        }
-        prepared?;
         let (issue_file, reply_file) = (root.join("issue.json"), root.join("reply.txt"));
         let issue = serde_json::to_vec(issue)
             .map_err(|error| failed(error.to_string(), RetryAdvice::Never))?;
         std::fs::write(&issue_file, issue).map_err(on_disk)?;
         std::fs::write(&reply_file, &task.text).map_err(on_disk)?;
-        attempt.begin_step("answer").await?;
+        let reservation = reserve(attempt).await?;
+        let prepared = match self.pack_change(attempt, head).await {
+            Ok(()) => attempt.begin_step("answer").await.map_err(AttemptFailure::from),
+            Err(failure) => Err(failure),
+        };
+        if prepared.is_err() {
+            // No model was called.
+            attempt.store.settle(reservation, MicroUsd(0)).await?;
+        }
+        prepared?;
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let arguments = vec![
             "answer".to_owned(),

@@ -202,7 +202,12 @@ impl CheckoutTools {
         match self.settings.fixes {
             FixConsent::Given => {}
             FixConsent::AskUser => {
-                let shown: String = patch.chars().take(QUESTION_PATCH).collect();
+                let mut shown: String = patch.chars().take(QUESTION_PATCH).collect();
+                if shown.len() < patch.len() {
+                    shown.push_str(
+                        "\n… (the patch is longer; `crh fix --dry-run` prints all of it)",
+                    );
+                }
                 let (issue, folder) = (arguments.issue, repository.display());
                 let question =
                     format!("Apply the fix of issue {issue} to the files in {folder}?\n\n{shown}");

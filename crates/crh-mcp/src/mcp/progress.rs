@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Stages of a review, in order, as `crh` names them in its events.
-const STAGES: [&str; 12] = [
+const STAGES: [&str; 13] = [
     "target",
     "scope",
     "workspace",
@@ -15,6 +15,7 @@ const STAGES: [&str; 12] = [
     "merge",
     "edit",
     "validate",
+    "proof",
     "report",
     "sinks",
 ];

@@ -478,7 +478,7 @@ async fn repository_values(
     let settings = repositories.iter().find(|repository| repository.name == name);
     let scope = BudgetScope { forge: forge.to_owned(), installation, repository: name.to_owned() };
     let spending = store.spending(&scope).await?;
-    let trends = store.trends(forge, name, 30).await?;
+    let trends = store.trends(forge, installation, name, 30).await?;
     let most = trends.iter().map(|day| day.issues_shown).max().unwrap_or_default().max(1);
     let trends: Vec<Value> = trends
         .iter()

@@ -273,10 +273,13 @@ async fn finish_sign_in(state: &ServerState, code: &str) -> Result<(Viewer, Secr
         .header("user-agent", "crh")
         .body(form);
     // Errors of the client name the address, not the body.
-    let answer = request.send().await.map_err(|error| error.to_string())?;
-    let body = answer.bytes().await.map_err(|error| error.to_string())?;
-    if body.len() > ANSWER_MAX {
-        return Err("the answer is too large".to_owned());
+    let mut answer = request.send().await.map_err(|error| error.to_string())?;
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| error.to_string())? {
+        body.extend_from_slice(&chunk);
+        if body.len() > ANSWER_MAX {
+            return Err("the answer is too large".to_owned());
+        }
     }
     let answer: TokenAnswer =
         serde_json::from_slice(&body).map_err(|_| "the answer is not JSON")?;

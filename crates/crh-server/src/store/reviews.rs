@@ -201,6 +201,7 @@ impl Store {
     pub async fn trends(
         &self,
         forge: &str,
+        installation: InstallationId,
         repository: &str,
         days: u32,
     ) -> StoreResult<Vec<TrendDay>> {
@@ -210,12 +211,13 @@ impl Store {
              CAST(SUM(issues_shown) AS BIGINT) AS shown, CAST(SUM(issues_dismissed) AS BIGINT) AS dismissed, \
              CAST(SUM(issues_fixed) AS BIGINT) AS fixed, CAST(SUM(micro_usd) AS BIGINT) AS cost, \
              CAST(AVG(ended_at - started_at) AS BIGINT) AS mean, MAX(ended_at - started_at) AS longest \
-             FROM reviews WHERE forge = $1 AND repository = $2 AND ended_at >= $3 \
+             FROM reviews WHERE forge = $1 AND repository = $2 AND ended_at >= $3 AND installation = $4 \
              GROUP BY ended_at / 86400000 ORDER BY 1",
         )
         .bind(forge)
         .bind(repository)
         .bind(since.0)
+        .bind(installation.0)
         .fetch_all(&self.reader)
         .await?
         .iter()

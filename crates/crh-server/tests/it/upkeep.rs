@@ -96,7 +96,7 @@ fn finished_reviews_are_listed_and_summed_per_day() {
         let former = ReviewFilter { installation, ..filter };
         assert!(test.store.reviews(&former).await.unwrap().is_empty());
         assert_eq!(
-            test.store.trends("github.com", "o/r", 30).await.unwrap(),
+            test.store.trends("github.com", stored.installation, "o/r", 30).await.unwrap(),
             [TrendDay {
                 day: START.day(),
                 reviews: 2,
@@ -108,6 +108,8 @@ fn finished_reviews_are_listed_and_summed_per_day() {
                 longest_ms: 2_000,
             }]
         );
+        let other = InstallationId(stored.installation.0 + 1);
+        assert!(test.store.trends("github.com", other, "o/r", 30).await.unwrap().is_empty());
         let missing = test.store.review(99).await.unwrap_err();
         assert!(matches!(missing, StoreError::Missing(_)), "{missing}");
     });

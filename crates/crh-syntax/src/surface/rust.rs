@@ -108,12 +108,16 @@ fn add_members(
     let (Some(name), Some(body), "") = (name, node.child_by_field_name("body"), container) else {
         return;
     };
-    let mut is_conditional = is_conditional;
+    let mut has_cfg = false;
     for member in children(body) {
         if member.kind() == "attribute_item" {
-            is_conditional |= source(&member, text).contains("cfg");
+            has_cfg |= source(&member, text).contains("cfg");
             continue;
         }
+        if member.kind().ends_with("_comment") {
+            continue;
+        }
+        let is_conditional = std::mem::take(&mut has_cfg) || is_conditional;
         let kind = match member.kind() {
             "enum_variant" | "const_item" => DeclarationKind::Value,
             "function_item" => DeclarationKind::Function,
@@ -229,13 +233,16 @@ fn add_imports(
 /// all names and imports without such a path.
 fn push_import(surface: &mut Surface, container: &str, mut import: ModuleImport) {
     let mut depth = if container.is_empty() { 0 } else { container.split("::").count() };
-    if depth > 0 && !import.module.starts_with("crate") {
+    let first_segment = |path: &str| path.split("::").next().unwrap_or_default().to_owned();
+    if depth > 0 && first_segment(&import.module) != "crate" {
         while depth > 0 {
-            let Some(rest) = import.module.strip_prefix("super") else { return };
-            import.module = rest.trim_start_matches("::").to_owned();
+            if first_segment(&import.module) != "super" {
+                return;
+            }
+            import.module = import.module["super".len()..].trim_start_matches("::").to_owned();
             depth -= 1;
         }
-        if !import.module.starts_with("super") {
+        if first_segment(&import.module) != "super" {
             import.module = match import.module.is_empty() {
                 true => "self".to_owned(),
                 false => format!("self::{}", import.module),

@@ -64,6 +64,10 @@ pub(super) enum ToolFailure {
     ReadOnly(String),
     #[error("there is no review of {0} yet; `review_change` starts one")]
     NoReview(String),
+    #[error("reviews of {0} are paused; a comment with `/crh resume` ends the pause")]
+    Paused(String),
+    #[error("{0} has a newer commit; call `review_change` again")]
+    Outdated(String),
     #[error("the report of review {0} is not on this machine")]
     NoReport(i64),
     #[error("the run of review {0} has no diff that can be shown")]
@@ -132,9 +136,8 @@ impl ReviewTools {
         };
         let job = match self.state.store.enqueue(&job).await? {
             Enqueued::Added(job) | Enqueued::Exists(job) => job,
-            Enqueued::Outdated | Enqueued::Paused => {
-                return Err(ToolFailure::NoReview(name_of(&change)));
-            }
+            Enqueued::Outdated => return Err(ToolFailure::Outdated(name_of(&change))),
+            Enqueued::Paused => return Err(ToolFailure::Paused(name_of(&change))),
         };
         self.record(caller, "review_change", &change).await?;
         let ended = self.wait_for(job, caller, context).await;
