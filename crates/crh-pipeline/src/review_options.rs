@@ -49,7 +49,7 @@ pub struct ReviewOptions {
 
 /// Default threshold and minimum severity, chosen by measurement.
 pub const DEFAULT_PUBLISH_RULES: PublishRules =
-    PublishRules { threshold: Confidence::thousandths(400), min_severity: Severity::P2 };
+    PublishRules { threshold: Confidence::thousandths(500), min_severity: Severity::P2 };
 
 fn default_publish_rules() -> PublishRules {
     DEFAULT_PUBLISH_RULES

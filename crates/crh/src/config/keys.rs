@@ -487,7 +487,7 @@ settings! {
     review_threshold: Probability = |_| Probability::default(), KeySpec {
         section: Some("review"),
         name: "threshold",
-        default: DefaultValue::Literal("0.4"),
+        default: DefaultValue::Literal("0.5"),
         access: KeyAccess::UserOnly,
         variable: None,
         flag: Some(KeyFlag { name: "--threshold", value: "P", effect: FlagEffect::Replaces }),

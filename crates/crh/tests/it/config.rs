@@ -100,7 +100,7 @@ fn config_show_prints_values_with_origin() {
             review.fail_on          "P1"                              built in
             review.min_severity     "P3"                              built in
             review.max_comments     from the budget profile           built in
-            review.threshold        0.4                               built in
+            review.threshold        0.5                               built in
             review.language         English                           built in
             review.side_by_side     8                                 built in
             reviewers.off           []                                built in
