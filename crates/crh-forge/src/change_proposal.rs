@@ -50,12 +50,12 @@ pub struct ChangeProposal {
 /// Kind of a proposed change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProposalKind {
-    /// GitHub, Gitea and Forgejo.
+    /// A pull request.
     #[default]
     PullRequest,
-    /// Launchpad.
+    /// A merge proposal.
     MergeProposal,
-    /// GitLab.
+    /// A merge request.
     MergeRequest,
 }
 

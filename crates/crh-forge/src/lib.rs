@@ -7,11 +7,9 @@
 
 mod change_proposal;
 mod error;
-pub mod gitea;
-pub mod github;
-pub mod gitlab;
+pub mod forge_code;
+pub mod forges;
 mod http;
-pub mod launchpad;
 pub mod posting;
 pub mod rest;
 pub mod tracker;
@@ -21,4 +19,5 @@ pub use change_proposal::{
     ForgeIssue, ProposalKind, ProposalRound, ReviewVote,
 };
 pub use error::ForgeError;
+pub use forges::{ForgeName, PostKind, github, launchpad};
 pub use http::retry::ForgeRetryPolicy;

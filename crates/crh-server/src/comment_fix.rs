@@ -6,10 +6,10 @@
 use serde::Deserialize;
 
 use crate::comment_jobs::{CommentJobRunner, answer_mark, find_issue, issue_text};
-use crate::forge_code::{CommitResult, FileCommit, FixSuggestion};
 use crate::job::{AttemptFailure, RetryAdvice};
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, ChildAccess, ChildEnd};
+use crh_forge::forge_code::{CommitResult, FileCommit, FixSuggestion};
 use crh_forge::posting::apply_replacement;
 use crh_review::render::{comment_line, commit_title};
 use crh_review::report::{Issue, Report};

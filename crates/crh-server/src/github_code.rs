@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::forge_access::ForgeFailure;
-use crate::forge_code::{
-    CommitResult, FILE_MODES, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation,
-    PullHead, decode, encode, issue_key,
-};
 use crate::github_app::GitHubAccess;
 use crate::job::ChangeId;
 use crh_forge::ForgeError;
+use crh_forge::forge_code::{
+    CommitResult, FILE_MODES, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation,
+    PullHead, decode, encode, issue_key,
+};
 use crh_forge::posting::Verb;
 
 /// Deepest path that crh looks up: one request per folder.

@@ -14,7 +14,6 @@ pub mod comment_jobs;
 mod comment_reply;
 pub mod demo;
 pub mod forge_access;
-pub mod forge_code;
 pub mod forge_time;
 pub mod forges;
 pub mod github_app;

@@ -4,7 +4,7 @@ use super::{ReviewPosting, mask_report};
 use crh_review::report::Strategy;
 use crh_review::verdict::{CommandKind, Verdict, is_incomplete};
 
-/// Longest description, in characters: the limit of GitLab and Gitea.
+/// Longest description, in characters: the limit of the forges.
 const DESCRIPTION_MAX: usize = 255;
 
 /// A commit status.

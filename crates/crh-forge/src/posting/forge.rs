@@ -7,6 +7,8 @@ use super::{
     ForgeRequest, PostingSteps, PostingWrite, ProposalState, ReviewPosting, WriteAnswer, WriteKind,
     own_summary, withdraw_reviews,
 };
+use crate::forges::SinkProfile;
+use crate::rest::RestForge;
 use crate::{ForgeError, ProposalKind};
 
 /// Number of times that crh reads the state after an unconfirmed write. The forge may still be
@@ -18,6 +20,8 @@ pub(super) const REREADS_MAX: u32 = 3;
 pub struct ForgeProfile {
     /// Name of the forge.
     pub name: &'static str,
+    /// Ways to post. The first posts reviews.
+    pub sinks: &'static [SinkProfile],
     /// What the forge calls a proposed change.
     pub kind: ProposalKind,
     /// Separator of repository and number: `#` in `o/r#7`.
@@ -67,6 +71,11 @@ pub struct PostingDelays {
 
 /// Pure part of a forge: its abilities, and how it expresses a write.
 pub trait ForgeRules: Sync {
+    /// The rest of the implementation, if the forge has a plain REST API.
+    fn rest(&self) -> Option<&'static dyn RestForge> {
+        None
+    }
+
     /// Abilities and limits.
     fn profile(&self) -> &'static ForgeProfile;
 

@@ -73,7 +73,7 @@ impl RestHost {
 }
 
 /// Splits `owner/name` and number at a separator: `acme/shop!12`. The path may be empty.
-pub fn split_reference(text: &str, separator: char) -> Option<(&str, u64)> {
+pub(crate) fn split_reference(text: &str, separator: char) -> Option<(&str, u64)> {
     let (path, number) = text.rsplit_once(separator)?;
     Some((path, parse_number(number)?))
 }

@@ -1,15 +1,23 @@
-//! REST client for forges with plain JSON and numbered pages: GitLab, Gitea and Forgejo. It retries
-//! if that is safe, and limits the size of replies.
+//! Forges with plain JSON and numbered pages: what such a forge must tell crh, and a client, which
+//! retries if that is safe and limits the size of replies.
 
+mod change_ref;
+mod forge;
 mod host;
+mod logins;
+mod serving;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) use host::parse_number;
-pub use host::{RestHost, RestHostError, is_repository_path, split_reference};
+pub use change_ref::{RestChangeRef, RestChangeRefError, is_rest_reference};
+pub use forge::{RestForge, RestPoster, RestProfile};
+pub use host::{RestHost, RestHostError, is_repository_path};
+pub(crate) use host::{parse_number, split_reference};
+pub use logins::{ForgeEnvironment, RestLogins};
+pub(crate) use logins::{first_token, yaml_value};
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT as AGENT,
 };
@@ -17,6 +25,9 @@ use reqwest::{Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+pub use serving::{
+    ChangeAction, ChangeEvent, CommentEvent, RestChange, RestEvent, RestServing, WebhookProof,
+};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -32,7 +43,7 @@ use crh_http::{ClientSetupError, NetworkSettings, Timeouts};
 /// Maximum number of concurrent requests: as many as crh sends to read one proposed change.
 const CONCURRENT_MAX: usize = 8;
 
-/// Entries per page: the maximum of GitLab. Gitea sends at most 50 by default.
+/// Entries per page. Servers may send fewer.
 const PAGE_SIZE: usize = 100;
 
 /// Maximum number of pages of one list. With fifty entries a page this is several times the longest
@@ -42,7 +53,7 @@ const PAGES_MAX: usize = 200;
 /// Maximum bytes of one list, so that a hostile list cannot fill the memory.
 const LIST_BYTES_MAX: usize = 64 << 20;
 
-/// GitLab gives up a request after a minute.
+/// Servers give up a request after a minute.
 pub const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(15),
     first_byte: Duration::from_secs(65),
@@ -160,6 +171,27 @@ impl RestClient {
     /// Sets the callback for wait messages. The default is silence.
     pub fn on_wait(&self, callback: fn(&str)) {
         self.inner.wait_notifier.set_callback(callback);
+    }
+
+    /// Fails if the server is older than crh supports.
+    pub(crate) fn check_version(
+        &self,
+        forge: &'static str,
+        version: &str,
+        oldest: &'static str,
+    ) -> Result<(), ForgeError> {
+        let numbers = |text: &str| -> Vec<u32> {
+            text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).take(2).collect()
+        };
+        match numbers(version) < numbers(oldest) {
+            false => Ok(()),
+            true => Err(ForgeError::TooOld {
+                host: self.host().name().to_owned(),
+                forge,
+                version: message::single_line(version, self.token()),
+                oldest,
+            }),
+        }
     }
 
     /// Gets the JSON at a path of the API, such as `/projects/1`.

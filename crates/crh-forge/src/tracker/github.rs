@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::filing::{LabelMode, TicketTracker};
 use super::{FiledTicket, TrackerError, TrackerTicket, filing, has_marker, with_marker};
 use crate::ForgeError;
-use crate::github::{GitHubClient, Repo};
+use crate::forges::github::{GitHubClient, Repo};
 use crate::posting::Verb;
 use crh_review::identity::issue_marker;
 

@@ -9,14 +9,10 @@ use serde_json::json;
 
 use crate::launchpad_scene::{FORK, SHOP, network};
 use crate::scene::{INSTANCE, QUICK, now};
-use crh_forge::gitea::GiteaPullRef;
-use crh_forge::gitea::post::GiteaPoster;
 use crh_forge::github::post::GitHubPoster;
 use crh_forge::github::{
     GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef, ReplyCache,
 };
-use crh_forge::gitlab::MergeRequestRef;
-use crh_forge::gitlab::post::GitLabPoster;
 use crh_forge::launchpad::post::LaunchpadPoster;
 use crh_forge::launchpad::{
     LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
@@ -26,8 +22,8 @@ use crh_forge::posting::{
     AllowedVotes, ForgePoster, ItemDelivery, PostingDelays, PostingOptions, PostingOutcome,
     PostingRefusal, ReviewBasis, ReviewPosting, plan_withdrawals, post_review, send_withdrawal,
 };
-use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken};
-use crh_forge::{ChangeProposal, ForgeError, gitea, github, gitlab, launchpad};
+use crh_forge::rest::{RestChangeRef, RestClient, RestClientConfig, RestPoster};
+use crh_forge::{ChangeProposal, ForgeError, ForgeName, github, launchpad};
 use crh_review::diff::Diff;
 use crh_review::report::{Report, Strategy};
 use crh_review::verdict::Verdict;
@@ -47,15 +43,7 @@ const NO_WAITS: PostingDelays =
 /// How long a test waits for a write: several times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    GitHub,
-    Launchpad,
-    GitLab,
-    Gitea,
-}
-
-const KINDS: [Kind; 4] = [Kind::GitHub, Kind::Launchpad, Kind::GitLab, Kind::Gitea];
+const KINDS: [ForgeName; 4] = ForgeName::ALL;
 
 /// Where the source branch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +59,7 @@ enum Forge {
 }
 
 struct ForgeScene {
-    kind: Kind,
+    kind: ForgeName,
     repo: Repo,
     forge: Forge,
 }
@@ -83,7 +71,7 @@ fn lines(from: u32, to: u32) -> String {
 impl ForgeScene {
     /// A change that adds `a.rs` with sixty lines, changes line 5 of `b.rs`, and renames `c.rs` to
     /// `d.rs` with a change in line 20.
-    fn new(kind: Kind, source: Source) -> Self {
+    fn new(kind: ForgeName, source: Source) -> Self {
         let repo = Repo::new();
         repo.write("b.rs", lines(1, 40));
         repo.write("c.rs", lines(1, 40));
@@ -95,7 +83,7 @@ impl ForgeScene {
         repo.write("d.rs", lines(1, 40).replace("line(20)", "line(twenty)"));
         repo.commit("change");
         let forge = match kind {
-            Kind::GitHub => {
+            ForgeName::GitHub => {
                 let github = FakeGitHub::start();
                 github.repository("acme/shop", &repo);
                 let pull = match source {
@@ -108,7 +96,7 @@ impl ForgeScene {
                 let pull = github.pull("acme/shop", pull);
                 Forge::GitHub(github, pull)
             }
-            Kind::Launchpad => {
+            ForgeName::Launchpad => {
                 let launchpad = FakeLaunchpad::start();
                 launchpad.repository(SHOP, &repo).repository(FORK, &repo);
                 let source = match source {
@@ -119,8 +107,8 @@ impl ForgeScene {
                     launchpad.propose(Merge { source: source.to_owned(), ..Merge::default() });
                 Forge::Launchpad(launchpad, merge)
             }
-            Kind::GitLab => rest(Dialect::GitLab, "/gitlab", "acme/web/shop", source, &repo),
-            Kind::Gitea => rest(Dialect::Gitea, "", "acme/shop", source, &repo),
+            ForgeName::GitLab => rest(Dialect::GitLab, "/gitlab", "acme/web/shop", source, &repo),
+            ForgeName::Gitea => rest(Dialect::Gitea, "", "acme/shop", source, &repo),
         };
         Self { kind, repo, forge }
     }
@@ -187,14 +175,9 @@ impl ForgeScene {
                 let poster = LaunchpadPoster { client: &client, proposal_ref: &proposal_ref };
                 self.post_with(&poster, report).await
             }
-            Forge::Rest(forge, change) if self.kind == Kind::GitLab => {
-                let (client, merge_ref) = gitlab_client(forge, change);
-                let poster = GitLabPoster { client: &client, merge_ref: &merge_ref };
-                self.post_with(&poster, report).await
-            }
-            Forge::Rest(forge, change) => {
-                let (client, pull_ref) = gitea_client(forge, change);
-                let poster = GiteaPoster { client: &client, pull_ref: &pull_ref };
+            Forge::Rest(..) => {
+                let (client, change) = self.rest(TOKEN);
+                let poster = RestPoster { client: &client, change: &change };
                 self.post_with(&poster, report).await
             }
         }
@@ -237,13 +220,9 @@ impl ForgeScene {
                 let poster = LaunchpadPoster { client: &client, proposal_ref: &proposal_ref };
                 withdraw_with(&poster).await
             }
-            Forge::Rest(forge, change) if self.kind == Kind::GitLab => {
-                let (client, merge_ref) = gitlab_client(forge, change);
-                withdraw_with(&GitLabPoster { client: &client, merge_ref: &merge_ref }).await
-            }
-            Forge::Rest(forge, change) => {
-                let (client, pull_ref) = gitea_client(forge, change);
-                withdraw_with(&GiteaPoster { client: &client, pull_ref: &pull_ref }).await
+            Forge::Rest(..) => {
+                let (client, change) = self.rest(TOKEN);
+                withdraw_with(&RestPoster { client: &client, change: &change }).await
             }
         }
     }
@@ -270,13 +249,9 @@ impl ForgeScene {
                 let (client, proposal_ref) = self.launchpad();
                 Box::pin(launchpad::read::merge_proposal(&client, &proposal_ref)).await?.0
             }
-            Forge::Rest(forge, change) if self.kind == Kind::GitLab => {
-                let (client, merge_ref) = gitlab_client(forge, change);
-                Box::pin(gitlab::read::merge_request(&client, &merge_ref, INSTANCE)).await?.0
-            }
-            Forge::Rest(forge, change) => {
-                let (client, pull_ref) = gitea_client(forge, change);
-                Box::pin(gitea::read::pull_request(&client, &pull_ref, INSTANCE)).await?.0
+            Forge::Rest(..) => {
+                let (client, change) = self.rest(TOKEN);
+                change.forge.read(&client, &change, INSTANCE).await?.0
             }
         };
         Ok(proposal)
@@ -313,6 +288,16 @@ impl ForgeScene {
         let url = format!("{}/{merge}", launchpad.url());
         let client = LaunchpadClient::new(&network(), config).unwrap();
         (client, MergeProposalRef::parse(&url, &service).unwrap())
+    }
+
+    fn rest(&self, token: &str) -> (RestClient, RestChangeRef) {
+        let Forge::Rest(forge, change) = &self.forge else { panic!("no REST forge") };
+        let rest = self.kind.rules().rest().unwrap();
+        let host = rest.rest_profile().host(&forge.url()).unwrap();
+        let change = RestChangeRef::parse(rest, &forge.change_url(change), Some(&host), None);
+        let token = Some(rest.rest_profile().token(token.into()));
+        let config = RestClientConfig { host, token, retry: QUICK, now, seed: 7 };
+        (RestClient::new(&network(), config).unwrap(), change.unwrap())
     }
 
     fn surprises(&self) -> Vec<String> {
@@ -449,24 +434,6 @@ fn rest(dialect: Dialect, below: &str, name: &str, source: Source, repo: &Repo) 
     Forge::Rest(forge, change)
 }
 
-fn rest_client(host: RestHost, token: &str) -> RestClient {
-    let token = RestToken { header: "authorization", prefix: "Bearer ", token: token.into() };
-    let config = RestClientConfig { host, token: Some(token), retry: QUICK, now, seed: 7 };
-    RestClient::new(&network(), config).unwrap()
-}
-
-fn gitlab_client(forge: &FakeForge, change: &ChangeHandle) -> (RestClient, MergeRequestRef) {
-    let host = gitlab::host(&forge.url()).unwrap();
-    let merge_ref = MergeRequestRef::parse(&forge.change_url(change), &host, None).unwrap();
-    (rest_client(host, TOKEN), merge_ref)
-}
-
-fn gitea_client(forge: &FakeForge, change: &ChangeHandle) -> (RestClient, GiteaPullRef) {
-    let host = gitea::host(&forge.url()).unwrap();
-    let pull_ref = GiteaPullRef::parse(&forge.change_url(change), Some(&host)).unwrap();
-    (rest_client(host, TOKEN), pull_ref)
-}
-
 const FIRST: &str = "0123456789abcdef";
 const SECOND: &str = "fedcba9876543210";
 
@@ -500,7 +467,11 @@ async fn review_is_posted_once_at_the_right_lines() {
             let posted = |delivery: &ItemDelivery| *delivery == ItemDelivery::Posted;
             let posted = outcome.receipts.iter().filter(|it| posted(&it.delivery)).count();
             // Three comments and the summary; Launchpad also votes.
-            assert_eq!(posted, if kind == Kind::Launchpad { 5 } else { 4 }, "{kind:?} {outcome:?}");
+            assert_eq!(
+                posted,
+                if kind == ForgeName::Launchpad { 5 } else { 4 },
+                "{kind:?} {outcome:?}"
+            );
             let (content, writes) = (scene.content(), scene.writes());
             assert_eq!(content.len(), 4, "{kind:?} {content:#?}");
             let outcome = scene.post(&report).await;
@@ -529,7 +500,7 @@ async fn new_push_gets_only_new_comments() {
             let gone = threads.iter().find(|thread| thread.comments[0].body.contains("a.rs 20"));
             let gone = gone.unwrap();
             assert!(gone.outdated, "{kind:?}");
-            assert_eq!(gone.resolved, kind == Kind::GitLab, "Gitea cannot resolve threads");
+            assert_eq!(gone.resolved, kind == ForgeName::GitLab, "Gitea cannot resolve threads");
             assert_eq!(forge.comments(change).len(), 1, "{kind:?}: the summary is updated");
         }
         let writes = scene.writes();
@@ -572,7 +543,7 @@ async fn nothing_is_posted_to_a_moved_head() {
     }
 }
 
-async fn second_round(kind: Kind) -> (ForgeScene, Report) {
+async fn second_round(kind: ForgeName) -> (ForgeScene, Report) {
     let scene = ForgeScene::new(kind, Source::Same);
     scene.post(&scene.review(FIRST, &[("a.rs", 10), ("a.rs", 20)])).await;
     scene.push_fix();
@@ -677,8 +648,8 @@ async fn range_and_suggestion_are_posted_in_the_syntax_of_the_forge() {
             Forge::GitHub(..) | Forge::Launchpad(..) => true,
         };
         match kind {
-            Kind::GitHub => assert!(fence("```suggestion"), "{comment}"),
-            Kind::GitLab => {
+            ForgeName::GitHub => assert!(fence("```suggestion"), "{comment}"),
+            ForgeName::GitLab => {
                 assert!(fence("```suggestion:-2+0"), "{comment}");
                 let Forge::Rest(forge, _) = &scene.forge else { panic!("no REST forge") };
                 let requests = forge.requests();
@@ -688,7 +659,7 @@ async fn range_and_suggestion_are_posted_in_the_syntax_of_the_forge() {
                 assert_eq!(ends, [&json!(10), &json!(12)]);
                 assert!(is_at("a.rs", 12));
             }
-            Kind::Gitea | Kind::Launchpad => {
+            ForgeName::Gitea | ForgeName::Launchpad => {
                 assert!(!comment.contains("```suggestion"), "{kind:?} {comment}");
                 assert!(comment.contains("line(eleven)"), "{kind:?} {content:#?}");
             }
@@ -698,7 +669,7 @@ async fn range_and_suggestion_are_posted_in_the_syntax_of_the_forge() {
 
 #[tokio::test]
 async fn approval_is_given_once_and_withdrawn() {
-    for kind in [Kind::GitLab, Kind::Gitea] {
+    for kind in [ForgeName::GitLab, ForgeName::Gitea] {
         let scene = ForgeScene::new(kind, Source::Same);
         let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
         let ready = Report { verdict: Verdict::ReadyToMerge, ..scene.review(FIRST, &[]) };
@@ -748,7 +719,7 @@ async fn approval_of_an_older_head_is_withdrawn() {
 
 #[tokio::test]
 async fn ci_results_and_linked_issues_are_read() {
-    let scene = ForgeScene::new(Kind::GitLab, Source::Same);
+    let scene = ForgeScene::new(ForgeName::GitLab, Source::Same);
     let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
     forge.pipeline(change, &[("unit", "success")]);
     forge.pipeline(change, &[("unit", "failed"), ("lint", "success")]);
@@ -766,7 +737,7 @@ async fn ci_results_and_linked_issues_are_read() {
 
 #[tokio::test]
 async fn refused_position_moves_one_issue_to_the_summary() {
-    for kind in [Kind::GitLab, Kind::Gitea] {
+    for kind in [ForgeName::GitLab, ForgeName::Gitea] {
         let scene = ForgeScene::new(kind, Source::Same);
         let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
         forge.fail(Fault::bad_line("a.rs", 17));
@@ -783,7 +754,7 @@ async fn refused_position_moves_one_issue_to_the_summary() {
 
 #[tokio::test]
 async fn rest_forges_report_limits_versions_and_hidden_projects() {
-    for kind in [Kind::GitLab, Kind::Gitea] {
+    for kind in [ForgeName::GitLab, ForgeName::Gitea] {
         let scene = ForgeScene::new(kind, Source::Same);
         let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
         let limited = FaultKind::SecondaryLimit { retry_after: Some(0) };
@@ -792,26 +763,13 @@ async fn rest_forges_report_limits_versions_and_hidden_projects() {
         forge.fail(Fault::on("GET", "*", FaultKind::StatusBefore(503)).times(2));
         assert!(scene.read().await.is_ok(), "{kind:?}: reads are repeated");
         forge.token("stranger-token", "stranger").hide(&change.repository);
-        let client = match kind {
-            Kind::GitLab => gitlab::host(&forge.url()),
-            _ => gitea::host(&forge.url()),
-        };
-        let client = rest_client(client.unwrap(), "stranger-token");
-        let error = match kind {
-            Kind::GitLab => {
-                let (_, merge_ref) = gitlab_client(forge, change);
-                gitlab::read::merge_request(&client, &merge_ref, INSTANCE).await.map(|_| ())
-            }
-            _ => {
-                let (_, pull_ref) = gitea_client(forge, change);
-                gitea::read::pull_request(&client, &pull_ref, INSTANCE).await.map(|_| ())
-            }
-        };
+        let (client, stranger) = scene.rest("stranger-token");
+        let error = stranger.forge.read(&client, &stranger, INSTANCE).await.map(|_| ());
         assert!(matches!(error, Err(ForgeError::NotFound { .. })), "{kind:?} {error:?}");
         forge.set_version("1.2.3");
         let error = scene.read().await.unwrap_err().to_string();
         assert!(error.contains("1.2.3; crh needs"), "{error}");
         forge.set_version("12.0.0+gitea-1.22.0");
-        assert_eq!(scene.read().await.is_ok(), kind == Kind::Gitea, "a version of Forgejo");
+        assert_eq!(scene.read().await.is_ok(), kind == ForgeName::Gitea, "a version of Forgejo");
     }
 }

@@ -10,6 +10,8 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crh_forge::forges::SinkProfile;
+pub use crh_forge::{ForgeName, PostKind};
 use crh_review::report::Report;
 use crh_review::stable_json_line;
 
@@ -32,33 +34,6 @@ pub struct ForgeSink {
     pub forge: ForgeName,
     /// How to post.
     pub kind: PostKind,
-}
-
-/// A forge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ForgeName {
-    /// GitHub.
-    GitHub,
-    /// Launchpad: one comment with summary, vote and inline comments.
-    Launchpad,
-    /// GitLab.
-    GitLab,
-    /// Gitea and Forgejo.
-    Gitea,
-}
-
-/// How to post to a proposed change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PostKind {
-    /// A review with a summary and comments on lines.
-    Review,
-    /// One comment, which needs fewer permissions.
-    Comment,
-    /// A check run with annotations, which only an App or Actions may create; on other forges a
-    /// commit status.
-    CheckRun,
-    /// Code scanning alerts.
-    CodeScanning,
 }
 
 /// Why a sink name is invalid.
@@ -133,51 +108,27 @@ impl fmt::Display for ReportSink {
     }
 }
 
-impl ForgeName {
-    /// All forges.
-    pub const ALL: [Self; 4] = [Self::GitHub, Self::Launchpad, Self::GitLab, Self::Gitea];
-
-    /// Sinks of the forge, by their names on the command line.
-    pub fn sinks(self) -> &'static [(&'static str, PostKind)] {
-        match self {
-            Self::GitHub => &[
-                ("github", PostKind::Review),
-                ("github-comment", PostKind::Comment),
-                ("github-check", PostKind::CheckRun),
-                ("github-sarif", PostKind::CodeScanning),
-            ],
-            Self::Launchpad => &[("launchpad", PostKind::Review)],
-            Self::GitLab => &[
-                ("gitlab", PostKind::Review),
-                ("gitlab-comment", PostKind::Comment),
-                ("gitlab-status", PostKind::CheckRun),
-            ],
-            Self::Gitea => &[
-                ("gitea", PostKind::Review),
-                ("gitea-comment", PostKind::Comment),
-                ("gitea-status", PostKind::CheckRun),
-            ],
-        }
-    }
-
-    /// Name of the sink that posts reviews.
-    pub fn name(self) -> &'static str {
-        self.sinks().first().map_or("", |(name, _)| name)
-    }
-}
-
 impl ForgeSink {
     /// All forge sinks.
     pub fn all() -> impl Iterator<Item = Self> {
         ForgeName::ALL.into_iter().flat_map(|forge| {
-            forge.sinks().iter().map(move |(_, kind)| Self { forge, kind: *kind })
+            let sinks = forge.rules().profile().sinks.iter();
+            sinks.map(move |sink| Self { forge, kind: sink.kind })
         })
     }
 
     /// Name as typed on the command line.
     pub fn name(self) -> &'static str {
-        let mut sinks = self.forge.sinks().iter();
-        sinks.find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name)
+        self.profile().map_or("", |sink| sink.name)
+    }
+
+    /// Explanation in the help text.
+    pub fn help(self) -> &'static str {
+        self.profile().map_or("", |sink| sink.help)
+    }
+
+    fn profile(self) -> Option<&'static SinkProfile> {
+        self.forge.rules().profile().sinks.iter().find(|sink| sink.kind == self.kind)
     }
 }
 

@@ -7,21 +7,24 @@ use std::time::SystemTime;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::rules::{RestChange, RestForgeRules};
+use super::{INSTANCE, events};
 use crate::forge_access::{CheckNotice, ForgeFailure, OpenChange};
-use crate::forge_code::{
-    CommitResult, FILE_MODES, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation,
-    PullHead, decode, issue_key,
-};
 use crate::github_app::{SecretError, SecretSource, forge_failure};
 use crate::job::ChangeId;
 use crate::webhook::plan::CommentRef;
-use crh_forge::posting::{ForgeRequest, InlineComment, InlineThread, ProposalState, mark_line};
+use crh_forge::forge_code::{
+    CommitResult, FILE_MODES, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation,
+    PullHead, decode, issue_key,
+};
+use crh_forge::posting::{
+    ForgeRequest, InlineComment, InlineThread, ProposalState, Verb, mark_line,
+};
 use crh_forge::rest::{
-    RestClient, RestClientConfig, RestHost, RestHostError, RestSetupError, TIMEOUTS,
+    RestChange, RestChangeRef, RestClient, RestClientConfig, RestForge, RestHost, RestHostError,
+    RestSetupError, TIMEOUTS,
 };
 use crh_forge::{DiffSpot, ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
@@ -31,7 +34,7 @@ use crh_review::finding::Side;
 #[derive(Debug, Clone)]
 pub struct RestAccessSettings {
     /// The forge.
-    pub rules: &'static dyn RestForgeRules,
+    pub forge: &'static dyn RestForge,
     /// Web address of the server.
     pub server: String,
     /// Token of the account. A file can be replaced without a restart.
@@ -81,7 +84,7 @@ pub struct RestAccess {
 impl RestAccess {
     /// Creates the access without sending anything. Fails if a secret or the address is invalid.
     pub fn new(settings: RestAccessSettings) -> Result<Self, RestAccessError> {
-        let host = settings.rules.host(&settings.server);
+        let host = settings.forge.rest_profile().host(&settings.server);
         let host =
             host.map_err(|error| RestAccessError::Host { server: settings.server.clone(), error })?;
         let access = Self { settings, host, client: Mutex::default() };
@@ -96,8 +99,8 @@ impl RestAccess {
     }
 
     /// The forge.
-    pub fn rules(&self) -> &'static dyn RestForgeRules {
-        self.settings.rules
+    pub fn forge(&self) -> &'static dyn RestForge {
+        self.settings.forge
     }
 
     /// Secrets of the webhook.
@@ -107,7 +110,20 @@ impl RestAccess {
 
     /// Web address of a change, or of its repository.
     pub fn change_url(&self, change: &ChangeId) -> String {
-        self.rules().change_url(self.host.web(), change)
+        match change.number.as_str() {
+            "" => format!("{}/{}", self.host.web(), change.repository),
+            _ => self.change_ref(change).url(),
+        }
+    }
+
+    fn change_ref(&self, change: &ChangeId) -> RestChangeRef {
+        RestChangeRef {
+            forge: self.forge(),
+            host: self.host.clone(),
+            repository: change.repository.clone(),
+            // The server stores only numbers. No change has the number 0.
+            number: change.number.parse().unwrap_or_default(),
+        }
     }
 
     /// The token. It reaches everything that the account can see.
@@ -119,7 +135,7 @@ impl RestAccess {
         &self,
         change: &ChangeId,
     ) -> Result<Option<OpenChange>, ForgeFailure> {
-        let reply: Value = self.get(&self.rules().change_path(change)).await?;
+        let reply: Value = self.get(&self.change_ref(change).api_path()).await?;
         self.read_change(&change.repository, reply)
     }
 
@@ -127,7 +143,7 @@ impl RestAccess {
         &self,
         repository: &str,
     ) -> Result<Vec<OpenChange>, ForgeFailure> {
-        let replies = self.list(&self.rules().open_changes_path(repository)).await?;
+        let replies = self.list(&self.forge().open_changes_path(repository)).await?;
         let changes = replies.into_iter().map(|reply| self.read_change(repository, reply));
         let changes: Result<Vec<Option<OpenChange>>, ForgeFailure> = changes.collect();
         Ok(changes?.into_iter().flatten().collect())
@@ -141,8 +157,8 @@ impl RestAccess {
         if !is_login(account) {
             return Ok(false);
         }
-        match self.get(&self.rules().permission_path(repository, account)).await {
-            Ok(reply) => Ok(self.rules().may_write(account, &reply)),
+        match self.get(&self.forge().permission_path(repository, account)).await {
+            Ok(reply) => Ok(self.forge().may_write(account, &reply)),
             // The account is gone.
             Err(ForgeFailure::Gone(_)) => Ok(false),
             Err(failure) => Err(failure),
@@ -156,18 +172,19 @@ impl RestAccess {
         mark: &str,
     ) -> Result<bool, ForgeFailure> {
         let own: Value = self.get("/user").await?;
-        let rules = self.rules();
-        let comments = self.list(&rules.comments_path(change)).await?;
+        let forge = self.forge();
+        let comments = self.list(&forge.comments_path(&self.change_ref(change))).await?;
         Ok(comments.iter().any(|comment| {
-            let author = rules.login(rules.comment_author(comment));
+            let author = forge.login(forge.comment_author(comment));
             author.is_some()
-                && author == rules.login(&own)
+                && author == forge.login(&own)
                 && comment["body"].as_str().is_some_and(|body| mark_line(body) == mark)
         }))
     }
 
     pub(super) async fn comment(&self, change: &ChangeId, body: &str) -> Result<(), ForgeFailure> {
-        self.write(&self.rules().comment_request(change, body)).await
+        let path = self.forge().comments_path(&self.change_ref(change));
+        self.write(&ForgeRequest { verb: Verb::Post, path, body: json!({ "body": body }) }).await
     }
 
     pub(super) async fn approve_comment(
@@ -175,8 +192,9 @@ impl RestAccess {
         change: &ChangeId,
         comment: &CommentRef,
     ) -> Result<(), ForgeFailure> {
-        match self.write(&self.rules().approval_request(change, comment)).await {
-            // GitLab answers with 404 if the reaction exists, or the comment is gone.
+        match self.write(&self.forge().approval_request(&self.change_ref(change), comment.id)).await
+        {
+            // Some forges answer so if the reaction exists, or the comment is gone.
             Err(ForgeFailure::Gone(_)) => Ok(()),
             result => result,
         }
@@ -216,7 +234,10 @@ impl RestAccess {
         conversation: &OwnConversation,
         body: &str,
     ) -> Result<(), ForgeFailure> {
-        self.write(&self.rules().reply_request(change, conversation, body)).await
+        match self.forge().reply_request(&self.change_ref(change), conversation, body) {
+            Some(request) => self.write(&request).await,
+            None => self.comment(change, body).await,
+        }
     }
 
     /// Resolves a conversation, if the forge's API can.
@@ -225,14 +246,14 @@ impl RestAccess {
         change: &ChangeId,
         thread: &str,
     ) -> Result<(), ForgeFailure> {
-        match self.rules().resolve_request(change, thread) {
+        match self.forge().resolve_request(&self.change_ref(change), thread) {
             Some(request) => self.write(&request).await,
             None => Ok(()),
         }
     }
 
     pub(super) async fn pull_head(&self, change: &ChangeId) -> Result<PullHead, ForgeFailure> {
-        let reply: Value = self.get(&self.rules().change_path(change)).await?;
+        let reply: Value = self.get(&self.change_ref(change).api_path()).await?;
         let RestChange { head, branch, from_fork, .. } = self.parse_change(reply)?;
         Ok(PullHead { commit: head, branch, is_own_branch: !from_fork })
     }
@@ -242,8 +263,8 @@ impl RestAccess {
         repository: &str,
         commit: &str,
     ) -> Result<String, ForgeFailure> {
-        let reply = self.get(&self.rules().commit_path(repository, commit)).await?;
-        Ok(self.rules().commit_message(&reply).unwrap_or_default().to_owned())
+        let reply = self.get(&self.forge().commit_path(repository, commit)).await?;
+        Ok(self.forge().commit_message(&reply).unwrap_or_default().to_owned())
     }
 
     pub(super) async fn file_at(
@@ -252,7 +273,7 @@ impl RestAccess {
         commit: &str,
         path: &str,
     ) -> Result<Option<HeadFile>, ForgeFailure> {
-        if let Some(folder) = self.rules().folder_path(repository, commit, path) {
+        if let Some(folder) = self.forge().folder_path(repository, commit, path) {
             let is_file = |entry: &Value| {
                 let mode = entry["mode"].as_str().unwrap_or_default();
                 entry["path"] == path && FILE_MODES.contains(&mode)
@@ -263,11 +284,11 @@ impl RestAccess {
                 Err(failure) => return Err(failure),
             }
         }
-        let reply = match self.get(&self.rules().file_path(repository, commit, path)).await {
+        let reply = match self.get(&self.forge().file_path(repository, commit, path)).await {
             Err(ForgeFailure::Gone(_)) => return Ok(None),
             reply => reply?,
         };
-        let version = self.rules().file_version(&reply).map(str::to_owned);
+        let version = self.forge().file_version(&reply).map(str::to_owned);
         let text = serde_json::from_value(reply).ok().and_then(decode);
         let file = text.zip(version);
         Ok(file.map(|(text, version)| HeadFile { text, version: FileVersion::Id(version) }))
@@ -282,9 +303,9 @@ impl RestAccess {
             return Ok(CommitResult::Refused);
         };
         let content = STANDARD.encode(commit.text);
-        let request = self.rules().file_request(repository, commit, version, &content);
+        let request = self.forge().file_request(repository, commit, version, &content);
         let reply = self.try_write(&request).await?;
-        let sha = reply.as_ref().and_then(|reply| self.rules().new_commit(reply));
+        let sha = reply.as_ref().and_then(|reply| self.forge().new_commit(reply));
         Ok(sha.map_or(CommitResult::Refused, |sha| CommitResult::Committed(sha.to_owned())))
     }
 
@@ -298,16 +319,16 @@ impl RestAccess {
             return Ok(true);
         }
         let refs = state.properties.diff_refs.unwrap_or_default();
-        match self.rules().suggestion_request(change, &refs, suggestion) {
+        match self.forge().suggestion_request(&self.change_ref(change), &refs, suggestion) {
             Some(request) => Ok(self.try_write(&request).await?.is_some()),
             None => Ok(false),
         }
     }
 
     async fn state(&self, change: &ChangeId) -> Result<ProposalState, ForgeFailure> {
-        let (client, url) = (self.client()?, self.change_url(change));
-        let state = self.rules().read_state(&client, &url).await;
-        state.map_err(|error| self.failure(error))
+        let (client, change) = (self.client()?, self.change_ref(change));
+        let read = self.forge().read(&client, &change, INSTANCE).await;
+        read.map(|(_, state)| state).map_err(|error| self.failure(error))
     }
 
     /// Sends a write. `None` if the forge refused it.
@@ -350,8 +371,8 @@ impl RestAccess {
                 repository: repository.to_owned(),
                 number: change.number.to_string(),
             },
-            revision: change.revision().unwrap_or(0),
-            authorship: change.authorship(),
+            revision: events::revision(&change).unwrap_or(0),
+            authorship: events::authorship(&change),
             // A label approves only the head that it was added to, and only the delivery says
             // which.
             labelled: false,
@@ -361,7 +382,7 @@ impl RestAccess {
     }
 
     fn parse_change(&self, reply: Value) -> Result<RestChange, ForgeFailure> {
-        self.rules()
+        self.forge()
             .read_change(reply)
             .map_err(|error| ForgeFailure::Unavailable(format!("a change cannot be read: {error}")))
     }
@@ -398,7 +419,7 @@ impl RestAccess {
         }
         let config = RestClientConfig {
             host: self.host.clone(),
-            token: Some(self.rules().api_token(token)),
+            token: Some(self.forge().rest_profile().token(token)),
             retry: ForgeRetryPolicy::default(),
             now: self.settings.now,
             seed: 0,

@@ -1,33 +1,26 @@
-//! The forges that a server serves: GitHub through its App, and forges with a plain REST API
-//! through the token of an account.
-//!
-//! To add a forge with a REST API, add a file with its [`RestForgeRules`] and its name in
-//! [`RULES`].
+//! The forges that a server serves: GitHub through its App, and forges with a plain REST API through
+//! the token of an account.
 
 mod access;
-mod gitea;
-mod gitlab;
-mod rules;
+mod events;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
 use secrecy::SecretString;
 
 pub use access::{RestAccess, RestAccessError, RestAccessSettings};
-pub use rules::{ChangeAction, ChangeEvent, CommentEvent, RestChange, RestEvent, RestForgeRules};
-pub(crate) use rules::{EventHead, plan_event};
+pub(crate) use events::plan_event;
 
 use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
-use crate::forge_code::{
-    CommitResult, FileCommit, FixSuggestion, HeadFile, OwnConversation, PullHead,
-};
 use crate::github_app::GitHubAccess;
 use crate::job::{ChangeId, InstallationId};
 use crate::tasks::ReplyTask;
 use crate::webhook::plan::CommentRef;
-
-/// All forges with a plain REST API.
-pub const RULES: [&dyn RestForgeRules; 2] = [&gitlab::GitLabEvents, &gitea::GiteaEvents];
+use crh_forge::forge_code::{
+    CommitResult, FileCommit, FixSuggestion, HeadFile, OwnConversation, PullHead,
+};
 
 /// Default name of an instance of crh in the marks of its comments. It separates the conversations
 /// of two instances on one line.

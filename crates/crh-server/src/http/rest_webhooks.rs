@@ -9,9 +9,10 @@ use super::webhooks::{
     Received, Refusal, accept, answer, is_delivery_id, read_body, readable_secrets, require_json,
 };
 use super::{ServerState, Shared};
-use crate::forges::{EventHead, RestForgeRules, plan_event};
+use crate::forges::plan_event;
 use crate::store::Delivery;
 use crate::webhook::plan::PayloadError;
+use crate::webhook::signature::verify_webhook;
 
 pub(super) async fn receive_rest(
     State(state): State<Shared>,
@@ -29,24 +30,25 @@ async fn receive(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Received, Refusal> {
-    let access = state.access.rest().iter().find(|rest| rest.rules().name() == name);
+    let access = state.access.rest().iter().find(|rest| rest.forge().name().name() == name);
     let access = access.ok_or_else(|| {
         (StatusCode::NOT_FOUND, "this server has no token for this forge".to_owned())
     })?;
-    let rules = access.rules();
+    let forge = access.forge();
+    let profile = forge.rest_profile();
     let body = read_body(state, headers, body).await?;
     let secrets = readable_secrets(access.webhook_secrets())?;
-    rules
-        .verify(headers, &body, &secrets, state.store.now())
+    verify_webhook(profile.proof, &secrets, headers, &body, state.store.now())
         .map_err(|error| (StatusCode::UNAUTHORIZED, error.to_string()))?;
     require_json(headers)?;
     let bad_request = |message: String| (StatusCode::BAD_REQUEST, message);
-    let EventHead { event, id } = event_head(rules, headers).map_err(bad_request)?;
+    let event = header(headers, profile.event_headers, |_| true).map_err(bad_request)?;
+    let id = header(headers, profile.id_headers, is_delivery_id).map_err(bad_request)?;
     let invalid = |error: serde_json::Error| PayloadError::Invalid {
         event: event.clone(),
         message: error.to_string(),
     };
-    let plan = rules.read_event(&event, &body).map_err(invalid);
+    let plan = forge.read_event(&event, &body).map_err(invalid);
     let plan = plan.and_then(|event| plan_event(event, &state.settings.rules));
     let plan = plan.map_err(|error| bad_request(error.to_string()))?;
     drop(body);
@@ -54,16 +56,15 @@ async fn receive(
     accept(state, &delivery, plan).await
 }
 
-fn event_head(rules: &dyn RestForgeRules, headers: &HeaderMap) -> Result<EventHead, String> {
-    let text = |names: &[&str]| {
-        let value = names.iter().find_map(|name| headers.get(*name));
-        value.and_then(|value| value.to_str().ok()).map(str::to_owned)
-    };
-    let missing = |names: &[&str]| {
+/// The first of these headers that is there.
+fn header(
+    headers: &HeaderMap,
+    names: &[&str],
+    is_valid: impl Fn(&str) -> bool,
+) -> Result<String, String> {
+    let value = names.iter().find_map(|name| headers.get(*name));
+    let text = value.and_then(|value| value.to_str().ok()).filter(|text| is_valid(text));
+    text.map(str::to_owned).ok_or_else(|| {
         format!("the delivery has no valid `{}`", names.last().copied().unwrap_or_default())
-    };
-    let wanted = rules.event_headers();
-    let event = text(wanted.event).ok_or_else(|| missing(wanted.event))?;
-    let id = text(wanted.id).filter(|id| is_delivery_id(id)).ok_or_else(|| missing(wanted.id))?;
-    Ok(EventHead { event, id })
+    })
 }

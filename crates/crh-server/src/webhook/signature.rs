@@ -1,7 +1,7 @@
 //! How a delivery proves that it comes from the forge: a signature (HMAC-SHA256 over the raw body),
 //! or the secret itself. Comparisons take constant time.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 use crate::clock::UnixMillis;
+use crh_forge::rest::WebhookProof;
 
 /// Start of GitHub's signature header.
 const PREFIX: &str = "sha256=";
@@ -57,8 +58,28 @@ pub fn verify_signature(
     check_signature(secrets, body, &signature)
 }
 
-/// Checks a signature of 64 hexadecimal digits without a prefix: `X-Gitea-Signature`.
-pub fn verify_hex_signature(
+/// Checks the webhook of a forge with a plain REST API. During a rotation several secrets are valid.
+pub fn verify_webhook(
+    proof: WebhookProof,
+    secrets: &[SecretString],
+    headers: &HeaderMap,
+    body: &[u8],
+    now: UnixMillis,
+) -> Result<(), SignatureError> {
+    match proof {
+        WebhookProof::HexSignature(names) => {
+            let header = names.iter().find_map(|name| headers.get(*name));
+            verify_hex_signature(secrets, header.map(HeaderValue::as_bytes), body)
+        }
+        WebhookProof::SecretOrStandardSignature(name) => match headers.get(name) {
+            Some(secret) => verify_secret(secrets, secret.as_bytes()),
+            None => verify_standard_signature(secrets, headers, body, now),
+        },
+    }
+}
+
+/// Checks a signature of 64 hexadecimal digits without a prefix.
+fn verify_hex_signature(
     secrets: &[SecretString],
     header: Option<&[u8]>,
     body: &[u8],
@@ -68,8 +89,8 @@ pub fn verify_hex_signature(
     check_signature(secrets, body, &signature)
 }
 
-/// Checks a header that has the secret itself: `X-Gitlab-Token`.
-pub fn verify_secret(secrets: &[SecretString], header: &[u8]) -> Result<(), SignatureError> {
+/// Checks a header that has the secret itself.
+fn verify_secret(secrets: &[SecretString], header: &[u8]) -> Result<(), SignatureError> {
     let is_same = |secret: &SecretString| {
         let secret = secret.expose_secret().as_bytes();
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
@@ -79,7 +100,7 @@ pub fn verify_secret(secrets: &[SecretString], header: &[u8]) -> Result<(), Sign
 }
 
 /// Checks the headers of Standard Webhooks: `webhook-signature` signs id, time and body.
-pub fn verify_standard_signature(
+fn verify_standard_signature(
     secrets: &[SecretString],
     headers: &HeaderMap,
     body: &[u8],
@@ -182,7 +203,7 @@ mod tests {
         assert_eq!(check(Some(good), b"body"), Ok(()));
         assert_eq!(check(Some(good), b"other"), Err(SignatureError::Wrong));
         assert_eq!(check(Some(&good[1..]), b"body"), Err(SignatureError::Unreadable));
-        // Gitea sends an empty header if the webhook has no secret.
+        // Some forges send an empty header if the webhook has no secret.
         assert_eq!(check(Some(b""), b"body"), Err(SignatureError::Missing));
         assert_eq!(check(None, b"body"), Err(SignatureError::Missing));
     }

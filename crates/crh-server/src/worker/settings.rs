@@ -79,15 +79,18 @@ impl RestForgeChildren {
     /// Variable with the address of the server. Children need it to read addresses of changes, also
     /// without a token.
     pub(super) fn server(&self) -> (String, SecretString) {
-        let [name, _] = self.0.rules().variables();
-        (name.to_owned(), self.0.host().web().to_owned().into())
+        let names = self.0.forge().rest_profile().server_variables;
+        (first(names), self.0.host().web().to_owned().into())
     }
 
     /// Name of the variable with the token.
     pub(super) fn token_variable(&self) -> String {
-        let [_, name] = self.0.rules().variables();
-        name.to_owned()
+        first(self.0.forge().rest_profile().token_variables)
     }
+}
+
+fn first(names: &[&str]) -> String {
+    names.first().copied().unwrap_or_default().to_owned()
 }
 
 /// How `crh prepare` and `crh post` name a change.
@@ -154,7 +157,7 @@ impl WorkerSettings {
         let ChangeId { forge, repository, number } = change;
         let (prepare, post) = match self.rest_forges.get(forge) {
             Some(RestForgeChildren(access)) => {
-                let (url, sink) = (access.change_url(change), access.rules().name());
+                let (url, sink) = (access.change_url(change), access.forge().name().name());
                 (url.clone(), ["--sink", sink, "--proposal", &url].map(str::to_owned))
             }
             None => (

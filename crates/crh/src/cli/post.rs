@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::flags::{CacheFlags, DisplayFlags, PostFlags, VerbosityFlags};
 use super::runs::RunDirFlag;
-use crh_pipeline::sinks::{ForgeName, ForgeSink, PostKind};
+use crh_pipeline::sinks::{ForgeName, ForgeSink};
 
 #[derive(Debug, Args)]
 pub(crate) struct PostArgs {
@@ -25,9 +25,9 @@ pub(crate) struct PostArgs {
     /// Pull request to post to (default: the one in the CI event, `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]
     pub(crate) pr: Option<u64>,
-    /// URL of the merge request, pull request or merge proposal to post to; the sinks of GitLab,
-    /// Gitea and Launchpad need it
-    #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
+    #[arg(
+        long, value_name = "URL", conflicts_with_all = ["repo", "pr"], help = proposal_help(),
+    )]
     pub(crate) proposal: Option<String>,
     /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the CI
     /// event)
@@ -50,30 +50,17 @@ pub(crate) struct PostArgs {
 
 /// Parses the name of a forge sink. `--help` explains each.
 fn sink_parser() -> impl TypedValueParser<Value = ForgeSink> {
-    let names = ForgeSink::all().map(|sink| PossibleValue::new(sink.name()).help(sink_help(sink)));
+    let names = ForgeSink::all().map(|sink| PossibleValue::new(sink.name()).help(sink.help()));
     PossibleValuesParser::new(names.collect::<Vec<_>>()).try_map(|name| {
         let sink = ForgeSink::all().find(|sink| sink.name() == name);
         sink.ok_or("unknown sink")
     })
 }
 
-fn sink_help(sink: ForgeSink) -> &'static str {
-    match (sink.forge, sink.kind) {
-        (ForgeName::GitHub, PostKind::Review) => {
-            "A GitHub review: a summary, and comments on lines"
-        }
-        (ForgeName::GitHub, PostKind::Comment) => {
-            "A single GitHub comment; needs fewer permissions"
-        }
-        (ForgeName::GitHub, PostKind::CheckRun) => {
-            "A check run with annotations; needs a token of GitHub Actions or of a GitHub App"
-        }
-        (_, PostKind::CodeScanning) => "Code scanning alerts",
-        (ForgeName::Launchpad, _) => {
-            "A Launchpad comment with a summary, a vote and inline comments"
-        }
-        (_, PostKind::Review) => "A comment with a summary, and comments on lines",
-        (_, PostKind::Comment) => "Only the summary",
-        (_, PostKind::CheckRun) => "A commit status with the verdict",
-    }
+fn proposal_help() -> String {
+    let forges: Vec<&str> = ForgeName::all_rest().map(|forge| forge.profile().name).collect();
+    let forges = forges.join(", ");
+    format!(
+        "URL of the merge request, pull request or merge proposal to post to; the sinks of {forges} and Launchpad need it"
+    )
 }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crh_forge::ForgeName;
+use crh_forge::rest::RestForge;
+
 /// Flags of a real server, which the demo does not use.
 const DEMO_CONFLICTS: [&str; 11] = [
     "public_url",
@@ -100,14 +103,20 @@ pub(crate) struct AppArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Other forges")]
 pub(crate) struct RestForgeArgs {
-    /// Code host (forge) and its URL, such as `gitlab=https://gitlab.com` or
-    /// `gitea=https://codeberg.org`
-    #[arg(long, value_name = "NAME=URL", value_parser = named_value)]
+    #[arg(long, value_name = "NAME=URL", value_parser = named_value, help = forge_help())]
     pub(crate) forge: Vec<(String, String)>,
     /// File with the access token of crh's account on a forge, as `NAME=FILE` (default:
     /// `CRH_NAME_TOKEN`, such as `CRH_GITLAB_TOKEN`)
     #[arg(long, value_name = "NAME=FILE", value_parser = named_value)]
     pub(crate) forge_token: Vec<(String, String)>,
+}
+
+fn forge_help() -> String {
+    let example = |forge: &'static dyn RestForge| {
+        format!("`{}={}`", forge.name().name(), forge.rest_profile().public_server)
+    };
+    let examples: Vec<String> = ForgeName::all_rest().map(example).collect();
+    format!("Code host (forge) and its URL, such as {}", examples.join(" or "))
 }
 
 /// Parses `NAME=VALUE`.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::models::{ModelResolver, ModelRoles};
 use super::repository_file::repository_file;
-use super::rest_forge::{self, REST_FORGES, RestForge};
+use super::rest_forge;
 use super::{change_source, github, launchpad, run_lookup, store};
 use crate::cli::{DoctorArgs, ListFormatArg};
 use crate::config::analysers::AnalysersChoice;
@@ -15,6 +15,8 @@ use crate::config::environment::{Environment, GITHUB_APP_VARIABLES, PATH};
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
+use crh_forge::ForgeName;
+use crh_forge::rest::RestForge;
 use crh_git::{Git, OpenError, Repository, Store};
 use crh_lint::analysers::Analysers;
 use crh_lint::sandbox::Sandbox;
@@ -350,7 +352,7 @@ fn rest_checks(environment: &Environment) -> Vec<DoctorCheck> {
             ),
         })
     };
-    REST_FORGES.into_iter().filter_map(check).collect()
+    ForgeName::all_rest().filter_map(check).collect()
 }
 
 /// Tests the sandbox and lists installed linters.

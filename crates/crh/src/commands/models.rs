@@ -8,13 +8,13 @@ use anyhow::Context;
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use super::rest_forge::{REST_FORGES, RestForge};
 use super::{github, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::models::{ModelChoice, ModelRole};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{hand_off, ui};
+use crh_forge::ForgeName;
 use crh_llm::{
     Cassette, ContextSource, Endpoint, LiveModel, LiveName, Model, ModelCatalogue,
     ModelEnvironment, ModelName, ModelServer, ModelSetupError, Provider, Recorder, Redactor,
@@ -78,7 +78,7 @@ impl<'e> ModelResolver<'e> {
     pub(crate) fn redactor_with(&self, extra_secrets: &[SecretString]) -> Redactor {
         let names = github::SECRETS.into_iter().chain(hand_off::SECRETS);
         let names = names.chain(launchpad::SECRETS).chain(launchpad::TOKENS);
-        let rest = REST_FORGES.into_iter().flat_map(RestForge::token_variables).copied();
+        let rest = ForgeName::all_rest().flat_map(|it| it.rest_profile().token_variables).copied();
         let names = names.chain(rest);
         let tokens = self.environment.secrets(names).into_values();
         let secrets: Vec<_> =

@@ -1,220 +1,81 @@
-//! Forges with a plain REST API (GitLab, Gitea and Forgejo), as the commands use them.
-//!
-//! To add one, implement [`RestForge`] in a folder and name it in [`REST_FORGES`].
-
-use secrecy::SecretString;
+//! Changes on forges with a plain REST API, as the commands use them.
 
 use super::forge::posting::{PostRequest, PostResult};
 use super::forge::{Forge, ForgeProposal};
-use super::gitea::GiteaCommands;
-use super::gitlab::GitLabCommands;
+use super::github;
 use super::rest_session::{self, RestSession};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crh_forge::posting::{ForgeProfile, ForgeRules, PostingWrite, ProposalState};
-use crh_forge::rest::{RestHost, RestToken};
-use crh_forge::{ChangeProposal, ForgeError};
+use crh_forge::posting::{PostingWrite, send_withdrawal};
+use crh_forge::rest::{RestChangeRef, RestForge, RestHost, RestPoster, is_rest_reference};
 use crh_git::{HostedRepository, Repository};
 use crh_pipeline::resolve::ReviewedHead;
 use crh_pipeline::sinks::ForgeName;
 
-/// All forges with a plain REST API.
-pub(crate) const REST_FORGES: [&dyn RestForge; 2] = [&GitLabCommands, &GiteaCommands];
-
-/// What the commands need to know about a forge.
-pub(crate) trait RestForge: Sync {
-    /// Name of its sinks.
-    fn name(&self) -> ForgeName;
-
-    /// Pure part of posting.
-    fn rules(&self) -> &'static dyn ForgeRules;
-
-    /// Abilities and words.
-    fn profile(&self) -> &'static ForgeProfile {
-        self.rules().profile()
-    }
-
-    /// Variables with the address of the server.
-    fn server_variables(&self) -> &'static [&'static str];
-
-    /// Variables with a token for the configured server.
-    fn token_variables(&self) -> &'static [&'static str];
-
-    /// What the token needs.
-    fn permissions(&self) -> &'static str;
-
-    /// What the token needs to fetch commits.
-    fn fetch_hint(&self) -> &'static str;
-
-    /// How to name a change.
-    fn reference_hint(&self) -> &'static str;
-
-    /// How to get a token for a server.
-    fn token_hint(&self, host: &RestHost) -> String;
-
-    /// The configured server, if any.
-    fn default_host(&self, environment: &Environment) -> Result<Option<RestHost>, Failure>;
-
-    /// The server of the variables.
-    fn server_variable(&self, environment: &Environment) -> Option<String> {
-        let server = self.server_variables().iter().find_map(|name| environment.variable(name));
-        server.map(|server| server.to_string_lossy().into_owned())
-    }
-
-    /// The token of a variable. Variables are only for the configured server.
-    fn token_variable(
-        &self,
-        names: &[&'static str],
-        host: &RestHost,
-        environment: &Environment,
-    ) -> Option<SecretString> {
-        let default = self.default_host(environment).ok().flatten();
-        let token = rest_session::variable_token(names, environment);
-        token.filter(|_| default.is_some_and(|default| default == *host))
-    }
-
-    /// A server that the forge's own client has a login for, by host name and port.
-    fn known_host(&self, authority: &str, environment: &Environment) -> Option<RestHost>;
-
-    /// The token for a server.
-    fn find_token(&self, host: &RestHost, environment: &Environment) -> Option<RestToken>;
-
-    /// User name with which git accepts a token.
-    fn git_user(&self, token: &RestToken) -> &'static str;
-
-    /// Whether a text names a change of this forge. Plain numbers belong to the clone's forge.
-    fn is_reference(&self, text: &str, environment: &Environment) -> bool;
-
-    /// Repository and number of a named change. `clone` is the repository of the current folder.
-    fn parse(
-        &self,
-        text: &str,
-        default: Option<&RestHost>,
-        clone: Option<&(RestHost, String)>,
-    ) -> anyhow::Result<(RestHost, String, u64)>;
-
-    /// Web address of a change.
-    fn change_url(&self, change: &RestChangeRef) -> String;
-
-    /// The ref of the target repository with the commits of a change.
-    fn head_ref(&self, number: u64) -> String;
-
-    /// Reads a change.
-    fn read(
-        &self,
-        session: &RestSession,
-        change: &RestChangeRef,
-        instance: &str,
-    ) -> Result<(ChangeProposal, ProposalState), ForgeError>;
-
-    /// Posts a review, or returns the requests of a dry run.
-    fn post(
-        &self,
-        session: &RestSession,
-        change: &RestChangeRef,
-        request: &PostRequest<'_>,
-    ) -> Result<PostResult, ForgeError>;
-
-    /// Sends a withdrawal of an own approval.
-    fn withdraw(
-        &self,
-        session: &RestSession,
-        change: &RestChangeRef,
-        write: &PostingWrite,
-    ) -> Result<(), String>;
-
-    /// Number of the newest open change to a target (server and repository) from a branch (source
-    /// repository and name).
-    fn find_open_change(
-        &self,
-        session: &RestSession,
-        target: (&RestHost, &str),
-        branch: (&str, &str),
-    ) -> Result<Option<u64>, ForgeError>;
-}
-
-/// A change on one of these forges.
-#[derive(Clone)]
-pub(crate) struct RestChangeRef {
-    pub(crate) forge: &'static dyn RestForge,
-    pub(crate) host: RestHost,
-    /// Target repository, with all groups.
-    pub(crate) repository: String,
-    pub(crate) number: u64,
-}
-
-impl RestChangeRef {
-    /// Parses a named change.
-    pub(crate) fn parse(
-        forge: &'static dyn RestForge,
-        text: &str,
-        environment: &Environment,
-    ) -> Result<Self, Failure> {
-        let default = forge.default_host(environment)?;
-        let clone = repository_of_folder(forge, environment);
-        let parsed = match (plain_number(text), clone.clone()) {
-            (Some(number), Some((host, repository))) => Ok((host, repository, number)),
-            (_, _) => forge.parse(text, default.as_ref(), clone.as_ref()),
-        };
-        let word = forge.profile().kind.word();
-        let (host, repository, number) = parsed.or_fail(FailureKind::Usage).map_err(|failure| {
-            failure.hint(format!("copy the address of the {word} from the browser"))
-        })?;
-        Ok(Self { forge, host, repository, number })
-    }
-
-    /// Web address.
-    pub(crate) fn url(&self) -> String {
-        self.forge.change_url(self)
-    }
-
-    /// A session on the server of the change.
-    pub(crate) fn open_session(&self, environment: &Environment) -> Result<RestSession, Failure> {
-        open_session(self.forge, &self.host, environment)
-    }
-
-    /// Posts a review, or returns the requests of a dry run.
-    pub(crate) fn post(
-        &self,
-        request: &PostRequest<'_>,
-        environment: &Environment,
-    ) -> Result<PostResult, Failure> {
-        let session = self.open_session(environment)?;
-        let result = self.forge.post(&session, self, request);
-        result.map_err(|error| rest_session::to_failure(error, self.forge.permissions()))
-    }
-
-    /// Sends a withdrawal of an own approval.
-    pub(crate) fn withdraw(
-        &self,
-        write: &PostingWrite,
-        environment: &Environment,
-    ) -> Result<Result<(), String>, Failure> {
-        let session = self.open_session(environment)?;
-        Ok(self.forge.withdraw(&session, self, write))
-    }
-}
-
-fn open_session(
-    forge: &dyn RestForge,
-    host: &RestHost,
+/// Parses a named change.
+pub(super) fn parse(
+    forge: &'static dyn RestForge,
+    text: &str,
     environment: &Environment,
-) -> Result<RestSession, Failure> {
-    let token = forge.find_token(host, environment).ok_or_else(|| {
-        let (name, hint) = (host.name(), forge.token_hint(host));
-        let hint = format!("{hint}; {}", forge.permissions());
-        Failure::usage(format!("there is no token for `{name}`")).hint(hint)
-    })?;
-    RestSession::open(host, token, environment)
+) -> Result<RestChangeRef, Failure> {
+    let default = default_host(forge, environment)?;
+    let clone = repository_of_folder(forge, environment);
+    if let (Some(number), Some((host, repository))) = (plain_number(text), clone.clone()) {
+        return Ok(RestChangeRef { forge, host, repository, number });
+    }
+    let parsed = RestChangeRef::parse(forge, text, default.as_ref(), clone.as_ref());
+    let word = forge.name().word();
+    parsed
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint(format!("copy the address of the {word} from the browser")))
+}
+
+/// Posts a review, or returns the requests of a dry run.
+pub(super) fn post(
+    change: &RestChangeRef,
+    request: &PostRequest<'_>,
+    environment: &Environment,
+) -> Result<PostResult, Failure> {
+    let session = RestSession::open(change.forge, &change.host, environment)?;
+    session.post(change, request).map_err(|error| rest_session::to_failure(error, change.forge))
+}
+
+/// Sends a withdrawal of an own approval.
+pub(super) fn withdraw(
+    change: &RestChangeRef,
+    write: &PostingWrite,
+    environment: &Environment,
+) -> Result<Result<(), String>, Failure> {
+    let session = RestSession::open(change.forge, &change.host, environment)?;
+    let poster = RestPoster { client: &session.client, change };
+    Ok(session.runtime.block_on(send_withdrawal(&poster, write)))
+}
+
+/// The configured server of a forge, if any.
+fn default_host(
+    forge: &dyn RestForge,
+    environment: &Environment,
+) -> Result<Option<RestHost>, Failure> {
+    forge.default_host(environment).or_fail(FailureKind::Usage).map_err(|failure| {
+        let names = forge.rest_profile().server_variables.join("`, `");
+        failure.hint(format!("check `{names}`"))
+    })
 }
 
 /// The forge of a named change.
 pub(super) fn forge_of(text: &str, environment: &Environment) -> Option<&'static dyn RestForge> {
-    REST_FORGES.into_iter().find(|forge| {
-        forge.is_reference(text, environment)
+    ForgeName::all_rest().find(|forge| {
+        is_reference(*forge, text, environment)
             || plain_number(text).is_some() && repository_of_folder(*forge, environment).is_some()
     })
+}
+
+/// Whether a text names a change of a forge. GitHub's addresses can look like those of others.
+fn is_reference(forge: &dyn RestForge, text: &str, environment: &Environment) -> bool {
+    let is_github = github::default_host(environment)
+        .is_ok_and(|host| text.strip_prefix(host.server()).is_some_and(|it| it.starts_with('/')));
+    is_rest_reference(forge, text) && !is_github
 }
 
 /// The number of `12` or `#12`.
@@ -227,10 +88,9 @@ fn plain_number(text: &str) -> Option<u64> {
 /// Repository and number from the address of a change.
 pub(super) fn parse_url(url: &str, environment: &Environment) -> Option<(String, String)> {
     let is_of = |forge: &&'static dyn RestForge| {
-        url.contains("://") && forge.is_reference(url, environment)
+        url.contains("://") && is_reference(*forge, url, environment)
     };
-    let forge = REST_FORGES.into_iter().find(is_of)?;
-    let change = RestChangeRef::parse(forge, url, environment).ok()?;
+    let change = parse(ForgeName::all_rest().find(is_of)?, url, environment).ok()?;
     Some((change.repository, change.number.to_string()))
 }
 
@@ -273,9 +133,10 @@ pub(super) fn relevant_host(
     if let Some((host, _)) = repository_of_folder(forge, environment) {
         return Ok(Some(host));
     }
+    let profile = forge.rest_profile();
     let has_server =
-        forge.server_variables().iter().any(|name| environment.variable(name).is_some());
-    let default = forge.default_host(environment)?;
+        profile.server_variables.iter().any(|name| environment.variable(name).is_some());
+    let default = default_host(forge, environment)?;
     let has_token = |host: &RestHost| forge.find_token(host, environment).is_some();
     Ok(default.filter(|host| has_server || has_token(host)))
 }
@@ -288,11 +149,11 @@ pub(super) fn read_named(
     settings: &Settings,
 ) -> Result<ForgeProposal, Failure> {
     if settings.git_offline.value {
-        let word = forge.profile().kind.word();
+        let word = forge.name().word();
         return Err(Failure::usage(format!("a {word} cannot be read offline"))
             .hint("leave out `--offline`, or name a branch"));
     }
-    let change = RestChangeRef::parse(forge, text, environment)?;
+    let change = parse(forge, text, environment)?;
     read(change, ReviewedHead::Proposed, environment, settings)
 }
 
@@ -318,14 +179,15 @@ pub(super) fn read_for_current_branch(
     if forge.find_token(&host, environment).is_none() {
         return Ok(None);
     }
-    let session = open_session(forge, &host, environment)?;
+    let session = RestSession::open(forge, &host, environment)?;
     // In a clone of a fork, a remote may name the target repository.
     for remote in &remotes {
         let target = host_and_repository(forge, remote, environment);
         let Some((_, target)) = target.filter(|(on_host, _)| *on_host == host) else { continue };
         let branch = (source.as_str(), push_target.branch.as_str());
-        let found = forge.find_open_change(&session, (&host, &target), branch);
-        let found = found.map_err(|error| rest_session::to_failure(error, forge.permissions()))?;
+        let search = forge.find_open_change(&session.client, &target, branch);
+        let found = session.runtime.block_on(search);
+        let found = found.map_err(|error| rest_session::to_failure(error, forge))?;
         if let Some(number) = found {
             let change = RestChangeRef { forge, host, repository: target, number };
             return read(change, ReviewedHead::Checkout, environment, settings).map(Some);
@@ -341,21 +203,18 @@ fn read(
     settings: &Settings,
 ) -> Result<ForgeProposal, Failure> {
     let forge = change.forge;
-    let session = change.open_session(environment)?;
-    let (mut proposal, state) = forge
-        .read(&session, &change, settings.instance.value.as_str())
-        .map_err(|error| rest_session::to_failure(error, forge.permissions()))?;
+    let session = RestSession::open(forge, &change.host, environment)?;
+    let reading = forge.read(&session.client, &change, settings.instance.value.as_str());
+    let read = session.runtime.block_on(reading);
+    let (mut proposal, state) = read.map_err(|error| rest_session::to_failure(error, forge))?;
     rest_session::remove_own_comments(&mut proposal, &state);
     let change = RestChangeRef { repository: proposal.repo.clone(), ..change };
-    let url = format!("{}/{}.git", change.host.web(), change.repository);
-    let token = forge.find_token(&change.host, environment);
-    let git_user = token.map_or("", |token| forge.git_user(&token));
     let target_repository =
         HostedRepository { host: change.host.authority().to_owned(), name: proposal.repo.clone() };
     Ok(ForgeProposal {
         has_clone: rest_session::has_clone(environment, &target_repository, &proposal),
         proposal,
-        remotes: session.remotes(&url, git_user, forge.head_ref(change.number))?,
+        remotes: session.remotes(&change)?,
         target_repository,
         reviewed_head,
         secrets: session.secrets(),

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
 use super::forge::own_comments;
@@ -12,10 +12,13 @@ use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_forge::posting::{
-    ForgePoster, ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt,
-    PostingSkip, ProposalState, ReviewPosting, plan_review,
+    ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt, PostingSkip,
+    ProposalState, plan_review,
 };
-use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken, TIMEOUTS};
+use crh_forge::rest::{
+    ForgeEnvironment, RestChangeRef, RestClient, RestClientConfig, RestForge, RestHost, RestPoster,
+    TIMEOUTS,
+};
 use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
 use crh_git::{FetchAddress, HostedRepository, Repository};
 use crh_http::NetworkSettings;
@@ -25,19 +28,47 @@ use crh_pipeline::sinks::PostKind;
 /// Largest configuration file of another program, in bytes.
 const CONFIG_MAX: u64 = 1 << 20;
 
+impl ForgeEnvironment for Environment {
+    fn read_variable(&self, name: &str) -> Option<String> {
+        self.variable(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    fn read_secret(&self, name: &str) -> Option<SecretString> {
+        self.secrets([name]).remove(name)
+    }
+
+    fn read_config(&self, path: &str) -> String {
+        let file: Option<PathBuf> =
+            self.config_dir().and_then(|own| Some(own.parent()?.join(path)));
+        let is_small = |file: &PathBuf| {
+            std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= CONFIG_MAX)
+        };
+        let file = file.filter(is_small);
+        file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default()
+    }
+}
+
 /// A client for one server and one account, with a runtime.
 pub(crate) struct RestSession {
     pub(super) client: RestClient,
     pub(super) runtime: Runtime,
+    /// User name with which git accepts the token.
+    git_user: &'static str,
 }
 
 impl RestSession {
-    /// Creates a session without sending anything.
+    /// Creates a session without sending anything. Fails if there is no token for the server.
     pub(super) fn open(
+        forge: &dyn RestForge,
         host: &RestHost,
-        token: RestToken,
         environment: &Environment,
     ) -> Result<Self, Failure> {
+        let token = forge.find_token(host, environment).ok_or_else(|| {
+            let (name, hint) = (host.name(), forge.token_hint(host));
+            let hint = format!("{hint}; {}", forge.rest_profile().permissions);
+            Failure::usage(format!("there is no token for `{name}`")).hint(hint)
+        })?;
+        let git_user = forge.git_user(&token);
         let config = RestClientConfig {
             host: host.clone(),
             token: Some(token),
@@ -50,7 +81,7 @@ impl RestSession {
         let client = RestClient::new(&network, config).or_fail(FailureKind::Usage)?;
         client.on_wait(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Self { client, runtime: runtime.or_fail(FailureKind::External)? })
+        Ok(Self { client, git_user, runtime: runtime.or_fail(FailureKind::External)? })
     }
 
     /// Secrets to mask.
@@ -59,27 +90,23 @@ impl RestSession {
     }
 
     /// Where to fetch the commits of a proposal. The target repository also has those of forks.
-    pub(super) fn remotes(
-        &self,
-        url: &str,
-        user: &str,
-        head_ref: String,
-    ) -> Result<ProposalRemotes, Failure> {
-        let address = FetchAddress::new(url, self.client.token().cloned());
-        let address = address.and_then(|address| address.for_user(user));
+    pub(super) fn remotes(&self, change: &RestChangeRef) -> Result<ProposalRemotes, Failure> {
+        let url = change.git_url(&change.repository);
+        let address = FetchAddress::new(&url, self.client.token().cloned());
+        let address = address.and_then(|address| address.for_user(self.git_user));
         let address = address.or_fail(FailureKind::External)?;
+        let head_ref = change.head_ref();
         Ok(ProposalRemotes { target: address.clone(), source: address, head_ref })
     }
 
-    /// Posts a review, or returns the requests of a dry run. `status` makes the request of a commit
-    /// status, if the current one is another.
+    /// Posts a review, or returns the requests of a dry run.
     pub(super) fn post(
         &self,
-        poster: &impl ForgePoster,
+        change: &RestChangeRef,
         request: &PostRequest<'_>,
-        status: impl FnOnce(&ReviewPosting<'_>) -> Result<Option<ForgeRequest>, ForgeError>,
     ) -> Result<PostResult, ForgeError> {
-        let web = self.client.host().web();
+        let (client, web) = (&self.client, self.client.host().web());
+        let poster = &RestPoster { client, change };
         match request.kind {
             PostKind::Review | PostKind::Comment | PostKind::CodeScanning => {
                 request.post(poster, web, &self.runtime)
@@ -89,7 +116,8 @@ impl RestSession {
                 if let Some(refusal) = refusal {
                     return Ok(PostResult::dry_run(Err(refusal)));
                 }
-                let status = status(posting)?;
+                let status = change.forge.status_request(client, change, posting);
+                let status = self.runtime.block_on(status)?;
                 Ok(match request.flags.dry_run {
                     true => PostResult::DryRun(status.into_iter().collect()),
                     false => PostResult::Done(self.send_status(status)),
@@ -115,15 +143,15 @@ impl RestSession {
     }
 }
 
-/// Adds exit code and hint to an error. `permissions` says what the token needs.
-pub(super) fn to_failure(error: ForgeError, permissions: &str) -> Failure {
+/// Adds exit code and hint to an error.
+pub(super) fn to_failure(error: ForgeError, forge: &dyn RestForge) -> Failure {
     let (kind, hint) = match &error {
         ForgeError::BadToken { .. } => (
             FailureKind::Usage,
             Some("the token may have expired or been revoked; create a new one"),
         ),
         ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
-            (FailureKind::External, Some(permissions))
+            (FailureKind::External, Some(forge.rest_profile().permissions))
         }
         ForgeError::RateLimited { .. } => (FailureKind::External, Some("try again later")),
         ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
@@ -168,35 +196,4 @@ pub(super) fn has_clone(
         remote.host == target.host && names.iter().flatten().any(has_name)
     });
     is_remote || repository.commit(&proposal.source.commit).is_some()
-}
-
-/// The first token among these variables that is set.
-pub(super) fn variable_token(
-    names: &[&'static str],
-    environment: &Environment,
-) -> Option<SecretString> {
-    let mut values = environment.secrets(names.iter().copied());
-    names.iter().find_map(|name| {
-        values.remove(*name).filter(|token| !token.expose_secret().trim().is_empty())
-    })
-}
-
-/// Reads a configuration file of another program below the user's configuration folder. A missing
-/// file is empty.
-pub(super) fn read_config(environment: &Environment, path: &str) -> String {
-    let own = environment.config_dir();
-    let file: Option<PathBuf> = own.and_then(|own| Some(own.parent()?.join(path)));
-    let is_small = |file: &PathBuf| {
-        std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= CONFIG_MAX)
-    };
-    file.filter(is_small).and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default()
-}
-
-/// Value of `key: value` in a line of YAML, without quotes.
-pub(super) fn yaml_value<'t>(line: &'t str, key: &str) -> Option<&'t str> {
-    let line = line.trim().trim_start_matches("- ");
-    let value = line.strip_prefix(key)?.strip_prefix(':')?.trim();
-    let value = value.strip_prefix("!!null").unwrap_or(value).trim();
-    let value = value.trim_matches(['"', '\'']);
-    (!value.is_empty()).then_some(value)
 }

@@ -25,8 +25,9 @@ use crate::config::environment::{Environment, GITHUB_APP_VARIABLES};
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
+use crh_forge::ForgeName;
 use crh_server::comment_jobs::CommentJobRunner;
-use crh_server::forges::{RULES, RestAccess, RestAccessSettings, RestForgeRules, ServerForges};
+use crh_server::forges::{RestAccess, RestAccessSettings, ServerForges};
 use crh_server::github_app::{GitHubAccess, GitHubAppSettings, SecretSource};
 use crh_server::http::{HttpServer, HttpSettings, OAuthSettings, SignIn, StartError};
 use crh_server::logs::LogFormat;
@@ -216,29 +217,30 @@ pub(super) fn forges(
             GITHUB_APP_VARIABLES[0]
         )));
     }
-    let names = RULES.map(RestForgeRules::name);
+    let names: Vec<&str> = ForgeName::all_rest().map(|forge| forge.name().name()).collect();
     let files = args.forge.iter().chain(&args.forge_token).chain(secrets.into_iter().flatten());
     if let Some((name, _)) = files.into_iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(Failure::usage(format!("`{name}` is not the name of a forge"))
-            .hint(format!("use one of {}", names.map(|name| format!("`{name}`")).join(", "))));
+            .hint(format!("use one of `{}`", names.join("`, `"))));
     }
     let github = id.map(|id| app_access(id, app, environment)).transpose()?;
     let mut rest = Vec::new();
-    for rules in RULES {
+    for forge in ForgeName::all_rest() {
+        let forge_name = forge.name().name();
         let named = |list: &[(String, String)]| {
             let of_forge =
-                |(name, value): &(String, String)| (name == rules.name()).then(|| value.clone());
+                |(name, value): &(String, String)| (name == forge_name).then(|| value.clone());
             list.iter().find_map(of_forge)
         };
         let Some(server) = named(&args.forge) else { continue };
         let secret = |list: &[(String, String)], flag: &str, word: &str| {
-            let variable = format!("CRH_{}_{word}", rules.name().to_ascii_uppercase());
+            let variable = format!("CRH_{}_{word}", forge_name.to_ascii_uppercase());
             let file = named(list).map(PathBuf::from);
-            let flag = format!("{flag} {}=FILE", rules.name());
+            let flag = format!("{flag} {forge_name}=FILE");
             required_secret(file.as_deref(), &variable, &flag, environment)
         };
         let settings = RestAccessSettings {
-            rules,
+            forge,
             server,
             token: secret(&args.forge_token, "--forge-token", "TOKEN")?,
             webhook_secret: secrets

@@ -3,13 +3,13 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::rest_forge::{REST_FORGES, RestForge};
 use super::{github, launchpad, models};
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind};
 use crate::hand_off;
+use crh_forge::ForgeName;
 use crh_git::{HiddenVariables, HostedRepository, Repository, Store, StoreError};
 use crh_review::identity::content_id;
 
@@ -55,7 +55,7 @@ pub(crate) fn hidden_variables(settings: &Settings) -> Result<HiddenVariables, F
     let from_local_commands = github::TOKENS
         .iter()
         .chain(&launchpad::TOKENS)
-        .chain(REST_FORGES.into_iter().flat_map(RestForge::token_variables));
+        .chain(ForgeName::all_rest().flat_map(|it| it.rest_profile().token_variables));
     let from_local_commands = from_local_commands.map(|name| (*name).to_owned()).collect();
     Ok(HiddenVariables { from_all_commands, from_local_commands })
 }

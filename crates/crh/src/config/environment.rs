@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use secrecy::SecretString;
 
 use super::keys::KEYS;
-use crate::commands::rest_forge::{REST_FORGES, RestForge};
 use crate::ui;
+use crh_forge::ForgeName;
 use crh_http::{NetworkSettings, Timeouts};
 
 /// Variable with the path of the user's config file.
@@ -103,7 +103,7 @@ impl Environment {
             .chain(OBEYING_CI)
             .chain(GITHUB_VARIABLES)
             .chain(GITHUB_APP_VARIABLES)
-            .chain(REST_FORGES.into_iter().flat_map(RestForge::server_variables).copied())
+            .chain(ForgeName::all_rest().flat_map(|it| it.rest_profile().server_variables).copied())
             .chain(HTTP_PROXY)
             .chain(HTTPS_PROXY)
             .chain(NO_PROXY)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::github::post::GitHubRules;
+use crate::forges::github::post::GitHubRules;
 use crate::posting::AllowedVotes;
 use crate::posting::tests_support::{InMemoryGitHub, ReviewFixture, fresh};
 

@@ -6,7 +6,7 @@ use expect_test::expect_file;
 use proptest::prelude::*;
 
 use super::*;
-use crate::github::post::GitHubRules;
+use crate::forges::github::post::GitHubRules;
 use crate::posting::tests_support::{InMemoryGitHub, ReviewFixture, SHOWN_LINES, fresh, issue};
 use crate::posting::{
     AllowedVotes, Association, ForgeRequest, ForgeUser, InlineComment, PostedItem, PostingOptions,

@@ -88,7 +88,7 @@ fn fill(issue: &mut Issue, prose: &str, code: &str) {
 }
 
 /// Posts a review with these texts, on lines and in the summary, and checks every comment.
-async fn check_texts(kind: Kind, texts: &[(String, String)]) {
+async fn check_texts(kind: ForgeName, texts: &[(String, String)]) {
     let scene = ForgeScene::new(kind, Source::Same);
     let count = u32::try_from(texts.len()).unwrap();
     // `a.rs` has sixty new lines; line 100 and later ones are not in the diff.
@@ -145,9 +145,9 @@ impl ForgeScene {
 }
 
 /// What a forge would not show as text.
-fn violations(kind: Kind, body: &str, report: &Report) -> Vec<String> {
+fn violations(kind: ForgeName, body: &str, report: &Report) -> Vec<String> {
     let mut found = Vec::new();
-    let is_markdown = kind != Kind::Launchpad;
+    let is_markdown = kind != ForgeName::Launchpad;
     let is_own_marker = |line: &str| {
         let key = line.strip_prefix("<!-- crh:crh:").and_then(|it| it.strip_suffix(" -->"));
         let is_issue = |key: &str| report.issues.iter().any(|issue| issue.dedupe_key == key);
@@ -341,7 +341,7 @@ async fn lines_of_a_renamed_file_are_found() {
             };
             let mut places: Vec<_> = forge.threads(change).into_iter().map(place).collect();
             places.sort();
-            let context = if kind == Kind::GitLab { Some(18) } else { None };
+            let context = if kind == ForgeName::GitLab { Some(18) } else { None };
             let at = |old, new| ("d.rs".to_owned(), old, new);
             let expected =
                 [at(None, Some(20)), at(context, Some(18)), at(Some(20), None)].into_iter();

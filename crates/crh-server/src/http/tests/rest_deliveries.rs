@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::forge_access::{CheckNotice, ForgeAccess};
-use crate::forges::{ACCOUNT, RULES, RestAccess, RestAccessSettings};
+use crate::forges::{ACCOUNT, RestAccess, RestAccessSettings};
 use crate::job::{ChangeId, JobKind};
 use crate::queue::Authorship;
 use crate::webhook::plan::{CommentPlace, CommentRef};
+use crh_forge::ForgeName;
 use crh_testkit::fake_forge::{Change, ChangeHandle, Dialect, TOKEN};
 use crh_testkit::{FakeForge, Repo};
 
@@ -31,9 +32,9 @@ impl RestScene {
         forge.repository(repository, &repo).member(repository, "ann", 30);
         forge.member(repository, "annika", 20);
         let change = forge.change(repository, Change::default());
-        let rules = RULES.into_iter().find(|rules| rules.name() == name).unwrap();
+        let forge_name = ForgeName::ALL.into_iter().find(|it| it.name() == name).unwrap();
         let access = RestAccess::new(RestAccessSettings {
-            rules,
+            forge: forge_name.rules().rest().unwrap(),
             server: forge.url(),
             token: SecretSource::Value(TOKEN.into()),
             webhook_secret: Some(SecretSource::Value(SECRET.into())),

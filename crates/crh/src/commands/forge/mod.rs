@@ -13,20 +13,18 @@ use secrecy::SecretString;
 use self::posting::{PostRequest, PostResult};
 use super::github::GitHubSession;
 use super::launchpad::LaunchpadSession;
-use super::rest_forge::{self, REST_FORGES, RestChangeRef};
-use super::{github, launchpad, learning};
+use super::{github, launchpad, learning, rest_forge};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 use crate::{config, ui};
 use crh_forge::ChangeProposal;
 use crh_forge::github::PullRequestRef;
-use crh_forge::github::post::GitHubRules;
 use crh_forge::launchpad::MergeProposalRef;
-use crh_forge::launchpad::post::LaunchpadRules;
 use crh_forge::posting::{
     ForgeRules, PostingRefusal, PostingWrite, ProposalState, dismissals, plan_withdrawals,
 };
+use crh_forge::rest::RestChangeRef;
 use crh_git::HostedRepository;
 use crh_pipeline::dismissals::ForgeDismissal;
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
@@ -145,16 +143,6 @@ impl Forge {
         }
     }
 
-    /// What a forge calls a proposed change.
-    pub(crate) fn word(forge: ForgeName) -> &'static str {
-        let rest = REST_FORGES.iter().find(|rest| rest.name() == forge);
-        match (rest, forge) {
-            (Some(rest), _) => rest.profile().kind.word(),
-            (None, ForgeName::Launchpad) => "merge proposal",
-            (None, _) => "pull request",
-        }
-    }
-
     /// Web address of the proposal.
     pub(crate) fn url(&self) -> String {
         match self {
@@ -206,16 +194,12 @@ impl Forge {
                 let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
                 session.post(proposal_ref, request)
             }
-            Self::Rest(change) => change.post(request, environment),
+            Self::Rest(change) => rest_forge::post(change, request, environment),
         }
     }
 
     pub(crate) fn rules(&self) -> &'static dyn ForgeRules {
-        match self {
-            Self::GitHub(_) => &GitHubRules,
-            Self::Launchpad(_) => &LaunchpadRules,
-            Self::Rest(change) => change.forge.rules(),
-        }
+        self.name().rules()
     }
 
     fn withdraw(
@@ -234,7 +218,7 @@ impl Forge {
                 let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
                 Ok(session.withdraw(proposal_ref, write))
             }
-            Self::Rest(change) => change.withdraw(write, environment),
+            Self::Rest(change) => rest_forge::withdraw(change, write, environment),
         }
     }
 
@@ -255,7 +239,7 @@ impl Forge {
                 "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used"
             }
             Self::Launchpad(_) => launchpad::FETCH_HINT,
-            Self::Rest(change) => change.forge.fetch_hint(),
+            Self::Rest(change) => change.forge.rest_profile().fetch_hint,
         }
     }
 }
@@ -283,7 +267,7 @@ pub(crate) fn find_proposal(
         (Target::CurrentBranch, PullRequestLookup::IfToken) => {
             let settings = config::load(environment, None, flags.clone())?;
             let mut proposal = github::read_for_current_branch(environment, &settings);
-            for forge in REST_FORGES {
+            for forge in ForgeName::all_rest() {
                 if matches!(proposal, Ok(None)) {
                     proposal = rest_forge::read_for_current_branch(forge, environment, &settings);
                 }
@@ -336,13 +320,12 @@ pub(crate) fn check_posting_target(
     forge: ForgeName,
     pull: Option<&ForgeProposal>,
 ) -> Result<(), Failure> {
-    let (name, wanted) = (forge.name(), Forge::word(forge));
+    let (name, wanted) = (forge.name(), forge.word());
     let message = format!("`--sink {name}` needs a {wanted}");
     match pull {
         None => {
-            let rest = REST_FORGES.iter().find(|rest| rest.name() == forge);
-            let hint = match (rest, forge) {
-                (Some(rest), _) => rest.reference_hint(),
+            let hint = match (forge.rules().rest(), forge) {
+                (Some(rest), _) => rest.rest_profile().reference_hint,
                 (None, ForgeName::Launchpad) => "pass its address",
                 (None, _) => "pass its address, `OWNER/NAME#N`, or `N` inside a clone",
             };
@@ -354,9 +337,8 @@ pub(crate) fn check_posting_target(
                 .hint(format!("use `--sink {sink}`")))
         }
         Some(pull) if pull.state.viewer.is_none() => {
-            let rest = REST_FORGES.iter().find(|rest| rest.name() == forge);
-            let forge = rest.map_or("Launchpad", |rest| rest.profile().name);
-            Err(posting::refusal_failure(&PostingRefusal::NotLoggedIn(forge)))
+            let name = forge.rules().profile().name;
+            Err(posting::refusal_failure(&PostingRefusal::NotLoggedIn(name)))
         }
         Some(_) => Ok(()),
     }

@@ -7,7 +7,6 @@ use tokio::runtime::Runtime;
 use super::posting_messages::HINT_SECRET_IN_SCHEMA;
 use crate::cli::PostFlags;
 use crate::commands::launchpad;
-use crate::commands::rest_forge::REST_FORGES;
 use crate::failure::{Failure, FailureKind};
 use crh_forge::ForgeError;
 use crh_forge::posting::{
@@ -17,7 +16,7 @@ use crh_forge::posting::{
 use crh_git::{BareRepository, Objects};
 use crh_llm::Redactor;
 use crh_pipeline::incremental::{HeadChange, IncrementalReview};
-use crh_pipeline::sinks::PostKind;
+use crh_pipeline::sinks::{ForgeName, PostKind};
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
@@ -176,8 +175,9 @@ pub(crate) fn refusal_failure(refusal: &PostingRefusal) -> Failure {
         ),
         PostingRefusal::Unmaskable => (FailureKind::Usage, HINT_SECRET_IN_SCHEMA),
         PostingRefusal::NotLoggedIn(name) => {
-            let rest = REST_FORGES.iter().find(|rest| rest.profile().name == *name);
-            (FailureKind::Usage, rest.map_or(launchpad::HINT_LOG_IN, |rest| rest.permissions()))
+            let rest = ForgeName::all_rest().find(|rest| rest.profile().name == *name);
+            let permissions = rest.map(|rest| rest.rest_profile().permissions);
+            (FailureKind::Usage, permissions.unwrap_or(launchpad::HINT_LOG_IN))
         }
     };
     Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint)

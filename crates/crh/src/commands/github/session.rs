@@ -21,7 +21,7 @@ use crh_forge::posting::{
 };
 use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
-use crh_pipeline::sinks::PostKind;
+use crh_pipeline::sinks::{ForgeName, PostKind};
 
 /// Permissions for reading a pull request.
 const READ_PERMISSIONS_HINT: &str = "reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`";
@@ -191,7 +191,8 @@ fn credentials(
 /// Whether a host runs another forge, by its name. GitHub Enterprise can have any other name.
 fn is_other_forge(host: &str) -> bool {
     let host = host.to_ascii_lowercase();
-    let words = ["gitlab", "bitbucket", "codeberg", "gitea", "forgejo"];
+    let rest_words = ForgeName::all_rest().flat_map(|forge| forge.rest_profile().host_words);
+    let words: Vec<&str> = rest_words.copied().chain(["bitbucket"]).collect();
     let hosts = ["dev.azure.com", "git.sr.ht"];
     host.split(['.', '-', ':']).any(|part| words.contains(&part)) || hosts.contains(&host.as_str())
 }

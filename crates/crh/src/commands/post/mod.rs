@@ -16,10 +16,10 @@ use super::forge::posting_messages::{check_sinks, sink_hint};
 use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
 use super::github::GitHubSession;
 use super::models::ModelResolver;
-use super::rest_forge::{REST_FORGES, RestChangeRef};
+use super::rest_session::RestSession;
 use super::review::BASIS;
 use super::review::since::{INCREMENTAL_BASE, IncrementalBase};
-use super::{forge, github, interrupts, run_lookup, store};
+use super::{forge, github, interrupts, rest_forge, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
@@ -134,14 +134,14 @@ fn post_stored_run(
             launchpad::post_to_launchpad(args, &run, environment, settings)
         }
         name => {
-            let rest = REST_FORGES.into_iter().find(|forge| forge.name() == name);
+            let rest = name.rules().rest();
             let forge =
                 rest.ok_or_else(|| Failure::usage("`crh post` does not support this forge"))?;
-            let (url, head) = launchpad::required_flags(args, forge.profile().kind.word())?;
-            let change = RestChangeRef::parse(forge, url, environment)?;
+            let (url, head) = launchpad::required_flags(args, name.word())?;
+            let change = rest_forge::parse(forge, url, environment)?;
             let run = load_run(args, environment)?;
             check_proposal(&run.report, change.host.web(), change.number, &head)?;
-            let secrets = change.open_session(environment)?.secrets();
+            let secrets = RestSession::open(forge, &change.host, environment)?.secrets();
             let forge = Forge::Rest(change);
             post_run(args, &run, &forge, &secrets, None, environment, settings)
         }

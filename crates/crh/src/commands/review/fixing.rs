@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
-use super::super::forge::Forge;
 use super::outcome::ReviewEnding;
 use super::progress::Progress;
 use super::session::{PostDestination, ReviewSession};
@@ -65,7 +64,7 @@ pub(super) fn authority(
         (
             EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_),
             PostDestination::To(forge),
-        ) => posted(Forge::word(forge)),
+        ) => posted(forge.word()),
         (EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_), PostDestination::Nothing) => {
             authority
         }

@@ -1,7 +1,7 @@
 //! Posts a finished review to its pull request or merge proposal.
 
 use super::super::forge::posting::{HeadFiles, PostRequest, PostResult};
-use super::super::forge::{Forge, ForgeProposal, posting_messages};
+use super::super::forge::{ForgeProposal, posting_messages};
 use super::session::ReviewSession;
 use crate::cli::PostFlags;
 use crate::config::environment::Environment;
@@ -27,7 +27,7 @@ pub(super) fn of_review(
 ) -> Result<SinkDelivery, Failure> {
     let pull = session.pull.as_ref().filter(|pull| pull.forge.name() == place.forge);
     let Some(ForgeProposal { forge, .. }) = pull else {
-        let word = Forge::word(place.forge);
+        let word = place.forge.word();
         return Ok(SinkDelivery::Failed(format!("the change has no {word}")));
     };
     let request = PostRequest {

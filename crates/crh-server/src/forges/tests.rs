@@ -1,0 +1,4 @@
+//! What the webhooks of each forge mean.
+
+mod gitea;
+mod gitlab;
