@@ -1,4 +1,12 @@
 //! The forges, each in its own folder. [`ForgeName`] is their only list.
+//!
+//! A forge with a plain REST API implements [`ForgeRules`] (what to post), [`RestForge`] (names,
+//! reading, posting), [`RestLogins`](crate::rest::RestLogins) (servers and tokens of the user) and
+//! [`RestServing`](crate::rest::RestServing) (webhooks, and requests of a server's jobs). The other
+//! crates iterate over [`ForgeName::all_rest`].
+//!
+//! GitHub and Launchpad have their own clients, so other crates have code for them: the App, the
+//! sign-in and check runs of GitHub, and the login of Launchpad.
 
 pub mod gitea;
 pub mod github;
