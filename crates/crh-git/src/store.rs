@@ -25,6 +25,9 @@ pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
     ("GIT_COMMITTER_DATE", "@0 +0000"),
 ];
 
+/// Attributes by which git converts more than line ends when it adds a file.
+const CONVERTING_ATTRIBUTES: &[&str] = &["ident", "working-tree-encoding", "filter"];
+
 /// Prefixes of settings for remotes, in lower case as git lists them.
 const REMOTE_SETTINGS: &[&str] = &[
     "remote.",
@@ -248,7 +251,7 @@ impl Store {
             }
             Err(error) => return Err(io(error)),
         }
-        let tree = self.write_tree(&index, scope);
+        let tree = self.write_tree(&index, scope, parent);
         remove_if_exists(&index).map_err(io)?;
         let tree = tree?;
         if let Some(parent) = parent
@@ -264,7 +267,12 @@ impl Store {
         Ok(git.text(args)?)
     }
 
-    fn write_tree(&self, index: &Path, scope: SnapshotScope) -> Result<String, GitError> {
+    fn write_tree(
+        &self,
+        index: &Path,
+        scope: SnapshotScope,
+        parent: Option<&str>,
+    ) -> Result<String, GitError> {
         // Git LFS writes a cache of large files. Keep it out of the user's repository.
         let mut large_files = OsString::from("lfs.storage=");
         large_files.push(self.bare.folder().join("lfs"));
@@ -294,6 +302,9 @@ impl Store {
                 && !git.run(["ls-files", "-z"])?.is_empty()
             {
                 return Err(error);
+            }
+            if let Some(parent) = parent {
+                keep_committed_bytes(&git, parent)?;
             }
         }
         git.text(["write-tree"])
@@ -349,6 +360,48 @@ impl Store {
         let new_path = path.with_extension("new");
         fs::write(&new_path, bytes).and_then(|()| fs::rename(&new_path, &path)).map_err(io)
     }
+}
+
+/// Undoes what only the attributes of the checkout have changed in the index: a file whose
+/// committed bytes git would convert to the same content is unchanged, and its committed bytes
+/// are under review.
+fn keep_committed_bytes(git: &Git, parent: &str) -> Result<(), GitError> {
+    let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=M", "-z", parent];
+    let output = git.run(args)?;
+    let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
+    let changes: Vec<(Vec<&[u8]>, &[u8])> = fields
+        .chunks_exact(2)
+        .map(|pair| (pair[0].split(|byte| *byte == b' ').collect(), pair[1]))
+        .collect();
+    let paths: Vec<u8> =
+        changes.iter().flat_map(|(_, path)| [path, b"\0".as_slice()].concat()).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let args = [&["check-attr", "-z", "--stdin"], CONVERTING_ATTRIBUTES].concat();
+    let attributes = git.run_with_input(args, &paths)?;
+    let attributes: Vec<&[u8]> = attributes.split(|byte| *byte == 0).collect();
+    let converted: BTreeSet<&[u8]> = attributes
+        .chunks_exact(3)
+        .filter(|row| !matches!(row[2], b"unspecified" | b"unset"))
+        .map(|row| row[0])
+        .collect();
+    for (change, path) in changes.iter().filter(|(_, path)| converted.contains(path)) {
+        let [_, mode, old_id, new_id, _] = change.as_slice() else { continue };
+        let [mode, old_id, new_id] =
+            [mode, old_id, new_id].map(|field| String::from_utf8_lossy(field).into_owned());
+        // Git cannot add a file whose conversion fails, either.
+        let Ok(committed) = git.run(["cat-file", "blob", &old_id]) else { continue };
+        let path_option = [b"--path=", *path].concat();
+        let args = ["hash-object", "--stdin"].map(OsStr::new).into_iter();
+        let args = args.chain([OsStr::from_bytes(&path_option)]);
+        let Ok(converted_id) = git.run_with_input(args, &committed) else { continue };
+        if converted_id.trim_ascii_end() == new_id.as_bytes() {
+            let entry = [format!("{mode} {old_id}\t").as_bytes(), path, b"\0"].concat();
+            git.run_with_input(["update-index", "-z", "--index-info"], &entry)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a git folder is a store that crh created.

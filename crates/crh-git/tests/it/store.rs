@@ -229,6 +229,32 @@ fn snapshot_normalises_line_endings_like_git() {
 }
 
 #[test]
+fn attributes_of_a_branch_do_not_change_its_committed_bytes() {
+    for (attribute, content) in [
+        ("ident", b"x = '$Id: key $'\n".as_slice()),
+        ("working-tree-encoding=UTF-16LE", b"x = 'key' # \xff\n"),
+    ] {
+        let repo = repo();
+        repo.write(".gitattributes", format!("*.py {attribute}\n"));
+        repo.commit("attributes");
+        repo.write("content", content);
+        let id = repo.git(&["hash-object", "-w", "--no-filters", "content"]);
+        let entry = format!("100644,{},a/k.py", String::from_utf8_lossy(&id).trim());
+        repo.git(&["update-index", "--add", "--cacheinfo", &entry]);
+        repo.git(&["commit", "--quiet", "--message", "k"]);
+        // As `git switch` leaves it: the bytes that git wrote, with a time that proves nothing.
+        repo.git(&["checkout-index", "--force", "--all"]);
+        let head = repo.id("HEAD");
+        let (_folder, store) = open(&repo);
+        let snapshot = store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap();
+        assert_eq!(snapshot, head, "{attribute}");
+        // With an edit, the file is the user's.
+        repo.write("a/k.py", "y = 2\n");
+        assert_ne!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), head);
+    }
+}
+
+#[test]
 fn shallow_boundary_is_kept() {
     let clone = repo().cloned(&["--depth=1"]);
     let (_folder, store) = open(&clone);
