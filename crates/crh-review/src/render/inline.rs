@@ -6,10 +6,6 @@ use crate::identity::issue_marker;
 use crate::report::Issue;
 use crate::sanitise;
 
-/// Characters reserved for the title, the last lines and the marker, an HTML comment by which crh
-/// recognises its own comment.
-const RESERVED_CHARS: usize = 4_096;
-
 /// How to show the replacement of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuggestionStyle {
@@ -32,7 +28,14 @@ pub fn inline(
     links: Option<&str>,
     suggestion_style: SuggestionStyle,
 ) -> String {
-    let mut body = BoundedText::new(COMMENT_MAX - RESERVED_CHARS);
+    let reporters = prose(&reported_by(issue), links);
+    // The marker, by which crh recognises its own comment, must fit.
+    let end = format!(
+        "\n<sub>{reporters}, confidence {}</sub>\n\n{}\n",
+        issue.confidence,
+        issue_marker(instance, &issue.dedupe_key)
+    );
+    let mut body = BoundedText::new(COMMENT_MAX.saturating_sub(end.chars().count()));
     body.push(&format!("**{}** {}\n", issue.severity, comment_title(issue, links)));
     body.push(&format!("\n{}\n", prose(&issue.why_it_matters, links)));
     for remark in issue_remarks(issue) {
@@ -62,11 +65,7 @@ pub fn inline(
     if let Some(note) = validation_note(issue) {
         body.push(&format!("\n**Note:** {note}\n"));
     }
-    let reporters = prose(&reported_by(issue), links);
-    let mut out = body.into_text();
-    out.push_str(&format!("\n<sub>{reporters}, confidence {}</sub>\n", issue.confidence));
-    out.push_str(&format!("\n{}\n", issue_marker(instance, &issue.dedupe_key)));
-    out
+    body.into_text() + &end
 }
 
 const FIX_TOO_LONG: &str = "\nThe proposed fix is too long to show here.\n";

@@ -880,6 +880,7 @@ proptest::proptest! {
             why_it_matters: long_text.clone(),
             suggested_fix: Some(long_text.clone()),
             replacement: Some(long_text.clone()),
+            rule: Some(long_text.clone()),
             ..report.issues[0].clone()
         };
         let body = inline(&issue, "crh", None, SuggestionStyle::CodeBlock);
