@@ -110,6 +110,12 @@ trait Analyser: Sync {
     /// Whether the analyser checks a file. Calls `text` only if the path does not decide it.
     fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool;
 
+    /// Whether adding, changing or deleting this file may cause errors in other files. Only for
+    /// analysers that check a project as a whole.
+    fn is_affected_by(&self, _path: &str) -> bool {
+        false
+    }
+
     fn input(&self) -> AnalyserInput<'_> {
         AnalyserInput::Files
     }
@@ -386,7 +392,7 @@ impl Analysers {
             };
             let handled_paths = paths.into_iter().filter(|path| {
                 let text = || project.file(Side::Old, path).ok().flatten().unwrap_or_default();
-                analyser.handles(path, &text)
+                analyser.handles(path, &text) || analyser.is_affected_by(path)
             });
             let paths: Vec<String> = handled_paths.take(CHECKED_FILES_MAX).collect();
             let is_new_code = paths.is_empty() && !analyser.is_per_file();
@@ -556,14 +562,14 @@ fn project_program(name: &str, checkout: &Path) -> Option<PathBuf> {
     is_executable(&program).then_some(program)
 }
 
-/// The changed files that an analyser checks.
+/// The changed files that an analyser checks, or that affect what it checks.
 fn files_for<'c>(analyser: &dyn Analyser, change: &'c ChangeView<'_>) -> Vec<&'c ChangedFile> {
     let Some(project) = change.project else { return Vec::new() };
     let is_handled = |file: &&ChangedFile| {
-        let Some(path) = file.new_path() else { return false };
         // Reviewers that read every file report unreadable files.
-        let text = || project.file(Side::New, path).ok().flatten().unwrap_or_default();
-        analyser.handles(path, &text)
+        let text = || project.file(Side::New, &file.path).ok().flatten().unwrap_or_default();
+        file.new_path().is_some_and(|path| analyser.handles(path, &text))
+            || analyser.is_affected_by(&file.path)
     };
     change.files.iter().filter(is_handled).collect()
 }

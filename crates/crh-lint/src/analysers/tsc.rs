@@ -26,6 +26,12 @@ impl Analyser for TscAnalyser<'_> {
         matches!(extension(path).as_str(), "ts" | "mts" | "cts" | "tsx")
     }
 
+    fn is_affected_by(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_config = name.starts_with("tsconfig") && name.ends_with(".json");
+        self.handles(path, &Vec::new) || name == "package.json" || is_config
+    }
+
     fn input(&self) -> AnalyserInput<'_> {
         AnalyserInput::Tree(self.trusted)
     }

@@ -166,6 +166,18 @@ impl Analyser for TypeCheckAnalyser<'_> {
         }
     }
 
+    fn is_affected_by(&self, path: &str) -> bool {
+        let names: &[&str] = match self.checker {
+            TypeChecker::CargoCheck => &["Cargo.toml", "Cargo.lock"],
+            TypeChecker::Mypy => &["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"],
+            TypeChecker::Pyright => &["pyrightconfig.json", "pyproject.toml"],
+            TypeChecker::GoVet => &["go.mod", "go.sum", "go.work"],
+            TypeChecker::Javac => &[],
+        };
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.handles(path, &Vec::new) || names.contains(&name)
+    }
+
     fn input(&self) -> AnalyserInput<'_> {
         AnalyserInput::Tree(self.trusted)
     }
@@ -231,7 +243,16 @@ impl Analyser for TypeCheckAnalyser<'_> {
         };
         let mut args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         match self.checker {
-            TypeChecker::Mypy => args.extend(files.iter().map(path_argument)),
+            TypeChecker::Mypy => {
+                let is_code = |path: &&String| {
+                    self.handles(path, &Vec::new) && scratch.tree().join(path).is_file()
+                };
+                let count = args.len();
+                args.extend(files.iter().filter(is_code).map(path_argument));
+                if args.len() == count {
+                    args.push(".".to_owned());
+                }
+            }
             TypeChecker::Javac => args.push(java_sources(scratch).map_err(|why| why.to_string())?),
             TypeChecker::CargoCheck | TypeChecker::Pyright | TypeChecker::GoVet => {}
         }

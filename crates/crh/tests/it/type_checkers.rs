@@ -37,32 +37,43 @@ fn check(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Vec<String> {
 #[test]
 fn cargo_check_finds_a_caller_that_the_change_breaks() {
     let Some(cargo) = sandboxed_cargo("cargo check of a broken caller") else { return };
-    let repo = Repo::from_fixture(
-        "
-        //- Cargo.toml
-        [package]
-        name = \"shop\"
-        edition = \"2024\"
-        //- src/lib.rs
-        pub mod api;
-        pub mod orders;
-        //- src/api.rs
-        pub fn old() -> u32 { \"already broken\" }
-        pub fn report() -> u32 { crate::orders::total(&[1]) }
-        //- src/orders.rs
-        pub fn total(items: &[u32]) -> u32 { items.iter().sum() }
-        //- head
-        //- src/orders.rs
-        pub fn total(items: &[u64]) -> u64 { items.iter().sum() }
-        ",
+    let manifest = "[package]\nname = \"shop\"\nedition = \"2024\"\n";
+    let base = format!(
+        "//- Cargo.toml
+{manifest}[features]
+default = [\"all\"]
+all = []
+//- src/lib.rs
+pub mod api;
+#[cfg(feature = \"all\")]
+pub mod orders;
+//- src/api.rs
+pub fn old() -> u32 {{ \"already broken\" }}
+pub fn report() -> u32 {{ crate::orders::total(&[1]) }}
+//- src/orders.rs
+pub fn total(items: &[u32]) -> u32 {{ items.iter().sum() }}
+"
     );
     let user = User::new();
     let path = format!("{}:/usr/bin:/bin", cargo.parent().unwrap().display());
-    assert_eq!(check(&user, &repo, &path, &[]), [""; 0]);
-    assert_eq!(
-        check(&user, &repo, &path, &["--trust"]),
-        ["src/api.rs:2 cargo-check/E0308 mismatched types: expected `u32`, found `u64`"]
-    );
+    for (head, expected) in [
+        (
+            "//- src/orders.rs\npub fn total(items: &[u64]) -> u64 { items.iter().sum() }\n"
+                .to_owned(),
+            "src/api.rs:2 cargo-check/E0308 mismatched types: expected `u32`, found `u64`",
+        ),
+        ("//- src/orders.rs (deleted)\n".to_owned(), "src/lib.rs:3 cargo-check/E0583 "),
+        (
+            format!("//- Cargo.toml\n{manifest}[features]\nall = []\n"),
+            "src/api.rs:2 cargo-check/E0433 ",
+        ),
+    ] {
+        let repo = Repo::from_fixture(&format!("{base}//- head\n{head}"));
+        assert_eq!(check(&user, &repo, &path, &[]), [""; 0]);
+        let rows = check(&user, &repo, &path, &["--trust"]);
+        assert!(rows.iter().any(|row| row.starts_with(expected)), "{head} {rows:?}");
+        assert!(!rows.iter().any(|row| row.contains("api.rs:1")), "{rows:?}");
+    }
 }
 
 #[test]
