@@ -151,19 +151,37 @@ impl ChangeSecrets {
     pub(crate) fn quoted_in(&self, value: &Value) -> Self {
         let mut quotes = BTreeSet::new();
         collect_quotes(value, "", "", &mut quotes);
-        let files = quotes.into_iter().map(|(path, quote)| {
-            let lines = (1..).zip(quote.lines());
-            let added = lines
-                .map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() })
-                .collect();
-            ChangedFile { path: path.to_owned(), has_lines: true, added, ..ChangedFile::default() }
-        });
-        let mut values = secrets::values(&files.collect::<Vec<_>>());
+        let mut values = values_in(quotes.into_iter());
         values.retain(|value| self.values.binary_search(value).is_err());
-        let quoted = Self::new(&values);
-        // It is not known in which paths these credentials occur, so no path is masked for them.
-        let in_paths = Arc::new((0..quoted.values.len()).collect());
-        Self { in_paths, ..quoted }
+        Self::outside_paths(&values)
+    }
+
+    /// Credentials in texts about a change, such as commit messages.
+    pub(crate) fn in_texts<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        Self::outside_paths(&values_in(texts.map(|text| ("", text))))
+    }
+
+    /// It is not known in which paths these credentials occur, so no path is masked for them.
+    fn outside_paths(values: &[String]) -> Self {
+        let secrets = Self::new(values);
+        let in_paths = Arc::new((0..secrets.values.len()).collect());
+        Self { in_paths, ..secrets }
+    }
+
+    /// Masks credentials in the texts of a value about a change. `None` if it has none.
+    pub(crate) fn mask_texts_of(value: Value) -> Option<Value> {
+        let mut texts = Vec::new();
+        collect_texts(&value, &mut texts);
+        let secrets = Self::in_texts(texts.into_iter());
+        let has_secrets = !secrets.values.is_empty();
+        has_secrets.then(|| {
+            map_texts(value, &|place, mut text| {
+                if let TextPosition::InField(_) = place {
+                    secrets.mask(&mut text);
+                }
+                text
+            })
+        })
     }
 
     /// Masks credentials in a text.
@@ -330,6 +348,27 @@ fn shown_side(diff: &Diff, file: &FileDiff, side: Side) -> ChangedFile {
         has_lines: true,
         added: added.collect(),
         ..ChangedFile::default()
+    }
+}
+
+/// Credentials in texts, each with the path of its file.
+fn values_in<'a>(texts: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let files = texts.map(|(path, text)| {
+        let lines = (1..).zip(text.lines());
+        let added = lines
+            .map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() })
+            .collect();
+        ChangedFile { path: path.to_owned(), has_lines: true, added, ..ChangedFile::default() }
+    });
+    secrets::values(&files.collect::<Vec<_>>())
+}
+
+fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(fields) => fields.values().for_each(|value| collect_texts(value, texts)),
     }
 }
 

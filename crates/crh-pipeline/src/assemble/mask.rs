@@ -19,7 +19,13 @@ struct ReportMask<'a>(&'a ChangeSecrets);
 pub fn mask(report: Report, credentials: &ChangeSecrets) -> Report {
     let value = serde_json::to_value(&report).unwrap_or_default();
     let quoted_secrets = credentials.quoted_in(&value);
-    mask_report(mask_report(report, &ReportMask(credentials)), &ReportMask(&quoted_secrets))
+    // The title and the author come from commits or the forge.
+    let ReviewedChange { title, author, base_ref, head_ref, .. } = &report.change;
+    let texts = [title, author, base_ref, head_ref, &report.intent];
+    let message_secrets = ChangeSecrets::in_texts(texts.into_iter().map(String::as_str));
+    [credentials, &quoted_secrets, &message_secrets]
+        .into_iter()
+        .fold(report, |report, secrets| mask_report(report, &ReportMask(secrets)))
 }
 
 /// Masks API keys, since a model that saw a key may repeat it.

@@ -50,6 +50,19 @@ fn numbered_value_is_restored_exactly() {
     assert_eq!(secrets.restore(json!("[redacted 7]")), Some(json!("[redacted 7]")));
 }
 
+#[test]
+fn texts_about_a_change_are_masked() {
+    let body = format!("It uses {}.\n\nSee https://app:Xk29vQp41mZr@db.corp.net", token());
+    let commit = json!({ "id": "a".repeat(40), "subject": "Add a key", "body": body });
+    let masked = json!({
+        "id": "a".repeat(40),
+        "subject": "Add a key",
+        "body": "It uses [redacted].\n\nSee https://app:[redacted]@db.corp.net",
+    });
+    assert_eq!(ChangeSecrets::mask_texts_of(commit), Some(masked));
+    assert_eq!(ChangeSecrets::mask_texts_of(json!(["Add a test"])), None);
+}
+
 /// A change to `app.py` with a password and another line.
 fn with_password(password: &str, line: &str) -> Diff {
     Diff::read(format!(

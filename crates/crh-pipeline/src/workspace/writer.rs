@@ -15,6 +15,7 @@ use super::{
     RoundEntry, RoundMeta, WorkspaceContents, WorkspaceError, WorkspaceRound, is_round_id,
     workspace_path,
 };
+use crate::change_secrets::ChangeSecrets;
 use crh_review::diff::{Diff, FileDiff, RepoPath, write_number};
 use crh_review::stable_json;
 
@@ -266,7 +267,12 @@ impl<'a> WorkspaceTree<'a> {
     }
 
     fn json<T: Serialize + ?Sized>(&self, path: &str, value: &T) -> Result<(), WorkspaceError> {
-        let text = stable_json(value).map_err(|error| not_json(path, &error))?;
+        let json = serde_json::to_value(value).map_err(|error| not_json(path, &error))?;
+        let text = match ChangeSecrets::mask_texts_of(json) {
+            Some(masked) => stable_json(&masked),
+            None => stable_json(value),
+        };
+        let text = text.map_err(|error| not_json(path, &error))?;
         self.file(path, text.as_bytes())
     }
 
