@@ -33,6 +33,8 @@ pub struct ChangedFile {
     pub has_lines: bool,
     /// Added lines, in order.
     pub added: Vec<AddedLine>,
+    /// Unchanged lines that the diff shows, in order, with their new numbers.
+    pub unchanged: Vec<AddedLine>,
     /// Removed lines, in order, without their line ends.
     pub removed: Vec<Vec<u8>>,
     /// Line numbers of the removed lines in the old file.

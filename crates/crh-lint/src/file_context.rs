@@ -29,7 +29,7 @@ pub(crate) struct FileFindings {
     /// Notes for the report: what was left out, and why.
     pub(crate) notes: Vec<String>,
     /// Why the reviewer did not check all of the file. None if it did.
-    pub(crate) abort_reason: Option<&'static str>,
+    pub(crate) abort_reason: Option<String>,
 }
 
 /// A reviewer that checks one file at a time.

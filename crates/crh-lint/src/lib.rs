@@ -36,7 +36,7 @@ mod workflows;
 
 pub use change::{AddedLine, ChangeView, ChangedFile, Project, SearchHit, SearchHits};
 pub use findings::{StaticFinding, StaticOutput};
-pub use paths::name_words;
+pub use paths::{is_in_use, name_words};
 pub use patterns::{PatternRules, RuleFile};
 pub use review::{StaticRun, review};
 pub use rule::{LintRule, rules};

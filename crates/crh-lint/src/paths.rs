@@ -93,7 +93,7 @@ pub(crate) fn is_sample_or_document(path: &str) -> bool {
 }
 
 /// Whether a file belongs to the program: it is no test, fixture, example or document.
-pub(crate) fn is_in_use(path: &str) -> bool {
+pub fn is_in_use(path: &str) -> bool {
     !is_sample_or_document(path) && !is_fixture(path)
 }
 

@@ -63,7 +63,7 @@ pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun
             run_on_change("consistency", change, ReviewInput::Project, consistency::review)
         });
         let secrets = run_on_change("secrets", change, ReviewInput::Diff, |change| {
-            secrets::review(change.files)
+            secrets::review(change.files, change.project)
         });
         let mut runs = run_per_file(change, &per_file);
         runs.push(secrets);
@@ -263,7 +263,7 @@ fn finish_run(
     let mut partly_checked = collected.parse_failures;
     for (file_index, file_findings) in collected.by_file {
         if let Some(why) = file_findings.abort_reason {
-            partly_checked.entry(file_index).or_insert_with(|| why.to_owned());
+            partly_checked.entry(file_index).or_insert(why);
         }
         drafts.extend(file_findings.findings);
         notes.extend(file_findings.notes);

@@ -170,6 +170,7 @@ fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
             .take(old_lines.len() - common_start - common_end)
             .collect(),
         removed: removed.map(|line| line.as_bytes().to_vec()).collect(),
+        unchanged: Vec::new(),
     }
 }
 

@@ -45,18 +45,15 @@ impl FileReviewer for WorkflowCheck {
         let new = match YamlNode::parse(source.text) {
             Ok(new) => new,
             Err(why) => {
-                findings
-                    .notes
-                    .push(format!("the workflow `{}` was not checked: {why}", source.path));
+                findings.abort_reason = Some(format!("the workflow was not checked: {why}"));
                 return findings;
             }
         };
-        // If the old text cannot be parsed, crh cannot tell new findings from old ones.
+        // If the old text cannot be parsed, all findings count as new.
         let old = ctx.old.as_ref().map(|old| (YamlNode::parse(old.text), old));
         let old = match &old {
-            None => None,
             Some((Ok(node), old)) => Some((node, *old)),
-            Some((Err(_), _)) => return findings,
+            None | Some((Err(_), _)) => None,
         };
         findings.findings.extend(ctx.new_findings(|source| match YamlNode::parse(source.text) {
             Ok(root) => script::check(&root, source),

@@ -185,7 +185,7 @@ impl PatternRules {
             RuleSource::Repository => "repository rules",
         };
         let note = format!("{rules} were not applied to `{}`: {why}", ctx.file.path);
-        FileFindings { findings, notes: vec![note], abort_reason: Some(why) }
+        FileFindings { findings, notes: vec![note], abort_reason: Some(why.to_owned()) }
     }
 }
 

@@ -12,10 +12,13 @@ mod rules;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
+use private_key::UnchangedLines;
 use rules::SecretFormat;
 
 use crate::findings::{FINDINGS_MAX, FindingDraft};
-use crate::{AddedLine, ChangeView, ChangedFile, LintRule, StaticFinding, StaticOutput, paths};
+use crate::{
+    AddedLine, ChangeView, ChangedFile, LintRule, Project, StaticFinding, StaticOutput, paths,
+};
 use crh_review::finding::{Confidence, Owner, Severity};
 
 /// Replacement for a masked credential.
@@ -58,20 +61,24 @@ enum Strictness {
 }
 
 /// Finds credentials in added lines.
-pub fn review(files: &[ChangedFile]) -> StaticOutput {
-    find_secrets(files, Strictness::Normal)
+pub fn review(files: &[ChangedFile], project: Option<&dyn Project>) -> StaticOutput {
+    find_secrets(files, project, Strictness::Normal)
 }
 
 /// Finds credentials in files that are excluded from review, such as generated and vendored files.
 /// Only unambiguous formats count.
-pub fn review_excluded(files: &[ChangedFile]) -> StaticOutput {
-    find_secrets(files, Strictness::FormatsOnly)
+pub fn review_excluded(files: &[ChangedFile], project: Option<&dyn Project>) -> StaticOutput {
+    find_secrets(files, project, Strictness::FormatsOnly)
 }
 
-fn find_secrets(files: &[ChangedFile], strictness: Strictness) -> StaticOutput {
+fn find_secrets(
+    files: &[ChangedFile],
+    project: Option<&dyn Project>,
+    strictness: Strictness,
+) -> StaticOutput {
     let mut output = StaticOutput::default();
     let mut omitted_count = 0_usize;
-    for_each_match(files, strictness, |file, line, hits| {
+    for_each_match(files, project, strictness, |file, line, hits| {
         for hit in hits {
             if output.findings.len() == FINDINGS_MAX {
                 omitted_count += 1;
@@ -89,7 +96,7 @@ fn find_secrets(files: &[ChangedFile], strictness: Strictness) -> StaticOutput {
 /// The credentials themselves, sorted, for masking output.
 pub fn values(files: &[ChangedFile]) -> Vec<String> {
     let mut values = Vec::new();
-    for_each_match(files, Strictness::Normal, |file, line, hits| {
+    for_each_match(files, None, Strictness::Normal, |file, line, hits| {
         for hit in hits {
             let value = String::from_utf8_lossy(&line.text[hit.range.clone()]);
             values.push(value.into_owned());
@@ -135,14 +142,16 @@ impl CredentialMask {
 
 fn for_each_match<'a>(
     files: &'a [ChangedFile],
+    project: Option<&dyn Project>,
     strictness: Strictness,
     mut on_matches: impl FnMut(&'a ChangedFile, &'a AddedLine, &[SecretMatch]),
 ) {
     for file in files {
         let strictness =
             if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { strictness };
+        let unchanged = UnchangedLines::new(file, project);
         for (index, line) in file.added.iter().enumerate() {
-            let hits = line_matches(file, index, strictness);
+            let hits = line_matches(file, index, &unchanged, strictness);
             if !hits.is_empty() {
                 on_matches(file, line, &hits);
             }
@@ -151,7 +160,12 @@ fn for_each_match<'a>(
 }
 
 /// The credentials of an added line from left to right, without overlaps.
-fn line_matches(file: &ChangedFile, index: usize, strictness: Strictness) -> Vec<SecretMatch> {
+fn line_matches(
+    file: &ChangedFile,
+    index: usize,
+    unchanged: &UnchangedLines<'_>,
+    strictness: Strictness,
+) -> Vec<SecretMatch> {
     let text = &file.added[index].text;
     let candidates = rules::candidates(text).filter(|format| match strictness {
         Strictness::Normal => true,
@@ -159,7 +173,7 @@ fn line_matches(file: &ChangedFile, index: usize, strictness: Strictness) -> Vec
     });
     let mut hits: Vec<SecretMatch> =
         candidates.flat_map(|format| format.find_matches(&file.path, text)).collect();
-    hits.extend(private_key::find_match(file, index));
+    hits.extend(private_key::find_match(file, index, unchanged));
     hits.sort_by_key(|hit| hit.range.start);
     let mut merged: Vec<SecretMatch> = Vec::new();
     // A more severe match takes precedence over a less severe one, then a longer match over a

@@ -1,5 +1,6 @@
 //! Private keys: a known header line, followed by rows (lines) of base64 data.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -7,8 +8,8 @@ use regex::bytes::Regex;
 
 use super::{SecretMatch, plausible};
 use crate::lazy_option::bytes_regex;
-use crate::{ChangedFile, LintRule, paths};
-use crh_review::finding::{Category, Confidence, Severity};
+use crate::{AddedLine, ChangedFile, LintRule, Project, paths};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const RULE: LintRule = LintRule {
     id: "secrets/private-key",
@@ -48,19 +49,86 @@ static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static ROW: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(r"[A-Za-z0-9+/]{32,}={0,2}"));
 
-/// The private key that starts on a line. Keys in tests and documents are skipped.
-pub(super) fn find_match(file: &ChangedFile, at: usize) -> Option<SecretMatch> {
+/// The lines of a file that the change does not add.
+pub(super) struct UnchangedLines<'a> {
+    file: &'a ChangedFile,
+    project: Option<&'a dyn Project>,
+    /// The lines of the new file, read on first use.
+    lines: OnceCell<Vec<Vec<u8>>>,
+}
+
+impl<'a> UnchangedLines<'a> {
+    pub(super) fn new(file: &'a ChangedFile, project: Option<&'a dyn Project>) -> Self {
+        Self { file, project, lines: OnceCell::new() }
+    }
+
+    /// Whether the rows below this line belong to a key whose header the change does not add.
+    fn has_header_above(&self, number: u32) -> bool {
+        let read = || self.project?.file(Side::New, &self.file.path).ok().flatten();
+        let lines = self.lines.get_or_init(|| {
+            let text = read().unwrap_or_default();
+            text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+        });
+        let shown = |number: u32| {
+            let find = |lines: &'a [AddedLine]| {
+                let index = lines.binary_search_by_key(&number, |line| line.number).ok()?;
+                Some(lines[index].text.as_slice())
+            };
+            find(&self.file.added).or_else(|| find(&self.file.unchanged))
+        };
+        let line = |number: u32| {
+            let index = usize::try_from(number).ok()?.checked_sub(1)?;
+            shown(number).or_else(|| lines.get(index).map(Vec::as_slice))
+        };
+        let mut other_count = 0;
+        let first = number.saturating_sub(u32::try_from(ROWS_MAX).unwrap_or(u32::MAX)).max(1);
+        for above in (first..number).rev() {
+            let Some(text) = line(above) else { return false };
+            if HEADER.as_ref().is_some_and(|header| header.is_match(text)) {
+                return !self.file.adds(above);
+            }
+            other_count += usize::from(!has_row(text));
+            if other_count > LINES_BEFORE_ROWS_MAX || is_end(text) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// The private key that starts on a line, or whose first added row is on it. Keys in tests and
+/// documents are skipped.
+pub(super) fn find_match(
+    file: &ChangedFile,
+    at: usize,
+    unchanged: &UnchangedLines<'_>,
+) -> Option<SecretMatch> {
     let path = file.path.as_str();
     if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
         return None;
     }
     let line = &file.added[at];
-    let header = HEADER.as_ref()?.find(&line.text)?;
+    let value_start = match HEADER.as_ref()?.find(&line.text) {
+        Some(header) => header.end(),
+        None => {
+            let is_first_row = || {
+                let above = at.checked_sub(1).map(|above| &file.added[above]);
+                !above.is_some_and(|it| {
+                    it.number.checked_add(1) == Some(line.number) && has_row(&it.text)
+                })
+            };
+            let row = ROW.as_ref()?.find(&line.text)?;
+            if !is_first_row() || !unchanged.has_header_above(line.number) {
+                return None;
+            }
+            row.start()
+        }
+    };
     let first_row = rows_below(file, at).next()?;
     // A random row of 32 letters has more than 12 distinct ones. Rows of repeated letters are
     // placeholders.
     let is_random = first_row.iter().collect::<BTreeSet<_>>().len() > 12;
-    let range = header.end()..line.text.len();
+    let range = value_start..line.text.len();
     let mask = range.clone();
     let (severity, confidence) = (RULE.severity, RULE.confidence);
     is_random.then_some(SecretMatch {
@@ -85,8 +153,8 @@ pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Ve
 }
 
 /// Rows of keys whose header is not among the added lines: rows above the end line of a key, and
-/// blocks that consist only of rows. These rows are masked but not reported, because the change may
-/// not have added the key.
+/// blocks that consist only of rows. These rows are masked. They are reported only if the unchanged
+/// lines above have the header of a key.
 pub(super) fn rows_without_header(file: &ChangedFile) -> Vec<String> {
     let path = file.path.as_str();
     if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
@@ -139,7 +207,6 @@ fn is_key_block(rows: &[&[u8]]) -> bool {
 
 /// The rows of a key, from the added line with its header on.
 fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
-    let is_end = |text: &[u8]| memchr::memmem::find(text, b"-----END").is_some();
     let mut has_ended = false;
     let mut row_count = 0_usize;
     let lines =
@@ -153,6 +220,10 @@ fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
         let matches = ROW.iter().flat_map(|row| row.find_iter(&line.text));
         matches.map(|row| row.as_bytes())
     })
+}
+
+fn is_end(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"-----END").is_some()
 }
 
 fn has_row(text: &[u8]) -> bool {

@@ -5,6 +5,7 @@
 use expect_test::expect;
 
 use super::*;
+use crate::testing::Fixture;
 
 mod recall;
 
@@ -16,7 +17,7 @@ fn file(path: &str, text: &str) -> ChangedFile {
 
 /// Findings in a text, as `severity what: masked line`.
 fn findings(path: &str, text: &str) -> Vec<String> {
-    let findings = review(&[file(path, &text.replace('~', ""))]).findings;
+    let findings = review(&[file(path, &text.replace('~', ""))], None).findings;
     let lines = findings.iter().map(|StaticFinding { finding, .. }| {
         let description = finding.title.trim_end_matches(" in the code");
         format!("{} {description}: {}", finding.severity, finding.evidence[0].snippet)
@@ -235,6 +236,35 @@ fn key_rows_without_header_are_masked_not_reported() {
 }
 
 #[test]
+fn key_rows_below_an_unchanged_header_are_reported() {
+    let [one, two] = ROWS_OF_KEY;
+    let header = format!("-----BEGIN RSA {}KEY-----", "PRIVATE ");
+    let end = format!("-----END RSA {}KEY-----", "PRIVATE ");
+    let old_rows = format!("{two}\n").repeat(30);
+    for (base, head, line) in [
+        (format!("{header}\n{end}\n"), format!("{header}\n{one}\n{two}\n{end}\n"), Some(2)),
+        (
+            format!("{header}\nX: y\n\n{old_rows}{two}\n{end}\n"),
+            format!("{header}\nX: y\n\n{old_rows}{one}\n{end}\n"),
+            Some(34),
+        ),
+        (format!("{header}\n{end}\n"), format!("{header}\n{end}\n{one}\n"), None),
+        ("x\n".to_owned(), format!("x\n{one}\n"), None),
+    ] {
+        let fixture = Fixture::new(&format!("//- a.py\n{base}//- head\n//- a.py\n{head}"));
+        let output = fixture.with(|change| review(change.files, change.project));
+        let lines = output.findings.iter().map(|it| it.finding.line_start.unwrap().get());
+        assert_eq!(lines.collect::<Vec<_>>(), line.into_iter().collect::<Vec<_>>(), "{head}");
+        // A diff without a repository shows some of the lines above.
+        let mut file = fixture.with(|change| change.files[0].clone());
+        let lines = (1..).zip(head.lines());
+        let lines = lines.map(|(number, line)| AddedLine { number, text: line.into() });
+        file.unchanged = lines.filter(|line| !file.adds(line.number)).collect();
+        assert_eq!(review(&[file], None).findings.len(), output.findings.len(), "{head}");
+    }
+}
+
+#[test]
 fn all_credentials_of_a_line_are_masked_in_each_finding() {
     let (one, two) = (token(), format!("AKIA{}", "QX3NVLPD7WZM2K5T"));
     let findings = findings("a.js", &format!("f('{one}', '{two}')"));
@@ -279,11 +309,11 @@ fn moved_credential_is_pre_existing() {
     let line = format!("t = '{token}'");
     let moved =
         ChangedFile { removed: vec![format!("  {line}").into_bytes()], ..file("b.py", "x") };
-    assert!(review(&[file("a.py", &line), moved]).findings[0].finding.pre_existing);
-    assert!(!review(&[file("a.py", &line)]).findings[0].finding.pre_existing);
+    assert!(review(&[file("a.py", &line), moved], None).findings[0].finding.pre_existing);
+    assert!(!review(&[file("a.py", &line)], None).findings[0].finding.pre_existing);
     for sample in ["tests/fixtures/key.py", "examples/b.py", "docs/b.py", "README.md"] {
         let moved = ChangedFile { removed: vec![line.clone().into_bytes()], ..file(sample, "x") };
-        let findings = review(&[file("a.py", &line), moved]).findings;
+        let findings = review(&[file("a.py", &line), moved], None).findings;
         assert!(!findings[0].finding.pre_existing, "{sample}");
     }
 }
@@ -291,7 +321,7 @@ fn moved_credential_is_pre_existing() {
 #[test]
 fn credentials_over_the_limit_are_counted() {
     let line = format!("t = '{}'\n", token());
-    let output = review(&[file("a.py", &line.repeat(FINDINGS_MAX + 20))]);
+    let output = review(&[file("a.py", &line.repeat(FINDINGS_MAX + 20))], None);
     assert_eq!(output.findings.len(), FINDINGS_MAX);
     assert_eq!(output.notes, ["20 more credentials are not listed"]);
 }
@@ -312,20 +342,24 @@ fn excluded_files_report_only_unambiguous_formats() {
     for line in loose {
         assert_eq!(findings("src/x.js", &line).len(), 1, "{line}");
         assert_eq!(
-            review_excluded(&[file("vendor/x.js", &line)]),
+            review_excluded(&[file("vendor/x.js", &line)], None),
             StaticOutput::default(),
             "{line}"
         );
     }
     for line in [format!("t = '{}'", token()), pem()] {
-        assert_eq!(review_excluded(&[file("vendor/x.js", &line)]).findings.len(), 1, "{line}");
+        assert_eq!(
+            review_excluded(&[file("vendor/x.js", &line)], None).findings.len(),
+            1,
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn finding_has_a_fix() {
     let line = format!("t = '{}'", token());
-    expect![[r#"[StaticFinding { rule: "secrets/github-token", finding: Finding { title: "GitHub token in the code", severity: P0, category: Security, file: "src/a.py", line_start: Some(1), line_end: None, side: None, diff_line: None, confidence: Confidence(800), evidence: [Evidence { file: None, line: Some(1), side: None, snippet: "t = 'ghp_****'" }], why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Removing the line later does not undo the leak.", suggested_fix: Some("Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store."), replacement: None, autofix_class: Manual, owner: Human, requires_verification: false, pre_existing: false } }]"#]].assert_eq(&format!("{:?}", review(&[file("src/a.py", &line)]).findings));
+    expect![[r#"[StaticFinding { rule: "secrets/github-token", finding: Finding { title: "GitHub token in the code", severity: P0, category: Security, file: "src/a.py", line_start: Some(1), line_end: None, side: None, diff_line: None, confidence: Confidence(800), evidence: [Evidence { file: None, line: Some(1), side: None, snippet: "t = 'ghp_****'" }], why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Removing the line later does not undo the leak.", suggested_fix: Some("Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store."), replacement: None, autofix_class: Manual, owner: Human, requires_verification: false, pre_existing: false } }]"#]].assert_eq(&format!("{:?}", review(&[file("src/a.py", &line)], None).findings));
 }
 
 #[test]
@@ -340,7 +374,7 @@ fn truncated_hostile_line_does_not_panic() {
             let added = vec![AddedLine { number: 1, text }];
             let path = "a".to_owned();
             let files = [ChangedFile { path, added, ..ChangedFile::default() }];
-            assert!(review(&files).findings.len() <= values(&files).len());
+            assert!(review(&files, None).findings.len() <= values(&files).len());
         }
     }
 }

@@ -8,7 +8,10 @@ use crate::file_context::FileContext;
 use crate::findings::FindingDraft;
 use crate::source::SourceText;
 use crate::{LintRule, paths};
-use crh_syntax::{Language, TEXT_MAX};
+use crh_syntax::TEXT_MAX;
+
+/// Why a parser gives up.
+const TOO_DEEP: &str = "its values are nested too deeply";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DataFormat {
@@ -24,6 +27,22 @@ pub(super) enum DataFormat {
 struct DataError {
     line: u32,
     message: String,
+}
+
+/// Result of parsing a data file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum DataParse {
+    Valid,
+    Invalid(DataError),
+    /// The parser gave up before the end, for this reason.
+    Unfinished(String),
+}
+
+/// Result of checking a data file.
+pub(super) enum DataCheck {
+    NoFinding,
+    NotChecked(String),
+    Broken(FindingDraft),
 }
 
 impl DataFormat {
@@ -56,42 +75,53 @@ impl DataFormat {
         }
     }
 
-    /// The first error of a text.
-    fn error_in(self, text: &str) -> Option<DataError> {
+    fn parse(self, text: &str) -> DataParse {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match self {
-            Self::Json => json_error(text),
-            Self::LooseJson => json_error(&to_strict_json(text)),
-            Self::Yaml => yaml_error(text),
-            Self::Toml => toml_error(text),
+            Self::Json => parse_json(text),
+            Self::LooseJson => parse_json(&to_strict_json(text)),
+            Self::Yaml => parse_yaml(text),
+            Self::Toml => parse_toml(text),
         }
     }
 }
 
-/// Whether a data file is too large to parse. The parsers limit code themselves.
-pub(super) fn is_too_large(ctx: &FileContext<'_>) -> bool {
-    let is_data =
-        |path: &str| DataFormat::from_path(path).is_some() && Language::from_path(path).is_none();
-    ctx.new.as_ref().is_some_and(|new| is_data(new.path) && new.text.len() > TEXT_MAX)
-}
-
-/// Reports a data file that the change breaks.
-pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
-    let new = ctx.new.as_ref()?;
-    let format = DataFormat::from_path(new.path)?;
+/// Checks a data file.
+pub(super) fn check(ctx: &FileContext<'_>) -> DataCheck {
+    let Some(new) = &ctx.new else { return DataCheck::NoFinding };
+    let Some(format) = DataFormat::from_path(new.path) else { return DataCheck::NoFinding };
+    if new.text.len() > TEXT_MAX {
+        return DataCheck::NotChecked(format!("it has more than {TEXT_MAX} bytes"));
+    }
     let old = ctx.old.as_ref().map(|old| old.text);
-    if new.text.len() > TEXT_MAX
-        || old.is_some_and(|old| old.len() > TEXT_MAX)
+    if old.is_some_and(|old| old.len() > TEXT_MAX)
         || new.text.trim().is_empty()
         || is_intentionally_invalid(new.path, old)
         || has_template(ctx)
     {
-        return None;
+        return DataCheck::NoFinding;
     }
-    let error = format.error_in(new.text)?;
+    match format.parse(new.text) {
+        DataParse::Valid => DataCheck::NoFinding,
+        DataParse::Unfinished(why) => DataCheck::NotChecked(why),
+        DataParse::Invalid(error) => {
+            finding(ctx, new, format, &error).map_or(DataCheck::NoFinding, DataCheck::Broken)
+        }
+    }
+}
+
+/// Reports a data file that the change breaks.
+fn finding(
+    ctx: &FileContext<'_>,
+    new: &SourceText<'_>,
+    format: DataFormat,
+    error: &DataError,
+) -> Option<FindingDraft> {
+    let old = ctx.old.as_ref().map(|old| old.text);
     if format == DataFormat::Json && is_valid_with_comments(new) {
         return None;
     }
+    let is_invalid = |text: &str| matches!(format.parse(text), DataParse::Invalid(_));
     match old {
         None if ctx.file.old_path.is_some()
             || paths::is_sample(new.path)
@@ -100,10 +130,10 @@ pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
             return None;
         }
         None => {}
-        Some(old) if format.error_in(old).is_some() || old.trim().is_empty() => return None,
+        Some(old) if is_invalid(old) || old.trim().is_empty() => return None,
         Some(_) => {}
     }
-    let line = blame::blamed_line(ctx, error.line, |text| Some(format.error_in(text).is_none()));
+    let line = blame::blamed_line(ctx, error.line, |text| Some(!is_invalid(text)));
     let line = line.clamp(1, u32::try_from(new.lines().len()).unwrap_or(u32::MAX).max(1));
     let (name, state) =
         (format.name(), if old.is_some() { "was valid before this change" } else { "is new" });
@@ -143,7 +173,7 @@ fn is_valid_with_comments(new: &SourceText<'_>) -> bool {
         let pairs = new.text.bytes().zip(blanked.bytes());
         pairs.into_iter().any(|(original, blanked_byte)| original == b'/' && blanked_byte == b' ')
     };
-    !is_strict && DataFormat::LooseJson.error_in(new.text).is_none() && has_comment()
+    !is_strict && DataFormat::LooseJson.parse(new.text) == DataParse::Valid && has_comment()
 }
 
 /// Whether the program that reads this JSON file accepts comments.
@@ -210,14 +240,16 @@ fn has_template_braces(line: &str) -> bool {
     false
 }
 
-fn json_error(text: &str) -> Option<DataError> {
-    let why = serde_json::from_str::<IgnoredAny>(text).err()?;
+fn parse_json(text: &str) -> DataParse {
+    let Err(why) = serde_json::from_str::<IgnoredAny>(text) else { return DataParse::Valid };
     let message = why.to_string();
     let message =
         message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text).to_owned();
-    // Deep nesting is not an error.
     let line = u32::try_from(why.line()).unwrap_or(u32::MAX);
-    (!message.starts_with("recursion limit")).then_some(DataError { line, message })
+    match message.starts_with("recursion limit") {
+        true => DataParse::Unfinished(TOO_DEEP.to_owned()),
+        false => DataParse::Invalid(DataError { line, message }),
+    }
 }
 
 /// JSON without comments and trailing commas, replaced by blanks so that lines keep their length.
@@ -277,26 +309,30 @@ fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     end.map_or(bytes.len(), |end| start + 2 + end)
 }
 
-fn yaml_error(text: &str) -> Option<DataError> {
-    let why = Parser::new_from_str(text).find_map(Result::err)?;
+fn parse_yaml(text: &str) -> DataParse {
+    let Some(why) = Parser::new_from_str(text).find_map(Result::err) else {
+        return DataParse::Valid;
+    };
     let line = u32::try_from(why.marker().line()).unwrap_or(u32::MAX);
-    // These errors are limits of this parser, or depend on the program that reads the file.
-    let is_invalid = !matches!(
-        why.kind(),
-        ErrorKind::RecursionLimitExceeded
-            | ErrorKind::UndeclaredTagHandle
-            | ErrorKind::UnsupportedYamlMajorVersion
-            | ErrorKind::BomInsideDocument
-    );
-    is_invalid.then(|| DataError { line, message: why.info() })
+    match why.kind() {
+        ErrorKind::RecursionLimitExceeded => DataParse::Unfinished(TOO_DEEP.to_owned()),
+        // These depend on the program that reads the file.
+        ErrorKind::UndeclaredTagHandle
+        | ErrorKind::UnsupportedYamlMajorVersion
+        | ErrorKind::BomInsideDocument => {
+            DataParse::Unfinished(format!("the parser stopped at line {line}: {}", why.info()))
+        }
+        _ => DataParse::Invalid(DataError { line, message: why.info() }),
+    }
 }
 
-fn toml_error(text: &str) -> Option<DataError> {
-    let why = toml::from_str::<toml::Table>(text).err()?;
+fn parse_toml(text: &str) -> DataParse {
+    let Err(why) = toml::from_str::<toml::Table>(text) else { return DataParse::Valid };
     let start = why.span().map_or(0, |span| span.start).min(text.len());
     let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count();
     let message = why.message().lines().next().unwrap_or_default().to_owned();
-    Some(DataError { line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1), message })
+    let line = u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1);
+    DataParse::Invalid(DataError { line, message })
 }
 
 #[cfg(test)]

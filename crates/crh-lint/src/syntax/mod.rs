@@ -11,7 +11,7 @@ mod data_files;
 use crate::file_context::{FileContext, FileFindings, FileReviewer};
 use crate::{ChangedFile, LintRule};
 use crh_review::finding::{Category, Confidence, Severity};
-use crh_syntax::{Language, TEXT_MAX};
+use crh_syntax::Language;
 
 pub(crate) const RULES: &[LintRule] =
     &[DOES_NOT_PARSE, CONFLICT_MARKER, INVALID_JSON, INVALID_YAML, INVALID_TOML];
@@ -77,24 +77,27 @@ impl FileReviewer for SyntaxCheck {
 
     fn review(&self, ctx: &FileContext<'_>) -> FileFindings {
         let mut findings = conflict_markers::conflicts(ctx);
+        let mut abort_reason = None;
         if findings.findings.is_empty() {
-            findings.findings.extend(data_files::check(ctx));
-        }
-        if data_files::is_too_large(ctx) {
-            findings.notes.push(format!(
-                "the syntax of `{}` was not checked: it has more than {TEXT_MAX} bytes",
-                ctx.file.path
-            ));
+            match data_files::check(ctx) {
+                data_files::DataCheck::NoFinding => {}
+                data_files::DataCheck::NotChecked(why) => abort_reason = Some(why),
+                data_files::DataCheck::Broken(finding) => findings.findings.push(finding),
+            }
         }
         if findings.findings.is_empty() {
             match code::check(ctx) {
                 code::ParseCheck::NoFinding => {}
-                code::ParseCheck::NotChecked(why) => findings
-                    .notes
-                    .push(format!("the syntax of `{}` was not checked: {why}", ctx.file.path)),
+                code::ParseCheck::NotChecked(why) => abort_reason = Some(why),
                 code::ParseCheck::Broken(finding) => findings.findings.push(finding),
             }
         }
+        if let Some(why) = &abort_reason {
+            findings
+                .notes
+                .push(format!("the syntax of `{}` was not checked: {why}", ctx.file.path));
+        }
+        findings.abort_reason = abort_reason;
         findings
     }
 }

@@ -346,6 +346,20 @@ fn syntax_error_in_invalid_utf8_is_not_reported() {
 }
 
 #[test]
+fn data_file_that_the_parser_gives_up_on_is_not_checked() {
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    for (path, text) in [
+        ("a.yml", format!("x: {deep}\nb: [\n")),
+        ("a.yml", "x: !e!y 1\nb: [\n".to_owned()),
+        ("a.json", " ".repeat(1_100_000)),
+    ] {
+        let fixture = Fixture::new(&format!("//- head\n//- {path}\n{text}"));
+        let file_findings = fixture.file_findings_of(&SyntaxCheck).remove(0);
+        assert!(file_findings.abort_reason.is_some(), "{path}");
+    }
+}
+
+#[test]
 fn too_large_file_is_noted() {
     let text = "x = 1\n".repeat(200_000);
     let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));

@@ -8,8 +8,8 @@ const DEPTH_MAX: usize = 32;
 pub(super) struct ValueFlow {
     /// Parts of the name in lower case; `*` for any part.
     pub(super) path: Vec<String>,
-    /// Whether the value is serialized as JSON, with everything that it contains.
-    pub(super) is_json: bool,
+    /// How often the value is serialized as JSON, with everything that it contains.
+    json_levels: usize,
 }
 
 impl ValueFlow {
@@ -20,7 +20,20 @@ impl ValueFlow {
         let is_prefix = self.path.iter().all(|own_part| {
             parts.next().is_some_and(|part| own_part == part || own_part == "*" || part == "*")
         });
-        is_prefix && (self.is_json || parts.next().is_none())
+        is_prefix && (self.is_json() || parts.next().is_none())
+    }
+
+    /// Whether the text is JSON with everything that the value contains.
+    pub(super) fn is_json(&self) -> bool {
+        self.json_levels > 0
+    }
+
+    /// The value of a property.
+    fn access(mut self, parts: &[String]) -> Self {
+        if !self.is_json() {
+            self.path.extend_from_slice(parts);
+        }
+        self
     }
 
     /// The dotted name.
@@ -57,12 +70,36 @@ fn expression_length(text: &str) -> Option<usize> {
 }
 
 /// The values that become part of the result. Compared values do not: they become `true` or
-/// `false`. Empty for invalid expressions.
+/// `false`. Empty for invalid expressions. In an expression that is nested too deeply, every value
+/// counts.
 pub(super) fn flows(expression: &str) -> Vec<ValueFlow> {
     let Some(tokens) = tokenize(expression) else { return Vec::new() };
     let mut parser = ExpressionParser { tokens: &tokens, position: 0, depth: 0 };
     let flows = parser.parse_or();
-    flows.filter(|_| parser.position == tokens.len()).unwrap_or_default()
+    match parser.depth > DEPTH_MAX {
+        true => all_values(&tokens),
+        false => flows.filter(|_| parser.position == tokens.len()).unwrap_or_default(),
+    }
+}
+
+/// All values of an expression, also serialized if it calls `toJSON`.
+fn all_values(tokens: &[Token]) -> Vec<ValueFlow> {
+    let levels = if tokens.contains(&Token::Name("tojson".to_owned())) { 0..=1 } else { 0..=0 };
+    let mut values = Vec::new();
+    let mut is_part = false;
+    for (position, token) in (1..).zip(tokens) {
+        let mut parser = ExpressionParser { tokens, position, depth: 0 };
+        if let Token::Name(name) = token
+            && !is_part
+            && !parser.consume_sign(b'(')
+        {
+            let path = [vec![name.clone()], parser.parse_parts().unwrap_or_default()].concat();
+            let flow = |json_levels| ValueFlow { path: path.clone(), json_levels };
+            values.extend(levels.clone().map(flow));
+        }
+        is_part = *token == Token::Sign(b'.');
+    }
+    values
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +225,11 @@ impl ExpressionParser<'_> {
     fn parse_value(&mut self) -> Option<Vec<ValueFlow>> {
         if self.consume_sign(b'(') {
             let flows = self.parse_or()?;
-            return (self.consume_sign(b')') && self.parse_parts()?.is_empty()).then_some(flows);
+            if !self.consume_sign(b')') {
+                return None;
+            }
+            let parts = self.parse_parts()?;
+            return Some(flows.into_iter().map(|flow| flow.access(&parts)).collect());
         }
         match self.tokens.get(self.position)?.clone() {
             Token::Text(_) => {
@@ -202,7 +243,7 @@ impl ExpressionParser<'_> {
                 }
                 let mut path = vec![name];
                 path.extend(self.parse_parts()?);
-                Some(vec![ValueFlow { path, is_json: false }])
+                Some(vec![ValueFlow { path, json_levels: 0 }])
             }
             Token::Or | Token::And | Token::Not | Token::Compare | Token::Sign(_) => None,
         }
@@ -214,12 +255,19 @@ impl ExpressionParser<'_> {
             flows.extend(self.parse_or()?);
             self.consume_sign(b',');
         }
-        self.parse_parts()?;
+        let parts = self.parse_parts()?;
         match name {
             "contains" | "startswith" | "endswith" | "hashfiles" | "success" | "failure"
             | "always" | "cancelled" => flows.clear(),
-            "tojson" => flows.iter_mut().for_each(|flow| flow.is_json = true),
-            "fromjson" => flows.iter_mut().for_each(|flow| flow.is_json = false),
+            "tojson" => flows.iter_mut().for_each(|flow| flow.json_levels += 1),
+            "fromjson" => {
+                // A value that is not serialized is a text of JSON. It stays untrusted.
+                let parse = |flow: ValueFlow| match flow.json_levels.checked_sub(1) {
+                    Some(json_levels) => ValueFlow { json_levels, ..flow }.access(&parts),
+                    None => flow,
+                };
+                flows = flows.into_iter().map(parse).collect();
+            }
             _ => {}
         }
         Some(flows)
@@ -278,6 +326,12 @@ mod tests {
         check("github.event.commits[0].message", &["github.event.commits.*.message"]);
         check("github.event.commits.*.message", &["github.event.commits.*.message"]);
         check("(github.head_ref)", &["github.head_ref"]);
+        check("(github.event.issue).title", &["github.event.issue.title"]);
+        check("fromJSON(toJSON(github.event.issue)).title", &["github.event.issue.title"]);
+        check("fromJSON(github.event.issue.body).title", &["github.event.issue.body"]);
+        let deep = format!("{}github.head_ref{}", "(".repeat(35), ")".repeat(35));
+        check(&deep, &["github.head_ref"]);
+        check(&format!("{} == 'x'", "f(".repeat(40) + "a.b"), &["a.b"]);
         check("github.head_ref github", &[]);
         check("github..x", &[]);
         check(&"(".repeat(100_000), &[]);
@@ -290,6 +344,8 @@ mod tests {
         let is = |expression: &str, name: &str| flows(expression)[0].matches(name);
         assert!(is("toJSON(github.event)", "github.event.issue.title"));
         assert!(is("toJSON(github)", "github.event.issue.title"));
+        assert!(is("fromJSON(toJSON(toJSON(github)))", "github.event.issue.title"));
+        assert!(!is("fromJSON(toJSON(github))", "github.event.issue.title"));
         assert!(!is("github.event", "github.event.issue.title"));
         assert!(is("github.event.*.title", "github.event.issue.title"));
         assert!(!is("toJSON(github.event.repository)", "github.event.issue.title"));

@@ -127,7 +127,7 @@ fn scripts<'n>(step: &WorkflowStep<'n>) -> Vec<(&'n YamlNode, ScriptLanguage)> {
 
 fn is_untrusted(flow: &ValueFlow, language: ScriptLanguage) -> bool {
     // Any JSON is a literal in JavaScript.
-    let is_js_literal = flow.is_json && language == ScriptLanguage::JavaScript;
+    let is_js_literal = flow.is_json() && language == ScriptLanguage::JavaScript;
     !is_js_literal && UNTRUSTED_VALUES.iter().any(|name| flow.matches(name))
 }
 
@@ -141,7 +141,7 @@ fn finding(source: &SourceText<'_>, line: u32, flow: &ValueFlow) -> FindingDraft
         ),
         format!(
             "Pass it through the environment: `env:` with `{variable}: ${{{{ {} }}}}`, and `\"${variable}\"` in the script (`process.env.{variable}` in JavaScript).",
-            match flow.is_json {
+            match flow.is_json() {
                 true => format!("toJSON({name})"),
                 false => name.clone(),
             }

@@ -68,19 +68,10 @@ impl<'n> WorkflowStep<'n> {
         flows_with_lines
     }
 
-    /// The values of the variable that `env.NAME` refers to.
+    /// The values of the variable that `env.NAME` refers to, or of all variables for `toJSON(env)`.
     fn variable_flows(&self, flow: &ValueFlow) -> Vec<ValueFlow> {
-        let [env, name] = flow.path.as_slice() else { return Vec::new() };
-        if env != "env" {
-            return Vec::new();
-        }
-        let levels = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
-        let value = levels.filter_map(|level| level.get("env")).find_map(|env| {
-            let entry = env.entries().iter().find(|(key, _)| key.name.eq_ignore_ascii_case(name));
-            entry.and_then(|(_, value)| value.scalar())
-        });
-        let expressions = value.map(expressions).unwrap_or_default();
-        expressions.into_iter().flat_map(|(_, expression)| flows(expression)).collect()
+        let is_read = |name: &str| flow.matches(&format!("env.{}", name.to_ascii_lowercase()));
+        self.variables().filter(|(name, _)| is_read(name)).flat_map(|(_, flows)| flows).collect()
     }
 
     /// The environment variables of this step's scripts with their values. The innermost definition

@@ -13,7 +13,7 @@ use crh_review::report::{CoverageState, FileCoverage};
 
 /// Why a moved file counts as partly reviewed.
 const MOVED_INTO_USE: &str =
-    "moved to a path where it runs, and the diff does not show its unchanged lines";
+    "its new path or mode lets it run, and reviewers read its changed lines only";
 
 /// Why a symlink counts as partly reviewed.
 const LINKED_INTO_USE: &str =

@@ -28,6 +28,14 @@ pub(super) fn added_lines(project: &dyn Project, file: &ChangedFile) -> Vec<Adde
         .collect()
 }
 
+/// All lines of a new file; `None` if it is deleted, unreadable or data.
+pub(super) fn all_lines(project: &dyn Project, file: &ChangedFile) -> Option<Vec<AddedLine>> {
+    let bytes = project.file(Side::New, &file.path).ok().flatten().filter(|_| !file.is_deleted)?;
+    let text = decode(&bytes)?;
+    let lines = (1..).zip(text.lines());
+    Some(lines.map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() }).collect())
+}
+
 /// The text of a file; `None` if it is data.
 fn decode(bytes: &[u8]) -> Option<String> {
     if bytes.len() > BYTES_MAX {

@@ -50,9 +50,7 @@ const FILE_MODES: [u32; 2] = [0o100_644, 0o100_755];
 
 /// Runs all built-in checks and imports SARIF files. A failed check has a record too.
 pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<RunRecord> {
-    let in_scope: Vec<ChangedFile> =
-        subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
-    let all_files = all_files(subject);
+    let CheckedFiles { in_scope, all: all_files } = checked_files(subject);
     let revisions = subject.tool_context.repository();
     let repository = revisions
         .as_ref()
@@ -91,7 +89,7 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
         record.notes.extend(rule_notes.iter().cloned());
     }
     let secrets = records.iter_mut().find(|record| record.assignment.name == SECRETS);
-    secrets.into_iter().for_each(|record| scan_skipped_files(record, subject, &all_files));
+    secrets.into_iter().for_each(|record| scan_skipped_files(record, subject, &all_files, project));
     records.extend(sarif::records(&change, options));
     suppress::suppress(&mut records, &all_files, project, options);
     records.iter_mut().for_each(cap_findings);
@@ -125,13 +123,17 @@ fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, Stri
 
 /// Searches skipped files for credentials, since credentials leak from such files too. Files that
 /// the user excludes are not searched.
-fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview, all: &[ChangedFile]) {
+fn scan_skipped_files(
+    record: &mut RunRecord,
+    subject: &ChangeUnderReview,
+    all: &[ChangedFile],
+    project: Option<&dyn Project>,
+) {
     let is_scanned = |file: &ScopeFile| match &file.decision {
-        ScopeDecision::In
-        | ScopeDecision::Out(SkipReason::Excluded { .. } | SkipReason::ReviewedBefore { .. }) => {
+        ScopeDecision::Out(SkipReason::Excluded { .. } | SkipReason::ReviewedBefore { .. }) => {
             false
         }
-        ScopeDecision::Out(_) => true,
+        ScopeDecision::In | ScopeDecision::Out(_) => !file.is_checked(),
     };
     let scoped = subject.scope.files.iter().zip(all).filter(|(scoped, _)| is_scanned(scoped));
     let files: Vec<ChangedFile> = scoped.map(|(_, file)| file.clone()).collect();
@@ -139,7 +141,7 @@ fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview, all: 
         return;
     }
     let skipped_files_run =
-        run_check(SECRETS, Vec::new(), || crh_lint::secrets::review_excluded(&files));
+        run_check(SECRETS, Vec::new(), || crh_lint::secrets::review_excluded(&files, project));
     record.members.extend(skipped_files_run.members);
     record.notes.extend(skipped_files_run.notes);
     if let Some(why) = skipped_files_run.ended.failure() {
@@ -151,9 +153,7 @@ fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview, all: 
 /// Runs the installed analysers. They may take long, so the other checks do not wait for them.
 pub(crate) fn run_analysers(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<RunRecord> {
     let Ok(revisions) = subject.tool_context.repository() else { return Vec::new() };
-    let in_scope: Vec<ChangedFile> =
-        subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
-    let all_files = all_files(subject);
+    let CheckedFiles { in_scope, all: all_files } = checked_files(subject);
     let repository = RevisionProject::new(revisions, subject.tool_context.stop());
     let change = ChangeView::new(&in_scope, &all_files, Some(&repository));
     let mut records = analysers::run_planned(options.analysers.as_deref(), &change);
@@ -275,24 +275,64 @@ fn new_record(assignment: Assignment, output: StaticOutput) -> RunRecord {
     RunRecord { members, coverage, notes: output.notes, ..RunRecord::new(assignment) }
 }
 
-/// All files of the change. The lines of a file that git calls binary come from its decoded text.
-fn all_files(subject: &ChangeUnderReview) -> Vec<ChangedFile> {
+/// Files of a change for static checks.
+#[derive(Default)]
+struct CheckedFiles {
+    in_scope: Vec<ChangedFile>,
+    /// All files of the diff, in its order. The old paths of files that come into use follow.
+    all: Vec<ChangedFile>,
+}
+
+/// The lines of a file that git calls binary come from its decoded text. A file that comes into use
+/// is new: all of its lines are added, and its old path is deleted.
+fn checked_files(subject: &ChangeUnderReview) -> CheckedFiles {
     let repository = subject.tool_context.repository().ok();
     let project =
         repository.map(|revisions| RevisionProject::new(revisions, subject.tool_context.stop()));
-    let to_changed_file = |file: &FileDiff| {
+    let (mut files, mut old_files) = (CheckedFiles::default(), Vec::new());
+    for (scoped, file) in subject.scope.files.iter().zip(subject.diff.files()) {
         let mut changed = changed_file(&subject.diff, file);
         if let (Content::Binary, Some(project)) = (file.content, &project) {
             changed.added = decoded_text::added_lines(project, &changed);
         }
-        changed
-    };
-    subject.diff.files().iter().map(to_changed_file).collect()
+        if project.is_some() {
+            // Checks read unchanged lines from the repository.
+            changed.unchanged = Vec::new();
+        }
+        let project = project.as_ref().filter(|_| scoped.comes_into_use());
+        let added = project.and_then(|project| decoded_text::all_lines(project, &changed));
+        let Some(added) = added else {
+            files.in_scope.extend(scoped.is_checked().then(|| changed.clone()));
+            files.all.push(changed);
+            continue;
+        };
+        let path = changed.path.clone();
+        let new_file =
+            ChangedFile { path, has_lines: true, added: added.clone(), ..ChangedFile::default() };
+        files.in_scope.extend(scoped.is_checked().then(|| new_file.clone()));
+        match (file.change, changed.old_path.clone()) {
+            (FileChange::Renamed, Some(old_path)) => {
+                old_files.push(ChangedFile {
+                    path: old_path.clone(),
+                    old_path: Some(old_path),
+                    is_deleted: true,
+                    has_lines: true,
+                    ..ChangedFile::default()
+                });
+                files.all.push(new_file);
+            }
+            // The names that a script no longer defines matter, too.
+            _ => files.all.push(ChangedFile { added, ..changed }),
+        }
+    }
+    files.all.extend(old_files);
+    files
 }
 
 /// A file as far as the diff shows it.
 fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
-    let (mut added, mut removed, mut removed_numbers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut added, mut unchanged) = (Vec::new(), Vec::new());
+    let (mut removed, mut removed_numbers) = (Vec::new(), Vec::new());
     for line in file.hunks.iter().flat_map(|hunk| diff.lines(hunk)) {
         match line.kind {
             LineKind::Added => {
@@ -302,7 +342,10 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
                 removed.push(line.text().to_vec());
                 removed_numbers.push(line.old);
             }
-            LineKind::Context | LineKind::Remark => {}
+            LineKind::Context => {
+                unchanged.push(AddedLine { number: line.new, text: line.text().to_vec() });
+            }
+            LineKind::Remark => {}
         }
     }
     let (is_deleted, has_lines) = match file.change {
@@ -317,6 +360,7 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
         is_deleted,
         has_lines,
         added,
+        unchanged,
         removed,
         removed_line_numbers: removed_numbers,
     }

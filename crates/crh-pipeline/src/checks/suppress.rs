@@ -21,6 +21,9 @@ const SHOWN_PLACES_MAX: usize = 5;
 /// Rules that nothing can suppress.
 const UNSUPPRESSABLE: &str = "injection/";
 
+/// Maximum number of lines of a statement above and below its finding.
+const STATEMENT_LINES_MAX: usize = 200;
+
 /// How far above a finding an ineffective `crh:ignore` is still reported.
 const INVALID_IGNORE_LINES_MAX: u32 = 3;
 
@@ -144,13 +147,14 @@ struct FileText {
     numbers: BTreeMap<String, Vec<u32>>,
 }
 
-/// A rule and the text that it reports.
+/// A rule and the statement that it reports.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct SuppressedText {
     file: String,
     rule: String,
     first_line: String,
-    last_line: String,
+    /// Lines of the statement, without indentation.
+    statement: Vec<String>,
     /// Number of lines after the first one.
     length: u32,
 }
@@ -182,21 +186,43 @@ impl FileText {
         file_text
     }
 
-    /// First and last line of a finding, without indentation.
-    fn ends(&self, (first, last): (u32, u32)) -> Option<(&str, &str)> {
-        let line = |number: u32| {
-            let index = usize::try_from(number).ok()?.checked_sub(1)?;
-            self.lines.get(index).map(|line| line.trim())
-        };
-        Some((line(first)?, line(last)?))
+    /// First line of a finding, and all lines of the statement around it, without indentation. A
+    /// change of one of them can cause the finding.
+    fn statement(&self, (first, last): (u32, u32)) -> Option<(&str, Vec<&str>)> {
+        let index = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
+        let (first, last) = (index(first)?, index(last.max(first))?);
+        let (first_line, _) = (self.lines.get(first)?, self.lines.get(last)?);
+        let mut start = first;
+        let mut open = 0;
+        for above in (first.saturating_sub(STATEMENT_LINES_MAX)..first).rev() {
+            open += open_brackets(&self.lines[above]);
+            if open > 0 {
+                (start, open) = (above, 0);
+            }
+        }
+        let indentation = |line: &str| line.len() - line.trim_start().len();
+        let mut open: i64 = self.lines[start..=last].iter().map(|line| open_brackets(line)).sum();
+        let below = self.lines[last + 1..].iter().take(STATEMENT_LINES_MAX);
+        let count = below.take_while(|line| {
+            let is_inside = open > 0
+                || line.trim().is_empty()
+                || indentation(line) > indentation(first_line)
+                || line.trim_start().starts_with([')', ']', '}']);
+            open += open_brackets(line);
+            is_inside
+        });
+        let end = last + count.count();
+        let lines = self.lines[start..=end].iter().map(|line| line.trim());
+        Some((first_line.trim(), lines.filter(|line| !line.is_empty()).collect()))
     }
 
     /// Number of places with this text where a comment suppresses the rule.
     fn suppressed_count(&self, text: &SuppressedText) -> usize {
-        let ends = (text.first_line.as_str(), text.last_line.as_str());
-        let numbers = self.numbers.get(ends.0).into_iter().flatten();
+        let numbers = self.numbers.get(&text.first_line).into_iter().flatten();
         let places = numbers.map(|first| (*first, first.saturating_add(text.length)));
-        let same = places.filter(|place| self.ends(*place) == Some(ends));
+        let is_same =
+            |place| self.statement(place).is_some_and(|(_, lines)| lines == text.statement);
+        let same = places.filter(|place| is_same(*place));
         let is_suppressed = |(first, last): &(u32, u32)| {
             self.ignores.suppression_for(&text.rule, *first, *last).is_some()
         };
@@ -282,19 +308,20 @@ impl<'a> FindingFiles<'a> {
         })
     }
 
-    /// Whether a comment suppressed the same finding before the change, by the text of its lines.
+    /// Whether a comment suppressed the same finding before the change, by the text of its
+    /// statement.
     /// The change may move such lines, but not add more of them.
     fn was_suppressed(&mut self, rule: &str, finding: &Finding, lines: (u32, u32)) -> bool {
         let text_and_old = self.texts.get(&finding.file).zip(self.old_texts.get(&finding.file));
         let Some((new_text, old_text)) = text_and_old else { return false };
-        let Some((first_line, last_line)) = new_text.ends(lines) else { return false };
+        let Some((first_line, statement)) = new_text.statement(lines) else { return false };
         let file = self.by_path.get(finding.file.as_str());
         let is_unchanged = |line: &&u32| !file.is_some_and(|file| is_added(file, **line));
         let text = SuppressedText {
             file: finding.file.clone(),
             rule: rule.to_owned(),
             first_line: first_line.to_owned(),
-            last_line: last_line.to_owned(),
+            statement: statement.into_iter().map(str::to_owned).collect(),
             length: lines.1.saturating_sub(lines.0),
         };
         let places = match self.suppressed_before.entry(text) {
@@ -410,6 +437,17 @@ fn new_lines(finding: &Finding) -> Option<(u32, u32)> {
     }
     let first = finding.line_start?.get();
     Some((first, finding.line_end.map_or(first, NonZeroU32::get)))
+}
+
+/// Number of brackets that a line opens, without those that it closes. Strings and comments count
+/// as code: a statement that seems longer than it is only gets an additional note.
+fn open_brackets(line: &str) -> i64 {
+    let weight = |letter: char| match letter {
+        '(' | '[' => 1,
+        ')' | ']' => -1,
+        _ => 0,
+    };
+    line.chars().map(weight).sum()
 }
 
 fn is_added(file: &ChangedFile, line: u32) -> bool {

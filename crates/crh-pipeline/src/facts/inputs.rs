@@ -109,7 +109,9 @@ pub(super) fn input_files(change: &ChangeUnderReview) -> Vec<InputFile> {
 }
 
 fn is_fully_known(file: &ScopeFile) -> bool {
-    file.notes.iter().all(|note| !matches!(note, ScopeNote::UnknownKind | ScopeNote::LinesNotShown))
+    file.notes.iter().all(|note| {
+        !matches!(note, ScopeNote::UnknownKind | ScopeNote::LinesNotShown | ScopeNote::ComesIntoUse)
+    })
 }
 
 /// Collects the inputs.

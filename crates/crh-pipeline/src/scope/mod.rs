@@ -170,6 +170,24 @@ impl ScopeDecision {
     }
 }
 
+impl ScopeFile {
+    /// Whether the change brings the file into use, so that its unchanged lines are new, too.
+    pub(crate) fn comes_into_use(&self) -> bool {
+        self.notes.contains(&ScopeNote::ComesIntoUse)
+    }
+
+    /// Whether static checks read the file: it is reviewed, or its unchanged lines come into use.
+    pub(crate) fn is_checked(&self) -> bool {
+        match &self.decision {
+            ScopeDecision::In => true,
+            ScopeDecision::Out(SkipReason::MoveOnly | SkipReason::ModeOnly { .. }) => {
+                self.comes_into_use()
+            }
+            ScopeDecision::Out(_) => false,
+        }
+    }
+}
+
 impl Scope {
     /// Skips files that an earlier review has covered up to a commit. A file that makes the review
     /// incomplete now did not do so then: another file has changed its meaning.
@@ -230,6 +248,9 @@ impl<F: FileSource> FileCase<'_, F> {
             }
         }
         let decision = self.reason(&name).map_or(ScopeDecision::In, ScopeDecision::Out);
+        if self.comes_into_use(&name) {
+            self.notes.push(ScopeNote::ComesIntoUse);
+        }
         if !kind.is_known && decision.is_in() {
             self.notes.push(ScopeNote::UnknownKind);
         }

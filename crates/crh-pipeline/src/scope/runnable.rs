@@ -48,6 +48,23 @@ const INERT_CODE_EXTENSIONS: &[&str] = &[
     "sass", "scss", "styl", "thrift", "vert", "wgsl",
 ];
 
+/// Code that does not run under its own name.
+const TEMPLATE_EXTENSIONS: &[&str] = &[
+    "ejs",
+    "erb",
+    "handlebars",
+    "hbs",
+    "j2",
+    "jinja",
+    "jinja2",
+    "liquid",
+    "mustache",
+    "njk",
+    "tmpl",
+    "tpl",
+    "twig",
+];
+
 /// Files that tools start without being named in the code.
 const AUTO_RUN_NAMES: &[&str] = &[
     ".Rprofile",
@@ -299,6 +316,18 @@ pub(super) fn is_auto_run(path: &str) -> bool {
             .iter()
             .any(|end| name.ends_with(end))
         || contains_folder(path, AUTO_RUN_FOLDERS)
+}
+
+/// Whether tools find the file because it is in the root of the repository, or in a folder there.
+pub(super) fn is_found_in_root(path: &str) -> bool {
+    let is_below = |folder: &&str| path.strip_prefix(*folder).is_some_and(|it| it.starts_with('/'));
+    let is_named = || is_auto_run(path) || role::is_config(path) || role::instructs_agents(path);
+    AUTO_RUN_FOLDERS.iter().any(is_below) || !path.contains('/') && is_named()
+}
+
+/// Whether a file is a template, from which a program makes the file that runs.
+pub(super) fn is_template(path: &str) -> bool {
+    TEMPLATE_EXTENSIONS.contains(&role::extension(file_name(path)).as_str())
 }
 
 /// Whether tests read the file as data.

@@ -208,14 +208,24 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether the change moves, copies or links a file that did not run to a name that runs. The
-    /// diff does not show its unchanged lines.
+    /// Whether the change lets unchanged lines run, by a move, a copy, a link or a mode. Reviewers
+    /// read the changed lines only.
     fn moves_into_use(&self, name: &str) -> bool {
+        match self.is_link() {
+            true => self.links_into_use(name),
+            false => self.comes_into_use(name),
+        }
+    }
+
+    /// Whether a file that is not a link did not run before the change and may run after it,
+    /// because of a new name or because it becomes executable. Its unchanged lines are new in use.
+    pub(super) fn comes_into_use(&self, name: &str) -> bool {
         match (self.file.change, &self.file.old_path) {
-            _ if self.is_link() => self.links_into_use(name),
+            _ if self.is_link() => false,
             (FileChange::Renamed | FileChange::Copied, Some(old_path)) => {
                 self.brings_into_use(name, old_path)
             }
+            (FileChange::Modified, _) => self.becomes_executable() && self.is_script(name),
             _ => false,
         }
     }
@@ -296,12 +306,14 @@ impl<F: FileSource> FileCase<'_, F> {
         let was_skipped =
             || !is_skipped(name, &new_path) && (is_skipped(old_name, old_path) || is_large());
         let becomes = |is: fn(&str) -> bool| is(name) && !is(old_name);
-        let is_in_root = |name: &str| !name.contains('/');
         becomes(runs)
+            || becomes(is_setting_or_runs)
             || becomes(runnable::is_auto_run)
+            || becomes(runnable::is_found_in_root)
             || becomes(runnable::is_hidden) && !role::instructs_agents(old_name)
-            || runnable::is_out_of_use(old_name) && !runnable::is_out_of_use(name)
-            || kind == Runnable::Config && is_in_root(name) && !is_in_root(old_name)
+            || becomes(crh_lint::is_in_use)
+            || becomes(|name| !runnable::is_out_of_use(name))
+            || becomes(|name| !runnable::is_template(name))
             || self.becomes_executable() && self.is_script(name)
             || was_skipped()
     }
@@ -324,6 +336,10 @@ fn runs(name: &str) -> bool {
         Runnable::Unknown => may_run(name),
         Runnable::Config | Runnable::No => false,
     }
+}
+
+fn is_setting_or_runs(name: &str) -> bool {
+    runnable::by_path(name) == Runnable::Config || runs(name)
 }
 
 /// Whether a file of unknown kind may be a script or the settings of a tool.

@@ -96,6 +96,8 @@ pub enum ScopeNote {
     Link,
     /// A symlink that leads back to itself, or through too many other symlinks.
     LinkLoop,
+    /// Moved or made executable, so that it runs: all of its lines count as new.
+    ComesIntoUse,
     /// Reviewed, but of unknown kind; counts as executable.
     UnknownKind,
     /// The diff does not show its lines (combined or truncated diff), so they are not counted.

@@ -162,6 +162,7 @@ fn scope_text(scope: &Scope) -> String {
                 ScopeNote::Deleted
                 | ScopeNote::Link
                 | ScopeNote::LinkLoop
+                | ScopeNote::ComesIntoUse
                 | ScopeNote::UnknownKind
                 | ScopeNote::LinesNotShown
                 | ScopeNote::Included { .. }
@@ -724,6 +725,7 @@ index 0000000..e69de29
         sub +1e -1e out, submodule: a submodule: its code is in another repository
         log + - out, submodule: a submodule: its code is in another repository [incomplete]
         run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
+          ComesIntoUse
         b.rs + - out, moveOnly: only its path changed, and no line
         c.rs + - out, moveOnly: only its path changed, and no line
         logo.png + - out, binary: binary: it has no lines
@@ -821,6 +823,7 @@ fn moved_file_is_skipped_only_if_skipped_before() {
               not believed: from elsewhere: it lies in `vendor`
             third_party/a.rs +1e -1e out, vendoredFolder: from elsewhere: it lies in `third_party` [incomplete]
             src/b.rs +1e -1e in as Executable [incomplete]
+              ComesIntoUse
             gen/c.rs +1e -1e in as Executable
               not believed: generated, by the attribute `linguist-generated`
             gen/e.rs +1e -1e out, generatedAttribute: generated, by the attribute `linguist-generated`
@@ -1188,12 +1191,18 @@ fn binary_file_is_harmless_only_if_it_is_data() {
 #[test]
 fn moves_to_names_that_run_make_the_review_incomplete() {
     let moved = |old: &str, new: &str| {
-        let diff = format!(
-            "diff --git a/{old} b/{new}\nsimilarity index 100%\nrename from {old}\nrename to {new}\n"
+        let header = format!(
+            "diff --git a/{old} b/{new}\nsimilarity index 90%\nrename from {old}\nrename to {new}\n"
         );
-        let empty = Fixture::parse("//- head\n");
-        let scope = decide_scope(&Diff::read(diff), &Fake::of(&empty), &rules(""));
-        scope.files[0].effect
+        let edit = format!("--- a/{old}\n+++ b/{new}\n@@ -1 +1 @@\n-a\n+b\n");
+        let effect = |diff: String| {
+            let empty = Fixture::parse("//- head\n");
+            let scope = decide_scope(&Diff::read(diff), &Fake::of(&empty), &rules(""));
+            scope.files[0].effect
+        };
+        let effects = [effect(header.clone()), effect(header + &edit)];
+        assert_eq!(effects[0], effects[1], "{old} -> {new}");
+        effects[0]
     };
     for (old, new) in [
         ("testdata/x.txt", "sitecustomize.py"),
@@ -1217,6 +1226,18 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
         ("notes.txt", "bin/x.phar"),
         ("docs/x.md", "AGENTS.md"),
         ("lib/a.py", "fabfile.py"),
+        ("tests/a.py", "src/a.py"),
+        ("examples/a.py", "a.py"),
+        ("src/test/java/A.java", "src/main/java/A.java"),
+        ("a.sh.tmpl", "a.sh"),
+        ("a.py.j2", "a.py"),
+        ("a.yml.disabled", "a.yml"),
+        ("notes.txt", "k8s/a.yml"),
+        ("sub/setup.py", "setup.py"),
+        ("sub/.envrc", ".envrc"),
+        ("template/.github/workflows/a.yml", ".github/workflows/a.yml"),
+        ("sub/AGENTS.md", "AGENTS.md"),
+        (".env.example", ".env"),
     ] {
         assert_eq!(moved(old, new), SkipEffect::Incomplete, "{old} -> {new}");
     }
@@ -1224,10 +1245,12 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
         ("src/a.py", "src/b.py"),
         ("a.js", "a.ts"),
         ("deploy", "deploy.sh"),
-        ("tests/a.py", "src/a.py"),
+        ("tests/a.py", "tests/b/a.py"),
+        ("src/a.py", "tests/a.py"),
         ("a.txt", "b.md"),
         ("src/a.py", "vendor/a.py"),
-        ("sub/setup.py", "setup.py"),
+        ("setup.py", "sub/setup.py"),
+        ("a.sh.tmpl", "b.sh.j2"),
         ("logo.png", "img/logo.png"),
         ("config/a.yml", "settings/a.yml"),
         ("src/a.json", "lib/b.json"),
@@ -1482,6 +1505,7 @@ fn moved_file_with_changed_lines_is_only_partly_read() {
 |+b",
         expect![[r#"
             sitecustomize.py +1e -1e in as Executable [incomplete]
+              ComesIntoUse
         "#]],
     );
 }
@@ -1526,10 +1550,31 @@ fn script_that_becomes_executable_makes_the_review_incomplete() {
         #!/bin/sh
         //- notes.txt
         Text.
+        //- script.txt
+        #!/bin/sh
+        new
+        //- text.txt
+        new
         ",
         "|diff --git a/run.sh b/run.sh
 |old mode 100644
 |new mode 100755
+|diff --git a/script.txt b/script.txt
+|old mode 100644
+|new mode 100755
+|--- a/script.txt
+|+++ b/script.txt
+|@@ -2 +2 @@
+|-old
+|+new
+|diff --git a/text.txt b/text.txt
+|old mode 100644
+|new mode 100755
+|--- a/text.txt
+|+++ b/text.txt
+|@@ -1 +1 @@
+|-old
+|+new
 |diff --git a/run b/run
 |old mode 100644
 |new mode 100755
@@ -1541,7 +1586,13 @@ fn script_that_becomes_executable_makes_the_review_incomplete() {
 |new mode 100644",
         expect![[r#"
             run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
+              ComesIntoUse
+            script.txt +1p -1p in as Prose [incomplete]
+              Unread { message: "there is no `script.txt` at this revision" }
+              ComesIntoUse
+            text.txt +1p -1p in as Prose
             run + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
+              ComesIntoUse
             notes.txt + - out, modeOnly: only its mode changed, from 100644 to 100755
             b.sh + - out, modeOnly: only its mode changed, from 100755 to 100644
         "#]],

