@@ -57,7 +57,7 @@ impl ChangeUnderReview {
 
     /// The context pack, built on first use.
     pub(crate) fn context_pack(&self) -> &ContextPack {
-        self.tool_context.context_pack(|| ContextPack::build(self))
+        self.tool_context.context_pack(|| ContextPack::build(self, &|_| true))
     }
 
     /// The file under review with this new path.

@@ -6,6 +6,8 @@ mod line_match;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use self::discussion::Discussion;
 use crate::agent_files::read_agent_files;
 use crate::resolve::{EarlierRound, PinnedChange, ProposedChange, round_with_head};
@@ -59,8 +61,9 @@ pub fn workspace_contents(
         }],
     };
     let agent_notes = agent.notes;
+    let (agent, context) = (agent.files, Vec::new());
     let contents =
-        WorkspaceContents { metadata, ci, commits, linked_issues, agent: agent.files, rounds };
+        WorkspaceContents { metadata, ci, commits, linked_issues, agent, context, rounds };
     Ok((contents, agent_notes))
 }
 
@@ -219,7 +222,7 @@ fn new_round(
         created_at: None,
         base_rev,
         head_rev,
-        diff,
+        diff: Arc::new(diff),
         general: Vec::new(),
         threads: Vec::new(),
         inline: Default::default(),

@@ -151,12 +151,14 @@ mod tests {
                 url: text("issue url"),
             }],
             agent: Vec::new(),
+            context: Vec::new(),
             rounds: vec![WorkspaceRound {
                 id: "1".to_owned(),
                 created_at: Some("2026-01-01T00:00:00Z".to_owned()),
                 base_rev: Some("b".repeat(40)),
                 head_rev: Some("a".repeat(40)),
-                diff: Diff::read("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n"),
+                diff: Diff::read("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n")
+                    .into(),
                 general: vec![comment("general")],
                 threads: vec![WorkspaceThread {
                     id: text("thread id"),

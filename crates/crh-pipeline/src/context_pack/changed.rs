@@ -14,6 +14,8 @@ use crh_syntax::{Language, MentionRole, Symbol, SymbolKind, Symbols, mentions};
 /// most of the pack would not fit into a prompt.
 const FUNCTIONS_MAX: usize = 80;
 const USED_NAMES_MAX: usize = 80;
+/// Maximum changed files with code. Both versions of each are parsed.
+const FILES_MAX: usize = 500;
 /// Maximum removed lines that are searched for copies.
 const REMOVED_LINES_MAX: usize = 12;
 /// Shorter removed lines have copies by chance.
@@ -64,17 +66,28 @@ pub(super) struct ChangedCode {
 }
 
 impl ChangedCode {
-    pub(super) fn collect(change: &ChangeUnderReview, code_reader: &CodeReader<'_>) -> Self {
+    /// Collects what the wanted files of a change touch.
+    pub(super) fn collect(
+        change: &ChangeUnderReview,
+        code_reader: &CodeReader<'_>,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Self {
         let mut changed = Self::default();
         let mut names: BTreeSet<String> = BTreeSet::new();
         let (mut old_names, mut new_names) = (BTreeMap::new(), BTreeSet::new());
-        let mut files: Vec<_> = change.files().collect();
+        let mut files: Vec<_> =
+            change.files().filter(|(scope, _)| is_wanted(&scope.path.shown())).collect();
         // The sort is stable. Tests come last, since they need less context.
         files.sort_by_key(|(scope, _)| scope.role == FileRole::Test);
+        let mut parsed_files = 0;
         for (scope, file) in files {
             let path = scope.path.shown().into_owned();
             changed.add_diff_ranges(&path, file);
             let Some(language) = Language::from_path(&path) else { continue };
+            parsed_files += 1;
+            if parsed_files > FILES_MAX {
+                continue;
+            }
             let old_symbols = code_reader.symbols(Side::Old, &path);
             let removed = old_symbols.iter().flat_map(|symbols| searchable_names(symbols));
             old_names.extend(removed.map(|name| (name, path.clone())));
@@ -90,7 +103,7 @@ impl ChangedCode {
         }
         old_names.retain(|name, _| !new_names.contains(name));
         changed.removed_names = old_names;
-        changed.removed_lines = removed_lines(change);
+        changed.removed_lines = removed_lines(change, is_wanted);
         changed
     }
 
@@ -185,14 +198,25 @@ impl ChangedCode {
 
 /// Changed lines at head. A removed line has the position where it was.
 pub(crate) fn touched_lines(diff: &Diff, file: &FileDiff) -> Vec<u32> {
+    touched_lines_within(diff, file, &(0..=u32::MAX))
+}
+
+/// Changed lines at head whose diff lines are in a range.
+pub(super) fn touched_lines_within(
+    diff: &Diff,
+    file: &FileDiff,
+    diff_lines: &RangeInclusive<u32>,
+) -> Vec<u32> {
     let mut changed_lines = Vec::new();
     for hunk in &file.hunks {
         let mut next = hunk.new.start.max(1);
         for line in diff.lines(hunk) {
             match line.kind {
-                LineKind::Added => changed_lines.push(line.new),
-                LineKind::Removed => changed_lines.push(next),
-                LineKind::Context | LineKind::Remark => {}
+                LineKind::Added if diff_lines.contains(&line.number) => {
+                    changed_lines.push(line.new);
+                }
+                LineKind::Removed if diff_lines.contains(&line.number) => changed_lines.push(next),
+                LineKind::Added | LineKind::Removed | LineKind::Context | LineKind::Remark => {}
             }
             if line.kind.in_new() {
                 next = line.new.saturating_add(1);
@@ -210,15 +234,21 @@ fn added_lines(diff: &Diff, file: &FileDiff) -> BTreeSet<u32> {
 }
 
 /// Long removed lines that the change does not add elsewhere, without indentation.
-fn removed_lines(change: &ChangeUnderReview) -> BTreeMap<String, String> {
+fn removed_lines(
+    change: &ChangeUnderReview,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> BTreeMap<String, String> {
     let (mut removed, mut added) = (Vec::new(), BTreeSet::new());
     for (scope, file) in change.files() {
+        let is_wanted = is_wanted(&scope.path.shown());
         for line in file.hunks.iter().flat_map(|hunk| change.diff.lines(hunk)) {
             let text = String::from_utf8_lossy(line.text()).trim().to_owned();
             match line.kind {
                 LineKind::Added => drop(added.insert(text)),
-                LineKind::Removed => removed.push((text, scope.path.shown().into_owned())),
-                LineKind::Context | LineKind::Remark => {}
+                LineKind::Removed if is_wanted => {
+                    removed.push((text, scope.path.shown().into_owned()));
+                }
+                LineKind::Removed | LineKind::Context | LineKind::Remark => {}
             }
         }
     }
@@ -235,7 +265,7 @@ fn removed_lines(change: &ChangeUnderReview) -> BTreeMap<String, String> {
 }
 
 /// The innermost function around a line, or the innermost small type.
-fn enclosing_symbol(symbols: &Symbols, line: u32) -> Option<&Symbol> {
+pub(super) fn enclosing_symbol(symbols: &Symbols, line: u32) -> Option<&Symbol> {
     let around = |symbol: &&Symbol| symbol.start <= line && line <= symbol.end;
     let is_function =
         |symbol: &&Symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
@@ -255,7 +285,7 @@ fn searchable_names(symbols: &Symbols) -> Vec<String> {
 }
 
 /// The part of a qualified name after its qualifiers.
-pub(super) fn own_name(name: &str) -> &str {
+pub(crate) fn own_name(name: &str) -> &str {
     name.rsplit(['.', ':', '\\', '#']).next().unwrap_or(name)
 }
 

@@ -1,9 +1,11 @@
 //! Finds definitions and uses of names in the repository at head: a search finds candidate lines,
 //! and the parser confirms definitions.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::changed::own_name;
@@ -89,13 +91,16 @@ pub(crate) struct CodeLookup<'a> {
     ctx: &'a ToolContext,
     repository: &'a Revisions,
     head: &'a str,
+    /// Imports of files, by path. One file often uses many names.
+    imported_modules: RefCell<BTreeMap<String, Rc<str>>>,
 }
 
 impl<'a> CodeLookup<'a> {
     /// None if the change is only a diff.
     pub(crate) fn new(ctx: &'a ToolContext) -> Option<Self> {
         let repository = ctx.repository().ok()?;
-        Some(Self { ctx, repository, head: repository.resolve(Some("head"))? })
+        let head = repository.resolve(Some("head"))?;
+        Some(Self { ctx, repository, head, imported_modules: RefCell::default() })
     }
 
     /// Lines of code that contain one of the words and match the filter, by path and line. Empty if
@@ -274,7 +279,7 @@ impl<'a> CodeLookup<'a> {
             .retain(|candidate| is_same_family(language, Language::from_path(&candidate.path)));
         let imported = self.imported_modules(path);
         let is_near = |candidate: &DefinitionCandidate| {
-            imported.contains(&module_tail(&candidate.path))
+            imported.contains(module_tail(&candidate.path).as_str())
                 || folder(&candidate.path) == folder(path)
         };
         candidates.sort_by_cached_key(|candidate| {
@@ -287,13 +292,19 @@ impl<'a> CodeLookup<'a> {
     }
 
     /// The imports of a file, with `/` between the parts of a module.
-    fn imported_modules(&self, path: &str) -> String {
+    fn imported_modules(&self, path: &str) -> Rc<str> {
+        if let Some(modules) = self.imported_modules.borrow().get(path) {
+            return Rc::clone(modules);
+        }
         let text = self.text(path);
         let list = text.zip(Language::from_path(path)).and_then(|(text, language)| {
             let list = imports(language, &text).ok()?;
             Some(list.all().iter().map(|statement| statement.text.clone()).collect::<Vec<_>>())
         });
-        list.unwrap_or_default().join("\n").replace("::", "/").replace('.', "/")
+        let list = list.unwrap_or_default().join("\n").replace("::", "/").replace('.', "/");
+        let modules: Rc<str> = list.into();
+        self.imported_modules.borrow_mut().insert(path.to_owned(), Rc::clone(&modules));
+        modules
     }
 
     /// Number of folders that two paths do not share, negated order first for shared ones.
@@ -390,7 +401,7 @@ fn module_tail(path: &str) -> String {
 }
 
 /// Whether code in one language can use definitions of the other.
-fn is_same_family(one: Option<Language>, other: Option<Language>) -> bool {
+pub(super) fn is_same_family(one: Option<Language>, other: Option<Language>) -> bool {
     fn family(language: Option<Language>) -> Option<Language> {
         match language? {
             Language::Tsx | Language::TypeScript => Some(Language::JavaScript),

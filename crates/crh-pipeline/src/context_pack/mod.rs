@@ -9,11 +9,17 @@
 //! - Items are sorted by rank. A prompt takes the first items that fit and names the others.
 
 mod changed;
+mod files;
 pub(crate) mod lookup;
+pub(crate) mod relations;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+pub(crate) use changed::{own_name, touched_lines};
+pub use files::context_files;
 
 use self::changed::{ChangedCode, ChangedFunction, UsedName};
 use self::lookup::{CodeLookup, DefinitionSite, UseSite};
@@ -49,8 +55,6 @@ const COMMON_NAME_USES: usize = 80;
 const OWNER_FILES_MAX: usize = 6;
 /// Maximum characters of a line. Longer lines are cut.
 const LINE_CHARS: usize = 300;
-/// Maximum characters of the whole pack.
-const PACK_CHARS: usize = 400_000;
 
 /// Why an item is in the pack. The order is the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,6 +115,40 @@ struct PackItem {
     text: String,
 }
 
+impl PackItem {
+    fn render(&self) -> String {
+        format!("{}\n{}\n", self.title, self.text)
+    }
+}
+
+/// Space for items that is not yet taken.
+struct PackSpace {
+    max_chars: usize,
+    chars_left: usize,
+    /// Taken characters by kind.
+    taken: BTreeMap<ItemKind, usize>,
+}
+
+impl PackSpace {
+    fn new(max_chars: usize) -> Self {
+        Self { max_chars, chars_left: max_chars, taken: BTreeMap::new() }
+    }
+
+    /// Takes the space of an item. Returns false if the item does not fit, or if items of its kind
+    /// already have their share.
+    fn try_take(&mut self, item: &PackItem) -> bool {
+        let taken = self.taken.entry(item.kind).or_default();
+        let size = item.title.len() + item.text.len() + 2;
+        let fits_share = *taken + size <= self.max_chars * item.kind.share() / 100;
+        let fits = size <= self.chars_left && fits_share;
+        if fits {
+            *taken += size;
+            self.chars_left -= size;
+        }
+        fits
+    }
+}
+
 /// Code that reviewers need besides the diff, best items first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextPack {
@@ -118,10 +156,10 @@ pub struct ContextPack {
 }
 
 impl ContextPack {
-    /// Builds the pack of a change. Empty if the change is only a diff.
-    pub fn build(change: &ChangeUnderReview) -> Self {
+    /// Builds the pack of the wanted files of a change. Empty if the change is only a diff.
+    pub fn build(change: &ChangeUnderReview, is_wanted: &dyn Fn(&str) -> bool) -> Self {
         let code_reader = CodeReader::new(change);
-        let changed_code = ChangedCode::collect(change, &code_reader);
+        let changed_code = ChangedCode::collect(change, &code_reader, is_wanted);
         let Some(lookup) = CodeLookup::new(&change.tool_context) else { return Self::default() };
         let mut builder = PackBuilder::new(&code_reader, &changed_code);
         builder.add_changed_functions();
@@ -130,30 +168,21 @@ impl ContextPack {
         builder.add_copies(&lookup);
         let mut items = builder.items;
         items.sort_by_key(|item| item.kind);
-        let mut chars = 0;
-        items.retain(|item| {
-            chars += item.title.len() + item.text.len();
-            chars <= PACK_CHARS
-        });
         Self { items }
     }
 
-    /// The best items of the wanted changed files that fit into a number of characters. Empty if
-    /// there are none. Names the items that do not fit.
-    pub fn render(&self, max_chars: usize, is_wanted: &dyn Fn(&str) -> bool) -> String {
+    /// The best items that fit into a number of characters. Empty if there are none. Names the
+    /// items that do not fit.
+    pub fn render(&self, max_chars: usize) -> String {
         let mut shown: BTreeMap<ItemKind, String> = BTreeMap::new();
         let mut left_out: Vec<&PackItem> = Vec::new();
-        let mut chars_left = max_chars;
-        for item in self.items.iter().filter(|item| is_wanted(&item.changed_path)) {
-            let section = shown.entry(item.kind).or_default();
-            let size = item.title.len() + item.text.len() + 2;
-            let fits_share = section.len() + size <= max_chars * item.kind.share() / 100;
-            if size > chars_left || !fits_share {
+        let mut space = PackSpace::new(max_chars);
+        for item in &self.items {
+            if space.try_take(item) {
+                shown.entry(item.kind).or_default().push_str(&item.render());
+            } else {
                 left_out.push(item);
-                continue;
             }
-            chars_left -= size;
-            let _ = write!(section, "{}\n{}\n", item.title, item.text);
         }
         let mut text = String::new();
         for kind in ItemKind::ALL {
@@ -189,12 +218,24 @@ struct PackBuilder<'a> {
     changed: &'a ChangedCode,
     /// Shown lines at head, by path.
     shown: BTreeMap<String, Vec<RangeInclusive<u32>>>,
+    /// Texts at head, by path. Many items are in the same files.
+    texts: BTreeMap<String, Option<Rc<str>>>,
     items: Vec<PackItem>,
 }
 
 impl<'a> PackBuilder<'a> {
     fn new(code_reader: &'a CodeReader<'a>, changed: &'a ChangedCode) -> Self {
-        Self { code_reader, changed, shown: changed.diff_ranges.clone(), items: Vec::new() }
+        let shown = changed.diff_ranges.clone();
+        Self { code_reader, changed, shown, texts: BTreeMap::new(), items: Vec::new() }
+    }
+
+    fn text(&mut self, path: &str) -> Option<Rc<str>> {
+        if let Some(text) = self.texts.get(path) {
+            return text.clone();
+        }
+        let text: Option<Rc<str>> = self.code_reader.text(Side::New, path).map(Rc::from);
+        self.texts.insert(path.to_owned(), text.clone());
+        text
     }
 
     fn is_shown(&self, path: &str, line: u32) -> bool {
@@ -209,7 +250,7 @@ impl<'a> PackBuilder<'a> {
         if hidden == 0 || hidden * 4 < total && hidden < 6 {
             return;
         }
-        let Some(file) = self.code_reader.text(Side::New, path) else { return };
+        let Some(file) = self.text(path) else { return };
         let text = number_range(&file, &range);
         if !text.is_empty() {
             self.shown.entry(path.to_owned()).or_default().push(range);

@@ -2,11 +2,12 @@
 //! are fenced. Output is deterministic.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fence::fence;
 use super::files;
 use crate::change_under_review::ChangeUnderReview;
+use crate::context_pack::relations::related_functions;
 use crate::plan::{DiffPart, split_diff};
 use crate::review_options::ReviewBudget;
 use crate::scope::{FileRole, ScopeDecision, ScopeFile};
@@ -191,47 +192,101 @@ fn untracked_row(name: &str) -> String {
     format!("{}: untracked in the checkout, not part of the change", path(name))
 }
 
-/// Groups the files in scope, in diff order. The diffs of each group fit into one prompt. A file
-/// that does not fit is split. A new folder starts a new group if the current group is at least
-/// half full.
+/// Groups the files in scope. The diffs of each group fit into one prompt. A file that does not fit
+/// is split.
 pub(crate) fn group_files(
     change: &ChangeUnderReview,
     context: u64,
     budget: &ReviewBudget,
 ) -> Vec<Vec<DiffPart>> {
-    let full_space = DiffSpace::new(context, budget);
-    let mut groups: Vec<(Vec<DiffPart>, DiffSpace)> = Vec::new();
-    let mut folder = String::new();
+    group_by_calls(change, &DiffSpace::new(context, budget))
+}
+
+/// Groups the files in scope as for a model with a large context.
+pub(crate) fn group_files_for_workspace(change: &ChangeUnderReview) -> Vec<Vec<DiffPart>> {
+    group_by_calls(change, &DiffSpace { chars: DIFF_CHARS, tokens: u64::MAX })
+}
+
+/// Groups files that call each other, if there is more than one group.
+fn group_by_calls(change: &ChangeUnderReview, full_space: &DiffSpace) -> Vec<Vec<DiffPart>> {
+    let (parts, sizes) = sized_parts(change, full_space);
+    let mut groups = group_parts(&parts, &sizes, full_space, &[]);
+    if groups.len() > 1 {
+        let calls = related_functions(change, &parts);
+        groups = group_parts(&parts, &sizes, full_space, &calls);
+    }
+    let take = |group: Vec<usize>| group.into_iter().map(|index| parts[index].clone()).collect();
+    groups.into_iter().map(take).collect()
+}
+
+/// The files in scope and the sizes of their diffs. A file that does not fit is split.
+fn sized_parts(change: &ChangeUnderReview, space: &DiffSpace) -> (Vec<DiffPart>, Vec<DiffSize>) {
+    let (mut parts, mut sizes) = (Vec::new(), Vec::new());
     for (scope, file) in change.files() {
-        let path = scope.path.shown().into_owned();
-        let file_folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let is_new_folder = file_folder != folder;
-        file_folder.clone_into(&mut folder);
-        for (part, text) in fitting_parts(&change.diff, file, &path, &full_space) {
-            let fits = full_space.clone().try_take(&text);
-            let current_group = groups.last_mut().filter(|_| fits);
-            let current_group = current_group
-                .filter(|(_, space)| !(is_new_folder && space.chars * 2 <= full_space.chars));
-            if let Some((parts, space)) = current_group {
-                // If a file becomes a symlink, or a symlink a file, git lists it twice.
-                if parts.last() == Some(&part) {
-                    continue;
-                }
-                if space.try_take(&text) {
-                    parts.push(part);
-                    continue;
-                }
+        let path = scope.path.shown();
+        for (part, text) in fitting_parts(&change.diff, file, &path, space) {
+            // If a file becomes a symlink, or a symlink a file, git lists it twice.
+            if parts.last() != Some(&part) {
+                parts.push(part);
+                sizes.push(DiffSize::new(&text));
             }
-            let mut space = full_space.clone();
-            if !space.try_take(&text) {
-                // The part fits into no prompt: it is alone in its group, and its diff is not
-                // shown.
-                space = DiffSpace { chars: 0, tokens: 0 };
-            }
-            groups.push((vec![part], space));
         }
     }
-    groups.into_iter().map(|(parts, _)| parts).collect()
+    (parts, sizes)
+}
+
+/// Groups parts, as indices in diff order. A group first takes the parts that its members call or
+/// are called by, most calls first, and then the next part of the diff. A new folder starts a new
+/// group if the current group is at least half full.
+fn group_parts(
+    parts: &[DiffPart],
+    sizes: &[DiffSize],
+    full_space: &DiffSpace,
+    calls: &[(usize, usize)],
+) -> Vec<Vec<usize>> {
+    let mut related: BTreeMap<usize, BTreeMap<usize, u32>> = BTreeMap::new();
+    for (one, other) in calls.iter().flat_map(|(one, other)| [(one, other), (other, one)]) {
+        *related.entry(*one).or_default().entry(*other).or_default() += 1;
+    }
+    let mut left: BTreeSet<usize> = (0..parts.len()).collect();
+    let mut groups = Vec::new();
+    while let Some(first) = left.pop_first() {
+        let mut space = full_space.clone();
+        // A part that fits into no prompt is alone in its group, and its diff is not shown.
+        let is_alone = !space.try_take(sizes[first]);
+        let (mut group, mut last) = (vec![first], first);
+        // Parts that the group calls or is called by, with the number of calls.
+        let mut near: BTreeMap<usize, u32> = BTreeMap::new();
+        let mut new_member = Some(first).filter(|_| !is_alone);
+        while let Some(member) = new_member {
+            for (part, count) in related.get(&member).into_iter().flatten() {
+                *near.entry(*part).or_default() += count;
+            }
+            near.retain(|part, _| left.contains(part) && space.clone().try_take(sizes[*part]));
+            let nearest = near.iter().max_by_key(|(part, count)| (**count, Reverse(**part)));
+            let is_half_full = space.chars * 2 <= full_space.chars;
+            let next = left.first().copied().filter(|next| {
+                let is_new_folder = folder(&parts[*next].path) != folder(&parts[last].path);
+                !(is_new_folder && is_half_full) && space.clone().try_take(sizes[*next])
+            });
+            new_member = nearest.map(|(part, _)| *part).or(next);
+            if let Some(member) = new_member {
+                if nearest.is_none() {
+                    last = member;
+                }
+                space.try_take(sizes[member]);
+                left.remove(&member);
+                group.push(member);
+            }
+        }
+        group.sort_unstable();
+        groups.push(group);
+    }
+    groups
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The file as one part, or split into pieces that fit, with their numbered lines.
@@ -242,7 +297,7 @@ fn fitting_parts(
     space: &DiffSpace,
 ) -> Vec<(DiffPart, String)> {
     let text = numbered_diff(diff, file);
-    if space.clone().try_take(&text) {
+    if space.clone().try_take(DiffSize::new(&text)) {
         return vec![(DiffPart::whole(path), text)];
     }
     let mut max_bytes = space.chars / 2;
@@ -254,7 +309,9 @@ fn fitting_parts(
                 (part, select_lines(&text, file.first_line(), lines))
             })
             .collect();
-        if max_bytes <= PIECE_MIN || pieces.iter().all(|(_, text)| space.clone().try_take(text)) {
+        if max_bytes <= PIECE_MIN
+            || pieces.iter().all(|(_, text)| space.clone().try_take(DiffSize::new(text)))
+        {
             return pieces;
         }
         max_bytes /= 2;
@@ -282,12 +339,24 @@ impl DiffSpace {
     }
 
     /// Subtracts the size of a text. Returns false and changes nothing if the text does not fit.
-    fn try_take(&mut self, text: &str) -> bool {
-        let left =
-            self.chars.checked_sub(text.len()).zip(self.tokens.checked_sub(text_tokens(text)));
+    fn try_take(&mut self, size: DiffSize) -> bool {
+        let left = self.chars.checked_sub(size.chars).zip(self.tokens.checked_sub(size.tokens));
         let Some((chars, tokens)) = left else { return false };
         *self = Self { chars, tokens };
         true
+    }
+}
+
+/// Size of a text.
+#[derive(Debug, Clone, Copy)]
+struct DiffSize {
+    chars: usize,
+    tokens: u64,
+}
+
+impl DiffSize {
+    fn new(text: &str) -> Self {
+        Self { chars: text.len(), tokens: text_tokens(text) }
     }
 }
 
@@ -335,7 +404,9 @@ fn diff(
             None => Some(numbered_diff(&change.diff, file)),
             Some(parts) => part_lines(&change.diff, file, parts, &scope.path.shown()),
         };
-        texts.extend(text.filter(|text| space.try_take(text)).map(|text| (index, text)));
+        texts.extend(
+            text.filter(|text| space.try_take(DiffSize::new(text))).map(|text| (index, text)),
+        );
     }
     let hidden_files = files.iter().enumerate().filter(|(index, _)| !texts.contains_key(index));
     let not_shown = hidden_files.map(|(_, (scope, file))| {

@@ -14,12 +14,13 @@ mod template;
 
 use std::sync::OnceLock;
 
-pub(crate) use change::{diff_lines, group_files};
+pub(crate) use change::{diff_lines, group_files, group_files_for_workspace};
 pub use fence::fence;
 use serde_json::{Value, json};
 
 use self::template::Prompt;
 use crate::change_under_review::ChangeUnderReview;
+use crate::context_pack::ContextPack;
 use crate::edit::Material;
 use crate::plan::{Assignment, DiffPart};
 use crate::requirements::RequirementsDoc;
@@ -385,10 +386,15 @@ fn context_code(
     parts: Option<&[DiffPart]>,
 ) -> String {
     let max_chars = usize::try_from(context_tokens / PACK_DIVISOR).unwrap_or(PACK_CHARS);
-    let paths: Option<Vec<&str>> =
-        parts.map(|parts| parts.iter().map(|part| part.path.as_str()).collect());
-    let is_wanted = |path: &str| paths.as_ref().is_none_or(|paths| paths.contains(&path));
-    match change.context_pack().render(max_chars.min(PACK_CHARS), &is_wanted).as_str() {
+    let max_chars = max_chars.min(PACK_CHARS);
+    let code = match parts {
+        None => change.context_pack().render(max_chars),
+        Some(parts) => {
+            let is_wanted = |path: &str| parts.iter().any(|part| part.path == path);
+            ContextPack::build(change, &is_wanted).render(max_chars)
+        }
+    };
+    match code.as_str() {
         "" => String::new(),
         code => files::ContextCode { code: fence("context", code) }.render(),
     }

@@ -14,6 +14,7 @@ mod writer;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use copy::copy_workspace;
 pub use marks::MarkResult;
@@ -39,6 +40,8 @@ pub struct WorkspaceContents {
     pub linked_issues: Vec<LinkedIssueEntry>,
     /// The repository's instructions for agents.
     pub agent: Vec<AgentFile>,
+    /// Files of `context/`, the context pack. Without a file, there is no such folder.
+    pub context: Vec<ContextFile>,
     /// Proposed diffs, oldest first. A local change has one.
     pub rounds: Vec<WorkspaceRound>,
 }
@@ -151,6 +154,15 @@ pub struct AgentFile {
     pub bytes: Vec<u8>,
 }
 
+/// A file of the context pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    /// Name under `context/`: `index.json`.
+    pub name: &'static str,
+    /// Contents.
+    pub text: String,
+}
+
 /// One diff of the change with its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceRound {
@@ -163,7 +175,7 @@ pub struct WorkspaceRound {
     /// Head commit.
     pub head_rev: Option<String>,
     /// Parsed diff, shared with the scope.
-    pub diff: Diff,
+    pub diff: Arc<Diff>,
     /// Comments on the whole change.
     pub general: Vec<WorkspaceComment>,
     /// Discussions about lines, including outdated ones.

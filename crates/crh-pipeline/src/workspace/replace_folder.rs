@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::WorkspaceError;
 
 /// Known entries at the top of a workspace. A folder with any other entry is not replaced.
-const KNOWN_ENTRIES: [&str; 9] = [
+const KNOWN_ENTRIES: [&str; 10] = [
     "metadata.json",
     "description.md",
     "ci.json",
@@ -21,6 +21,7 @@ const KNOWN_ENTRIES: [&str; 9] = [
     "reviewed.json",
     super::marks::TEMP_FILE,
     "agent",
+    "context",
     "preview-diffs",
 ];
 

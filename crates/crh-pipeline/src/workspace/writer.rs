@@ -103,6 +103,12 @@ pub(super) fn write_tree(
         }
         tree.file(&format!("agent/{}", file.place), &file.bytes)?;
     }
+    if !contents.context.is_empty() {
+        tree.folder("context")?;
+    }
+    for file in &contents.context {
+        tree.file(&format!("context/{}", file.name), file.text.as_bytes())?;
+    }
     tree.folder("preview-diffs")?;
     let entries: Vec<_> =
         rounds.iter().enumerate().map(|(index, round)| index_entry(round, index, rounds)).collect();

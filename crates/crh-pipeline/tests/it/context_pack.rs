@@ -3,7 +3,7 @@
 use expect_test::expect_file;
 
 use crate::test_change::TestChange;
-use crh_pipeline::context_pack::ContextPack;
+use crh_pipeline::context_pack::{ContextPack, context_files};
 use crh_testkit::Repo;
 
 /// A change of one function, which uses others, in a repository with callers and copies.
@@ -118,10 +118,43 @@ const SAMPLES: [PackSample; 4] = [
 fn pack_has_definitions_callers_and_copies() {
     for sample in &SAMPLES {
         let change = sample.change();
-        let text = ContextPack::build(&change.subject).render(40_000, &|_| true);
+        let text = ContextPack::build(&change.subject, &|_| true).render(40_000);
         let path = format!("../data/context_pack/{}.txt", sample.language);
         expect_file![path].assert_eq(&text);
     }
+}
+
+/// The files of `context/` as one text.
+fn workspace_files(change: &TestChange) -> String {
+    let files = context_files(&change.subject).unwrap().into_iter();
+    files.map(|file| format!("==== {}\n{}", file.name, file.text)).collect()
+}
+
+#[test]
+fn workspace_has_the_pack_with_an_index() {
+    let text = workspace_files(&SAMPLES[0].change());
+    expect_file!["../data/context_pack/files.txt"].assert_eq(&text);
+    let diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n";
+    assert_eq!(workspace_files(&TestChange::from_diff(diff)), "==== index.json\n[]\n");
+}
+
+#[test]
+fn workspace_lists_what_exceeds_the_ceiling() {
+    let text = |end: &str| {
+        let functions = (0..15).map(|number| {
+            let lines = format!("    value = compute(value, '{}')\n", "x".repeat(260)).repeat(110);
+            format!("def compute_{number}(value):\n{lines}    return {end}\n\n\n")
+        });
+        functions.collect::<String>()
+    };
+    let repo = Repo::new();
+    for end in ["value", "None"] {
+        repo.write("code.py", text(end));
+        repo.commit(end);
+    }
+    let text = workspace_files(&TestChange::from_repo(repo));
+    assert!((150_000..400_000).contains(&text.len()), "{}", text.len());
+    assert!(text.contains("\"file\": null"), "the index names what is left out");
 }
 
 #[test]
@@ -140,7 +173,7 @@ fn pack_shows_the_whole_changed_function() {
     repo.write("orders.py", &after);
     repo.commit("after");
     let change = TestChange::from_repo(repo);
-    let text = ContextPack::build(&change.subject).render(40_000, &|_| true);
+    let text = ContextPack::build(&change.subject, &|_| true).render(40_000);
     assert!(text.contains("    1  def order_total(order):\n"), "{text}");
     assert!(text.contains("   32      return total\n"), "{text}");
 }
@@ -148,10 +181,11 @@ fn pack_shows_the_whole_changed_function() {
 #[test]
 fn pack_without_room_names_what_it_leaves_out() {
     let change = SAMPLES[0].change();
-    let pack = ContextPack::build(&change.subject);
-    assert_eq!(pack.render(0, &|_| true), "");
-    assert_eq!(pack.render(40_000, &|path| path == "other.py"), "");
-    let text = pack.render(600, &|_| true);
+    let pack = ContextPack::build(&change.subject, &|_| true);
+    assert_eq!(pack.render(0), "");
+    let other_pack = ContextPack::build(&change.subject, &|path| path == "other.py");
+    assert_eq!(other_pack.render(40_000), "");
+    let text = pack.render(600);
     assert!(text.len() < 1_200 && text.contains("== Left out for lack of room"), "{text}");
 }
 
@@ -172,7 +206,7 @@ fn pack_is_the_same_in_a_clone() {
     repo.git(&["branch", "elsewhere", "HEAD~1"]);
     let pack = |repo| {
         let change = TestChange::from_repo(repo);
-        ContextPack::build(&change.subject).render(40_000, &|_| true)
+        ContextPack::build(&change.subject, &|_| true).render(40_000)
     };
     let text = pack(repo);
     assert!(text.contains("b.py") && !text.contains("untracked.py"), "{text}");
@@ -203,8 +237,10 @@ fn hostile_repository_stays_within_bounds() {
     repo.write("hot.py", "def hot_path(x):\n    return cold_path(x) + 1\n");
     repo.commit("after");
     let change = TestChange::from_repo(repo);
-    let text = ContextPack::build(&change.subject).render(40_000, &|_| true);
+    let text = ContextPack::build(&change.subject, &|_| true).render(40_000);
     assert!(text.contains("calls.py: uses hot_path"), "{text}");
     assert!(text.len() < 10_000, "{}", text.len());
     assert!(!text.contains("open_sesame"), "{text}");
+    let text = workspace_files(&change);
+    assert!(text.len() < 12_000 && !text.contains("open_sesame"), "{text}");
 }

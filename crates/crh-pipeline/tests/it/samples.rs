@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use crh_pipeline::workspace;
 use crh_pipeline::workspace::{
-    AgentFile, ChangeMetadata, CiCheck, CiStatus, CommitEntry, LinkedIssueEntry, Workspace,
-    WorkspaceComment, WorkspaceContents, WorkspaceRound, WorkspaceThread,
+    AgentFile, ChangeMetadata, CiCheck, CiStatus, CommitEntry, ContextFile, LinkedIssueEntry,
+    Workspace, WorkspaceComment, WorkspaceContents, WorkspaceRound, WorkspaceThread,
 };
 use crh_review::diff::Diff;
 
@@ -64,7 +64,7 @@ pub(crate) fn round(
         created_at: created_at.map(str::to_owned),
         base_rev: Some("aaaa".to_owned()),
         head_rev: Some(format!("head{id}")),
-        diff: Diff::read(diff),
+        diff: Diff::read(diff).into(),
         general: Vec::new(),
         threads: Vec::new(),
         inline: BTreeMap::new(),
@@ -135,6 +135,7 @@ pub(crate) fn contents() -> WorkspaceContents {
             file("rules/style.md", "No tabs.\n"),
             file("nested/src/AGENTS.md", "Only here.\n"),
         ],
+        context: vec![ContextFile { name: "index.json", text: "[]\n".to_owned() }],
         rounds: vec![second, first],
     }
 }
@@ -147,6 +148,7 @@ pub(crate) fn one_round(diff: impl Into<Vec<u8>>) -> WorkspaceContents {
         commits: Vec::new(),
         linked_issues: Vec::new(),
         agent: Vec::new(),
+        context: Vec::new(),
         rounds: vec![round("1", None, diff)],
     }
 }

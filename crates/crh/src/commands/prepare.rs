@@ -1,7 +1,8 @@
 //! `crh prepare`: resolves a change and writes the workspace that reviewers see.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -17,14 +18,19 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_forge::posting::last_saved_review;
 use crh_git::Objects;
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::context_pack::context_files;
 use crh_pipeline::incremental::PreviousReviewLookup;
 use crh_pipeline::pack::PackExtras;
 use crh_pipeline::resolve::{PinnedChange, UntrackedPolicy};
+use crh_pipeline::revisions::Revisions;
 use crh_pipeline::scope::Scope;
 use crh_pipeline::target_args::ParsedTarget;
+use crh_pipeline::tools::ToolContext;
 use crh_pipeline::workspace::{WorkspaceContents, WorkspaceError};
 use crh_pipeline::{pack, prepare, workspace};
 use crh_review::diff::Diff;
+use crh_review::report::ReviewedChange;
 use crh_review::stable_json;
 
 /// The parsed command line.
@@ -140,9 +146,10 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
         ui::note(&note);
         summary.notes.push(note);
     }
-    let workspace = PreparedWorkspace { contents, commits, objects, tip_objects };
+    let mut workspace = PreparedWorkspace { contents, commits, objects, tip_objects };
     let extras = PackExtras { bundle: None, previous_review: last, policy };
-    let (scope, unreadable) = request.write_and_scope(&workspace, &source, extras)?;
+    let (scope, unreadable) = workspace.add_context(&source)?;
+    request.write(&workspace, &source, extras)?;
     let unmatched = source.unmatched_paths_warning(&scope)?;
     let summary = summary.with_scope(scope, unreadable, unmatched);
     ui::result_text(&stable_json(&summary).or_fail(FailureKind::Bug)?)
@@ -218,31 +225,57 @@ impl PrepareRequest {
         ExpectedHead::check(self.expected_head.as_ref(), pull)
     }
 
-    /// Writes the outputs and decides the scope. Writing is bound by the disk and scoping by the
-    /// CPU, so they run in parallel.
-    fn write_and_scope(
+    /// Writes the folder, the archive, or both.
+    fn write(
         &self,
         workspace: &PreparedWorkspace,
         source: &ChangeSource,
         extras: PackExtras,
+    ) -> Result<(), Failure> {
+        let PreparedWorkspace { contents, commits, tip_objects, .. } = workspace;
+        if let Some(folder) = &self.folder {
+            workspace::write_workspace(contents, folder).map_err(write_failure)?;
+        }
+        let Some(archive) = &self.archive else { return Ok(()) };
+        let bundle = source.bundle(commits.as_ref(), tip_objects)?;
+        let extras = PackExtras { bundle, ..extras };
+        let pack_result = match &self.folder {
+            Some(folder) => pack::pack(folder, &extras, archive),
+            None => pack::pack_contents(contents, &extras, archive),
+        };
+        pack_result.or_fail(FailureKind::Usage)
+    }
+}
+
+impl PreparedWorkspace {
+    /// Decides the scope and adds the context pack of the files in scope.
+    fn add_context(
+        &mut self,
+        source: &ChangeSource,
     ) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
-        let PreparedWorkspace { contents, commits, objects, tip_objects } = workspace;
-        let (scope, write_result) = std::thread::scope(|threads| {
-            let scope = threads.spawn(|| {
-                let empty = Diff::read(Vec::new());
-                // The last round is the one under review.
-                let diff = contents.rounds.last().map_or(&empty, |round| &round.diff);
-                let commits = commits.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-                source.scope(diff, commits, objects.as_ref())
-            });
-            let bundle = || source.bundle(commits.as_ref(), tip_objects);
-            let (folder, archive) = (self.folder.as_deref(), self.archive.as_deref());
-            let write_result = write(contents, folder, archive, extras, bundle);
-            (scope.join(), write_result)
-        });
-        let scope = scope.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        write_result?;
-        Ok(scope)
+        // The last round is the one under review.
+        let diff = self.contents.rounds.last().map(|round| Arc::clone(&round.diff));
+        let diff = diff.unwrap_or_else(|| Arc::new(Diff::read(Vec::new())));
+        let commits = self.commits.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
+        let (scope, unreadable) = source.scope(&diff, commits, self.objects.as_ref())?;
+        let mut tool_context = ToolContext::new();
+        if let (Some(store), Some((base, head))) = (&source.store, commits) {
+            let revisions = Revisions::new(store.bare().clone(), base, head);
+            let revisions = revisions.or_fail(FailureKind::External)?;
+            tool_context = tool_context.with_repository(move || Ok(revisions));
+        }
+        let change = ChangeUnderReview {
+            tool_context,
+            diff,
+            scope,
+            report_change: ReviewedChange::default(),
+            untracked: Vec::new(),
+            notes: Vec::new(),
+            incremental: None,
+            lessons: Arc::default(),
+        };
+        self.contents.context = context_files(&change).or_fail(FailureKind::Bug)?;
+        Ok((change.scope, unreadable))
     }
 }
 
@@ -270,26 +303,6 @@ fn last_review(
     };
     let state = last_saved_review(proposal_state, source.settings.instance.value.as_str());
     Some(PreviousReviewLookup::compare(state, store.bare(), head, &change.diff))
-}
-
-/// Writes the folder, the archive, or both.
-fn write(
-    contents: &WorkspaceContents,
-    folder: Option<&Path>,
-    archive: Option<&Path>,
-    extras: PackExtras,
-    bundle: impl FnOnce() -> Result<Option<Vec<u8>>, Failure>,
-) -> Result<(), Failure> {
-    if let Some(folder) = folder {
-        workspace::write_workspace(contents, folder).map_err(write_failure)?;
-    }
-    let Some(archive) = archive else { return Ok(()) };
-    let extras = PackExtras { bundle: bundle()?, ..extras };
-    let pack_result = match folder {
-        Some(folder) => pack::pack(folder, &extras, archive),
-        None => pack::pack_contents(contents, &extras, archive),
-    };
-    pack_result.or_fail(FailureKind::Usage)
 }
 
 fn write_failure(error: WorkspaceError) -> Failure {

@@ -28,6 +28,9 @@ fn upstream() -> Repo {
     repo.write(".cursor/rules/tests.mdc", "Test it.\n");
     repo.write("src/long.rs", (1..60).map(|n| format!("line {n}\n")).collect::<String>());
     repo.write("src/old name.rs", "fn moved() {\n    1\n}\n\nfn stays() {}\n");
+    repo.write("shop/tax.py", "def tax_of(amount):\n    return amount * 2\n");
+    repo.write("shop/report.py", "from orders import total_of\n\nprint(total_of([1]))\n");
+    repo.write("shop/orders.py", "def total_of(items):\n    return sum(items)\n");
     repo.write("gone.md", "this is removed\n");
     repo.write("run.sh", "echo\n");
     repo.write("bytes.bin", b"\0\x01\x02");
@@ -36,6 +39,7 @@ fn upstream() -> Repo {
     repo.write("src/long.rs", (1..60).map(|n| format!("line {}\n", n / 7 * 7)).collect::<String>());
     fs::rename(repo.path().join("src/old name.rs"), repo.path().join("src/näher.rs")).unwrap();
     repo.write("bytes.bin", b"\0\x01\x03");
+    repo.write("shop/orders.py", "def total_of(items):\n    return tax_of(sum(items))\n");
     repo.commit("the first half");
     fs::remove_file(repo.path().join("gone.md")).unwrap();
     let executable = fs::Permissions::from_mode(0o755);
@@ -75,7 +79,9 @@ fn assert_same_output(found: &PreparedOutput, expected: &PreparedOutput, what: &
 fn output_ignores_user_and_settings() {
     let repo = upstream();
     let expected = prepare_as_new_user(repo.path(), &["feature"]);
-    assert!(expected.0.contains_key("preview-diffs/1/diff/raw.diff"), "{:?}", expected.0.keys());
+    for file in ["preview-diffs/1/diff/raw.diff", "context/definitions.txt", "context/uses.txt"] {
+        assert!(expected.0.contains_key(file), "{:?}", expected.0.keys());
+    }
     let check = |what: &str, run: &dyn Fn(&User, &[&str]) -> Program| {
         let user = User::new();
         let found = prepare(&user, |args| run(&user, args), &["feature"]);

@@ -270,3 +270,37 @@ async fn larger_budget_reviews_a_large_change_in_parts() {
     let rows = report.reviewers.iter().filter(|row| row.name.starts_with("single"));
     assert_eq!(rows.count(), 1, "the parts of a reviewer share a row");
 }
+
+/// Two of the three files fit into one part. The first calls a function of the last.
+#[tokio::test]
+async fn large_change_is_cut_along_calls() {
+    let repo = Repo::new();
+    repo.commit("base");
+    for (path, code) in [
+        ("a/caller.py", "def first_caller():\n    return far_callee()\n"),
+        ("b/other.py", "def unrelated_code():\n    return 1\n"),
+        ("c/callee.py", "def far_callee():\n    return 2\n"),
+    ] {
+        let lines = (0..1_700).map(|line| format!("value_{line} = compute()\n"));
+        repo.write(path, format!("{code}{}", lines.collect::<String>()));
+    }
+    repo.commit("change");
+    let in_first = finding("P2", 0.75, "Far away", "c/callee.py:2", "    return 2");
+    let in_second = finding("P2", 0.75, "Near by", "b/other.py:2", "    return 1");
+    let fake = FakeModel::start()
+        .on("single", [reports(&[in_first])])
+        .on("single-2", [reports(&[in_second])])
+        .on("validate-1", [confirms()]);
+    single(Scene::from_repo(repo), Profile::Standard).review(&fake).await;
+    let prompt = |caller: &str| {
+        let requests = fake.requests();
+        let request = requests.iter().find(|request| request.caller == caller).unwrap();
+        format!("{:?}", request.prompt_parts())
+    };
+    let (first, second, editor) = (prompt("single"), prompt("single-2"), prompt("editor"));
+    assert!(first.contains("+def first_caller") && first.contains("+def far_callee"), "{first}");
+    assert!(second.contains("+def unrelated_code") && !second.contains("+def far_callee"));
+    // Each part shows the signatures of the others, and the editor sees the findings of all parts.
+    assert!(second.contains("c/callee.py: def far_callee():"), "{second}");
+    assert!(editor.contains("Far away") && editor.contains("Near by"), "{editor}");
+}
