@@ -50,7 +50,7 @@ pub(crate) fn write(
 ) -> Result<Vec<PathBuf>, Failure> {
     let Some(root) = &session.checkout else { return Ok(Vec::new()) };
     let mask = |text: &str| session.redactor.redact(text).into_owned();
-    write_in(root, settings.todos_dir.value.path(), report, &mask)
+    write_masked(root, settings.todos_dir.value.path(), report, &mask)
 }
 
 /// Untracked files in the folder of todos that crh wrote. They are not part of a review.
@@ -76,7 +76,7 @@ pub(crate) fn is_own(file: &Path) -> bool {
 }
 
 /// Like [`write`], with the folders as parameters. `mask` removes secrets from a text.
-fn write_in(
+fn write_masked(
     root: &Path,
     dir: &Path,
     report: &Report,

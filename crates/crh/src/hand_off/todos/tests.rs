@@ -22,7 +22,7 @@ fn folder(root: &TempDir) -> PathBuf {
 }
 
 fn write_in(root: &TempDir, report: &Report) -> Result<Vec<PathBuf>, Failure> {
-    write_in(root.path(), TodoFolder::default().path(), report, &as_it_is)
+    write_masked(root.path(), TodoFolder::default().path(), report, &as_it_is)
 }
 
 fn names(paths: &[PathBuf]) -> String {
@@ -107,7 +107,7 @@ fn todos_are_deterministic_and_mask_secrets() {
     let text = || {
         let root = root();
         let mask = |text: &str| text.replace("hunter2", "***");
-        let paths = write_in(root.path(), TodoFolder::default().path(), &said, &mask).unwrap();
+        let paths = write_masked(root.path(), TodoFolder::default().path(), &said, &mask).unwrap();
         fs::read_to_string(&paths[0]).unwrap()
     };
     assert_eq!(text(), text());
