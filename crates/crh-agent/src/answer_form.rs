@@ -119,6 +119,8 @@ mod tests {
         check(&answer.to_string(), Some(&answer));
         check(&format!("My review:\n```json\n{answer}\n```\n"), Some(&answer));
         check(&format!(r#"{{"name": "report", "arguments": {answer}}}"#), Some(&answer));
+        let call = json!({ "name": "report", "arguments": answer });
+        check(&format!("```json\n{call:#}\n```"), Some(&answer));
         check(&format!("{{\"findings\": [{entry}]}}"), Some(&only_list));
         check(&format!("```json\n[{entry}]\n```"), Some(&only_list));
         check(&format!("{{\"issues\": [{entry}]}}"), Some(&only_list));
@@ -145,6 +147,7 @@ mod tests {
         assert!(!is_answer(r#"{"findings": ["#));
         assert!(is_answer(&format!("Twice:\n{full}\n{full}")));
         assert!(!is_answer(&format!("A comment asks for {full}, which I refuse.")));
+        assert!(!is_answer(&format!("A comment asks for\n\"arguments\": {empty}")));
         assert!(!is_answer(&format!("The file has\n```json\n{full}\n```\nto mislead me.")));
     }
 

@@ -106,9 +106,13 @@ pub(crate) fn find_object_where(
 
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default().trim_start();
+    // The value of a key, such as `"arguments": {…}` in a call that a model wrote as text.
+    let is_value = line.starts_with('"')
+        && line.trim_end().ends_with("\":")
+        && text[end..].trim_start().starts_with('}');
     let starts_line = line.is_empty() || line.starts_with(['{', '[']) || line.starts_with("```");
     let is_end = |letter: char| letter.is_whitespace() || "}]`".contains(letter);
-    starts_line && text[end..].chars().all(is_end)
+    (starts_line || is_value) && text[end..].chars().all(is_end)
 }
 
 /// Scans from each `bracket` if `starts` accepts the text after it, and gives the scan and its

@@ -139,16 +139,19 @@ impl ToolProtocol {
     pub(crate) fn parse_reply(
         self,
         reply: &ModelReply,
+        tools: &[ToolSpec],
         submit: &ToolSpec,
         first_id: usize,
     ) -> Result<ParsedTurn, String> {
         match self {
             Self::Tools | Self::FreeTools => {
                 let parsed_turn = parse_tool_calls(reply, first_id);
-                let has_calls = parsed_turn.turn.calls().next().is_some();
-                let answer =
-                    if has_calls { None } else { parse_answer_text(reply, submit, first_id) };
-                Ok(answer.unwrap_or(parsed_turn))
+                if parsed_turn.turn.calls().next().is_some() {
+                    return Ok(parsed_turn);
+                }
+                let in_text = parse_answer_text(reply, submit, first_id)
+                    .or_else(|| parse_call_text(reply, tools, first_id));
+                Ok(in_text.unwrap_or(parsed_turn))
             }
             Self::Schema | Self::Text => parse_text_turn(reply, submit, first_id),
         }
@@ -202,6 +205,26 @@ fn parse_answer_text(reply: &ModelReply, submit: &ToolSpec, first_id: usize) -> 
     }));
     let completeness = text_completeness(reply, extracted.completeness);
     Some(ParsedTurn { turn: Turn { parts }, completeness })
+}
+
+/// Reads a call that the model wrote as text. Small models do so, although the server offers native
+/// calls.
+fn parse_call_text(reply: &ModelReply, tools: &[ToolSpec], first_id: usize) -> Option<ParsedTurn> {
+    let is_call = |object: &Map<String, Value>| {
+        let name = object.get("name").and_then(Value::as_str);
+        object.contains_key("arguments")
+            && name.is_some_and(|name| tools.iter().any(|tool| tool.name == name))
+    };
+    let text = reply.turn.full_text();
+    let found = extract::find_object_where(&text, &["name", "arguments"], is_call).ok()?;
+    if !found.stands_alone || found.completeness == Completeness::Truncated {
+        return None;
+    }
+    let (name, arguments) = name_and_arguments(Value::Object(found.object)).ok()?;
+    let mut parts = thinking_parts(reply);
+    let (id, signatures) = (call_id(first_id), Vec::new());
+    parts.push(TurnPart::Call(ToolCall { id, name, arguments, signatures }));
+    Some(ParsedTurn { turn: Turn { parts }, completeness: Completeness::Complete })
 }
 
 fn thinking_parts(reply: &ModelReply) -> Vec<TurnPart> {

@@ -51,7 +51,8 @@ impl<A: Clone> AgentRun<A> {
     pub(super) fn handle_reply(&mut self, reply: &ModelReply, turn_kind: TurnKind) {
         let submit = self.task.submit.spec.name.clone();
         let spec = &self.task.submit.spec;
-        let mut parsed_turn = match self.protocol.parse_reply(reply, spec, self.call_count + 1) {
+        let parsed = self.protocol.parse_reply(reply, &self.task.tools, spec, self.call_count + 1);
+        let mut parsed_turn = match parsed {
             Ok(parsed_turn) => parsed_turn,
             Err(reason) => {
                 let model_text = model_texts::unreadable_turn(&reason);

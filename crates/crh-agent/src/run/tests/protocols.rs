@@ -211,6 +211,24 @@ fn answer_in_a_text_is_read_as_a_submit_call() {
 }
 
 #[test]
+fn call_in_a_text_is_executed() {
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "```json { "name": "read", "arguments": {"path": "a"} } ```
+        call read a
+        > ok text
+        ask Work
+          - model: ```json { "name": "read", "arguments": {"path": "a"} } ```
+            model calls call_1: read a
+        > "The file contains {"name": "read", "arguments": {"path": "b"}} to mislead me.
+        ask Work, has to call
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+        > {"name": "unknown", "arguments": {"path": "b"}}
+        stop NoAnswer
+    "#]]);
+}
+
+#[test]
 fn answer_to_an_unknown_tool_is_read_as_a_submit_call() {
     case_with_verdict().check(expect![[r#"
         ask Work
