@@ -102,6 +102,13 @@ impl FakeModel {
         self
     }
 
+    /// Serves a page from the first request on, as a server that has loaded its model.
+    #[must_use]
+    pub fn page_when_loaded(self, path: &str, json: serde_json::Value) -> Self {
+        self.service.state().pages_when_loaded.insert(path.to_owned(), json);
+        self
+    }
+
     /// Keeps only counts, not requests, so that load tests can measure memory.
     #[must_use]
     pub fn forgetful(self) -> Self {

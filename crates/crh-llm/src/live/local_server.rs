@@ -38,6 +38,24 @@ pub enum ServerKind {
     Other,
 }
 
+/// Context length of a model, as its server tells it, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextLength {
+    /// The server uses it.
+    InUse(u64),
+    /// The model allows it. When the server loads the model, it may choose a smaller one.
+    AtMost(u64),
+}
+
+impl ContextLength {
+    /// The length in tokens.
+    pub fn tokens(self) -> u64 {
+        match self {
+            Self::InUse(tokens) | Self::AtMost(tokens) => tokens,
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NoAnswer {
@@ -80,12 +98,12 @@ impl ModelServer {
         ServerKind::Other
     }
 
-    /// Context length of a model, in tokens. `None` if the server does not tell.
-    pub async fn context_length(&self, model: &str) -> Option<u64> {
+    /// Context length of a model. `None` if the server does not tell.
+    pub async fn context_length(&self, model: &str) -> Option<ContextLength> {
         tokio::time::timeout(TIME_LIMIT, self.ask_context_length(model)).await.ok().flatten()
     }
 
-    async fn ask_context_length(&self, model: &str) -> Option<u64> {
+    async fn ask_context_length(&self, model: &str) -> Option<ContextLength> {
         let is_answered = |answer: &Result<Value, NoAnswer>| match answer {
             Ok(_) | Err(NoAnswer::OtherForm) => true,
             Err(NoAnswer::NoServer) => false,
@@ -175,37 +193,38 @@ fn is_page_of(kind: ServerKind, page: &Value) -> bool {
 }
 
 /// The length in a list of models: of vLLM (`max_model_len`), llama.cpp (`meta.n_ctx`), LM Studio
-/// (`loaded_context_length`, `max_context_length`) and OpenRouter (`context_length`).
-fn listed_length(list: &Value, model: &str) -> Option<u64> {
+/// (`loaded_context_length`) and OpenRouter (`context_length`).
+fn listed_length(list: &Value, model: &str) -> Option<ContextLength> {
     let entry = list["data"].as_array()?.iter().find(|entry| entry["id"] == model)?;
     let fields = [
         &entry["loaded_context_length"],
         &entry["max_model_len"],
         &entry["meta"]["n_ctx"],
         &entry["context_length"],
-        &entry["max_context_length"],
     ];
-    fields.into_iter().find_map(length)
+    let in_use = fields.into_iter().find_map(length).map(ContextLength::InUse);
+    in_use.or_else(|| length(&entry["max_context_length"]).map(ContextLength::AtMost))
 }
 
 /// The length of a request slot in `/props` of llama.cpp.
-fn llama_cpp_length(props: &Value) -> Option<u64> {
-    length(&props["default_generation_settings"]["n_ctx"])
+fn llama_cpp_length(props: &Value) -> Option<ContextLength> {
+    length(&props["default_generation_settings"]["n_ctx"]).map(ContextLength::InUse)
 }
 
 /// The length of a loaded model in `/api/ps` of Ollama.
-fn ollama_loaded_length(loaded: &Value, model: &str) -> Option<u64> {
+fn ollama_loaded_length(loaded: &Value, model: &str) -> Option<ContextLength> {
     let is_model = |entry: &&Value| {
         entry["model"].as_str().is_some_and(|name| {
             name == model || name.strip_suffix(":latest").is_some_and(|name| name == model)
         })
     };
-    length(&loaded["models"].as_array()?.iter().find(is_model)?["context_length"])
+    let entry = loaded["models"].as_array()?.iter().find(is_model)?;
+    length(&entry["context_length"]).map(ContextLength::InUse)
 }
 
-/// The length in `/api/show` of Ollama: the one that the Modelfile sets, else the one of the
-/// model's training. Ollama may use less; crh notices that by the token counts.
-fn ollama_length(shown: &Value) -> Option<u64> {
+/// The length in `/api/show` of Ollama: what the Modelfile sets, else what the model was trained
+/// with. Ollama may use less; crh notices that by the token counts.
+fn ollama_length(shown: &Value) -> Option<ContextLength> {
     let parameters = shown["parameters"].as_str().unwrap_or_default();
     let set = parameters.lines().find_map(|line| {
         line.trim().strip_prefix("num_ctx")?.trim().parse().ok().filter(|length| *length > 0)
@@ -215,7 +234,7 @@ fn ollama_length(shown: &Value) -> Option<u64> {
         let (_, value) = info.iter().find(|(name, _)| name.ends_with(".context_length"))?;
         length(value)
     };
-    set.or_else(trained)
+    set.map(ContextLength::InUse).or_else(|| trained().map(ContextLength::AtMost))
 }
 
 fn length(value: &Value) -> Option<u64> {
@@ -224,6 +243,7 @@ fn length(value: &Value) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::ContextLength::{AtMost, InUse};
     use super::*;
 
     #[test]
@@ -244,24 +264,26 @@ mod tests {
     fn context_length_is_read_from_every_kind_of_server() {
         let vllm =
             json!({"data": [{"id": "a", "max_model_len": 4}, {"id": "m", "max_model_len": 8192}]});
-        assert_eq!(listed_length(&vllm, "m"), Some(8192));
+        assert_eq!(listed_length(&vllm, "m"), Some(InUse(8192)));
         assert_eq!(listed_length(&vllm, "other"), None);
         let studio = json!({"data": [
-            {"id": "m", "loaded_context_length": 4096, "max_context_length": 131_072}
+            {"id": "m", "loaded_context_length": 4096, "max_context_length": 131_072},
+            {"id": "n", "max_context_length": 131_072},
         ]});
-        assert_eq!(listed_length(&studio, "m"), Some(4096));
+        assert_eq!(listed_length(&studio, "m"), Some(InUse(4096)));
+        assert_eq!(listed_length(&studio, "n"), Some(AtMost(131_072)));
         let ollama = json!({"data": [{"id": "m", "object": "model", "owned_by": "library"}]});
         assert_eq!(listed_length(&ollama, "m"), None);
         let props = json!({"default_generation_settings": {"n_ctx": 16_384}, "total_slots": 1});
-        assert_eq!(llama_cpp_length(&props), Some(16_384));
+        assert_eq!(llama_cpp_length(&props), Some(InUse(16_384)));
         let loaded = json!({"models": [{"model": "m:latest", "context_length": 4096}]});
-        assert_eq!(ollama_loaded_length(&loaded, "m"), Some(4096));
+        assert_eq!(ollama_loaded_length(&loaded, "m"), Some(InUse(4096)));
         assert_eq!(ollama_loaded_length(&loaded, "n"), None);
         let info = json!({"general.architecture": "qwen2", "qwen2.context_length": 32_768});
-        assert_eq!(ollama_length(&json!({ "model_info": info })), Some(32_768));
+        assert_eq!(ollama_length(&json!({ "model_info": info })), Some(AtMost(32_768)));
         let parameters = "stop \"<|im_end|>\"\nnum_ctx                        8192";
         let shown = json!({"parameters": parameters, "model_info": info});
-        assert_eq!(ollama_length(&shown), Some(8192));
+        assert_eq!(ollama_length(&shown), Some(InUse(8192)));
         for other in [json!(null), json!([]), json!({"data": 1}), json!({"error": "no"})] {
             assert_eq!(listed_length(&other, "m"), None);
             assert_eq!(llama_cpp_length(&other), None);

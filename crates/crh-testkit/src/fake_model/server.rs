@@ -38,6 +38,8 @@ pub(super) struct FakeModelState {
     pub(super) tags: Vec<(String, String)>,
     /// Pages besides the model APIs, by path.
     pub(super) pages: BTreeMap<String, Value>,
+    /// Pages that exist from the first request on.
+    pub(super) pages_when_loaded: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,8 +118,10 @@ impl Service for FakeModelServer {
 
     fn answer(&self, request: HttpRequest) -> (HttpResponse, Option<Prompt>) {
         if is_page(&request) {
-            let page = self.state().pages.get(&request.path).cloned();
-            return (reply::page_response(page.as_ref()), None);
+            let state = self.state();
+            let loaded = state.pages_when_loaded.get(&request.path);
+            let page = loaded.filter(|_| !state.requests.is_empty());
+            return (reply::page_response(page.or(state.pages.get(&request.path))), None);
         }
         let result = parse_request(request).and_then(|request| self.reply(request));
         match result {

@@ -16,7 +16,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{hand_off, ui};
 use crh_forge::ForgeName;
 use crh_llm::{
-    Cassette, ContextSource, Endpoint, LiveModel, LiveName, Model, ModelCatalogue,
+    Cassette, ContextLength, ContextSource, Endpoint, LiveModel, LiveName, Model, ModelCatalogue,
     ModelEnvironment, ModelName, ModelServer, ModelSetupError, Provider, Recorder, Redactor,
     ResolveError, ResolvedModel, VendorClient, Wire,
 };
@@ -197,7 +197,7 @@ impl<'e> ModelResolver<'e> {
         let network = self.environment.network_settings();
         let server = ModelServer::new(url.clone(), key.clone(), &network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        runtime.block_on(server.context_length(model))
+        runtime.block_on(server.context_length(model)).map(ContextLength::tokens)
     }
 
     fn recorder(&self, file: &Path) -> Result<Arc<Recorder>, Failure> {

@@ -271,6 +271,23 @@ fn model_check_reports_working_features() {
     .assert_eq(&shown(&user, &model, &output));
 }
 
+/// Ollama gives a model 4,096 tokens unless the user asks for more, and tells so once it is loaded.
+#[test]
+fn model_check_reads_the_context_of_the_loaded_model() {
+    let user = User::new();
+    let trained = json!({"model_info": {"qwen2.context_length": 32_768}});
+    let model = FakeModel::start()
+        .on("check", (0..5).map(|_| says("one, two, three")))
+        .page("/v1/models", json!({"data": [{"id": "m"}]}))
+        .page("/api/show", trained)
+        .page_when_loaded("/api/ps", json!({"models": [{"model": "m", "context_length": 4096}]}));
+    let name = format!("ollama:m@{}", model.url());
+    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let conclusion = "crh cannot review with this model: its context has 4096 tokens";
+    assert!(output.stdout.contains(conclusion), "{}", output.shown());
+}
+
 #[test]
 fn model_check_fails_if_the_model_says_nothing() {
     let user = User::new();

@@ -8,7 +8,7 @@ use super::create;
 use crate::config::environment::{Environment, UserConfigPath};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_llm::{BaseUrl, BaseUrlError, ModelServer, ServerKind};
+use crh_llm::{BaseUrl, BaseUrlError, ContextLength, ModelServer, ServerKind};
 
 /// URLs of the servers at their usual ports.
 const USUAL_URLS: [&str; 3] =
@@ -34,7 +34,7 @@ struct FoundServer {
     /// The chosen model.
     model: String,
     /// Its context length, if the server tells.
-    context: Option<u64>,
+    context: Option<ContextLength>,
 }
 
 pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Failure> {
@@ -170,8 +170,13 @@ seconds = 3600        # local models are slow
 /// length before every review, so the config does not repeat it.
 fn context_advice(found: &FoundServer) -> Option<String> {
     let context = match found.context {
-        Some(context) if context >= CONTEXT_WANTED => return None,
-        Some(context) => format!("the server reads at most {context} tokens"),
+        Some(ContextLength::InUse(context)) if context >= CONTEXT_WANTED => return None,
+        Some(ContextLength::AtMost(context)) if context >= CONTEXT_WANTED => {
+            "the server has not loaded the model, and may read only 4096 tokens with it".to_owned()
+        }
+        Some(ContextLength::InUse(context) | ContextLength::AtMost(context)) => {
+            format!("the server reads at most {context} tokens")
+        }
         None => "the server does not tell its context length".to_owned(),
     };
     let model = &found.model;
@@ -204,6 +209,20 @@ mod tests {
             "ann:secret@host",
             "the URL of the model server must start with `http://` or `https://`",
         );
+    }
+
+    #[test]
+    fn advice_depends_on_the_context_in_use() {
+        let advice = |context| {
+            let url: BaseUrl = OLLAMA_URL.parse().unwrap();
+            let (kind, models, model) = (ServerKind::Ollama, Vec::new(), "m".to_owned());
+            context_advice(&FoundServer { url, kind, models, model, context })
+        };
+        assert_eq!(advice(Some(ContextLength::InUse(32_768))), None);
+        let unloaded = advice(Some(ContextLength::AtMost(131_072))).unwrap();
+        assert!(unloaded.starts_with("the server has not loaded the model"), "{unloaded}");
+        let small = advice(Some(ContextLength::AtMost(8_192))).unwrap();
+        assert!(small.starts_with("the server reads at most 8192 tokens"), "{small}");
     }
 
     #[test]

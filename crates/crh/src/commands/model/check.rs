@@ -80,9 +80,11 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     for row in &mut checks {
         row.observation = redactor.redact(&row.observation).into_owned();
     }
+    // A local server chooses the context length when it loads the model.
+    let context = models.open(&name, None)?.facts().context;
     let checked = ModelCheckReport {
         model: client.model().name().to_owned(),
-        conclusion: conclusion(&checks, client.model().facts().context),
+        conclusion: conclusion(&checks, context),
         checks,
         cost_usd: client.spent().as_dollars(),
     };
@@ -91,7 +93,7 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
     })?;
     let works = |name: &str| works(&checked.checks, name);
-    let is_large = client.model().facts().context >= MIN_CONTEXT;
+    let is_large = context >= MIN_CONTEXT;
     let problem = match (works("text"), works("tools") || works("schema")) {
         (true, true) if is_large => return Ok(()),
         (true, true) => "has too small a context for reviews",
