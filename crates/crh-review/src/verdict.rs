@@ -194,6 +194,14 @@ pub fn has_gaps(report: &Report) -> bool {
     !coverage_problems(report).is_empty()
 }
 
+/// Whether a finding could not be read, or crh did not find the code that an urgent one quotes.
+pub fn has_lost_findings(report: &Report) -> bool {
+    report
+        .suppressed
+        .iter()
+        .any(|dropped| dropped.fate == Fate::Malformed || is_unproven_urgent(dropped))
+}
+
 /// Whether the verdict or its reason says that the review is incomplete.
 pub(crate) fn is_marked_incomplete(report: &Report) -> bool {
     report.verdict == Verdict::Incomplete

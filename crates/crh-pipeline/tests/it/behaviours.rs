@@ -4,26 +4,10 @@
 use std::sync::Arc;
 
 use crate::panel::scene::{CART, Scene, divides, render};
-use crh_review::report::{Report, Strategy};
+use crh_review::report::Strategy;
 use crh_review::verdict::{CommandKind, Verdict, is_incomplete};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{BehavingModel, Behaviour};
-
-/// How often the report has a finding with this title: as a member of an issue, or dropped. Long
-/// titles are cut, so only their start counts.
-fn fates(report: &Report, title: &str) -> usize {
-    let start: String = title.chars().take(40).collect();
-    let issues = report.issues.iter().chain(&report.pre_existing);
-    let members = issues.flat_map(|issue| &issue.members);
-    // A duplicate is a member of its issue, too.
-    let dropped = report.suppressed.iter().filter(|dropped| dropped.into.is_none());
-    let is_dropped = dropped.filter(|dropped| {
-        let title = dropped.member.as_ref().map(|member| member.finding.title.clone());
-        let title = title.or_else(|| dropped.raw.as_ref()?["title"].as_str().map(str::to_owned));
-        title.is_some_and(|title| title.starts_with(&start))
-    });
-    members.filter(|member| member.finding.title.starts_with(&start)).count() + is_dropped.count()
-}
 
 /// The change under review. A cut prompt must be longer than what the server reads.
 fn fixture(behaviour: Behaviour) -> String {
@@ -44,9 +28,7 @@ async fn check(strategy: Strategy, behaviour: Behaviour) {
         Scene::new(&fixture(behaviour)).with_change(|scene| scene.terms.strategy = strategy);
     let report = Box::pin(scene.review(&fake)).await.report;
     let what = format!("{strategy:?}, {behaviour:?}:\n{}", render(&report));
-    for title in model.titles() {
-        assert_eq!(fates(&report, &title), 1, "{title:?} in {what}");
-    }
+    model.assert_one_fate_each(&serde_json::to_value(&report).unwrap(), &what);
     assert_ne!(report.verdict, Verdict::ReadyToMerge, "{what}");
     match behaviour.answers() {
         true => {

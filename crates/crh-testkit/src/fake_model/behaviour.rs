@@ -1,6 +1,7 @@
 //! Models that answer as real ones do: with the right findings, but not in the ideal form.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ const LATE: Duration = Duration::from_millis(300);
 /// Prompt tokens that a server with a tiny context reads. No real server has a smaller one.
 const CUT_TOKENS: u64 = 1024;
 
-/// Id of the first finding of the first sub-agent.
+/// Name of the first sub-agent, and the id of its first finding.
+const FIRST_SUB_AGENT: &str = "sub-agent-1";
 const FINDING_ID: &str = "1.1";
 
 /// How a reviewing model behaves.
@@ -77,19 +79,42 @@ pub struct BehavingModel {
     behaviour: Behaviour,
     /// The finding, with an ideal quote.
     finding: Value,
-    /// Titles of the findings in answers so far. Each answer has a title of its own.
+    /// Number of answers so far. Each answer has a title of its own.
+    answer_count: AtomicUsize,
+    /// Titles of the findings in answers that crh accepted.
     titles: Mutex<Vec<String>>,
 }
 
 impl BehavingModel {
     /// A model with this finding.
     pub fn new(behaviour: Behaviour, finding: Value) -> Self {
-        Self { behaviour, finding, titles: Mutex::default() }
+        Self { behaviour, finding, answer_count: AtomicUsize::new(0), titles: Mutex::default() }
     }
 
-    /// Titles of the findings that were sent.
-    pub fn titles(&self) -> Vec<String> {
-        self.titles.lock().unwrap().clone()
+    /// Fails unless a JSON report has each finding that was sent once: as a member of an issue, or
+    /// dropped. Long titles are cut, so only their start counts.
+    ///
+    /// # Panics
+    ///
+    /// If a finding is lost or appears twice.
+    pub fn assert_one_fate_each(&self, report: &Value, what: &str) {
+        let rows = |name: &str| report[name].as_array().cloned().unwrap_or_default();
+        let issues = ["issues", "over_cap", "pre_existing"].into_iter().flat_map(rows);
+        let members = issues.flat_map(|issue| issue["members"].as_array().cloned().unwrap());
+        let members = members.map(|member| member["finding"]["title"].clone());
+        // A duplicate is a member of its issue, too.
+        let dropped = rows("suppressed").into_iter().filter(|dropped| dropped["into"].is_null());
+        let dropped = dropped.map(|dropped| match &dropped["member"] {
+            Value::Null => dropped["raw"]["title"].clone(),
+            member => member["finding"]["title"].clone(),
+        });
+        let reported: Vec<Value> = members.chain(dropped).collect();
+        for title in self.titles.lock().unwrap().iter() {
+            let start: String = title.chars().take(40).collect();
+            let is_same = |it: &&Value| it.as_str().is_some_and(|it| it.starts_with(&start));
+            let fates = reported.iter().filter(is_same).count();
+            assert_eq!(fates, 1, "{title:?} in {reported:?}: {what}");
+        }
     }
 
     /// The answer to a request.
@@ -111,8 +136,12 @@ impl BehavingModel {
             }
             (_, tool @ "report_requirements") => calls(tool, json!({ "requirements": [] })),
             (_, tool @ "report_notes") => calls(tool, json!({ "notes": [] })),
+            // The only scope has the file of the finding. Other sub-agents get the other files.
+            (caller, tool) if caller.starts_with("sub-agent") && caller != FIRST_SUB_AGENT => {
+                calls(tool, json!({ "findings": [], "summary": "Looked at it." }))
+            }
             (caller, tool) => {
-                let marks = caller.starts_with("sub-agent");
+                let marks = caller == FIRST_SUB_AGENT;
                 let tools = request.body["tools"].to_string();
                 let reads = tools.contains("\"repo_read\"") && tool == "report_findings";
                 self.review(tool, &parts, Turn { results, marks, reads })
@@ -131,7 +160,7 @@ impl BehavingModel {
             let scope = json!({ "scope": "orders", "files": [file] });
             return calls("delegate_review", json!({ "scopes": [scope] }));
         }
-        // The only sub-agent reports one finding, if any.
+        // The only sub-agent with a finding reports one, if any.
         let is_reported = results.iter().any(|text| text.contains(FINDING_ID));
         let ids: Vec<&str> = is_reported.then_some(FINDING_ID).into_iter().collect();
         calls("submit_review", json!({ "keep": ids, "drop": [], "summary": "Looked at it." }))
@@ -170,6 +199,13 @@ impl BehavingModel {
         if marks && results == 0 {
             return calls_all([mark()]);
         }
+        // crh refused the answers so far, so this one replaces them.
+        let said = |part: &PromptPart| match part {
+            PromptPart::Assistant(text) | PromptPart::Call { arguments: text, .. } => text.clone(),
+            _ => String::new(),
+        };
+        let said: String = parts.iter().map(said).collect();
+        self.titles.lock().unwrap().retain(|title| !said.contains(title));
         let answer = json!({ "findings": [self.next_finding()], "summary": "Looked at it." });
         match self.behaviour {
             Behaviour::FencedAnswer => says(format!("Here it is:\n\n```json\n{answer:#}\n```\n")),
@@ -187,7 +223,7 @@ impl BehavingModel {
     fn next_finding(&self) -> Value {
         let mut titles = self.titles.lock().unwrap();
         let mut finding = self.finding.clone();
-        let number = titles.len() + 1;
+        let number = self.answer_count.fetch_add(1, Ordering::SeqCst) + 1;
         let mut title =
             format!("{} ({number})", self.finding["title"].as_str().unwrap_or_default());
         match self.behaviour {

@@ -2,6 +2,7 @@
 //! screen is compared with a file in `tests/data/interactive`.
 
 mod agreement;
+mod behaviours;
 mod ends;
 mod intent;
 mod kept;

@@ -23,13 +23,17 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::finding::Origin;
+use crh_review::finding::{Member, Origin, Severity};
 use crh_review::report::{
-    AppliedFix, CoverageState, Decimal, FileCoverage, FixOutcome, Issue, Report, RunOutcome, Stats,
+    AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FileCoverage, FixOutcome, Issue,
+    Report, RunOutcome, Stats,
 };
+use crh_review::verdict::has_lost_findings;
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
+/// Why a finding in a file without a fix is no issue: the first review has decided about that file.
+const OUTSIDE_FIXES: &str = "the review of the fixes found it in a file without a fix";
 /// Coverage reason of a file whose fix was not fully reviewed.
 const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
 
@@ -155,14 +159,15 @@ struct RepeatFindings {
     found_again: Vec<u32>,
 }
 
-/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them.
+/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them, and
+/// no finding was lost.
 fn is_verifying(second: &Report, changed: &BTreeSet<String>) -> bool {
     let failed = second.failed_reviewers().any(|row| row.origin == Origin::Model);
     let is_reviewed = |path: &String| {
         let file = second.coverage.iter().find(|file| file.path == *path);
         file.is_some_and(|file| file.state == CoverageState::Reviewed)
     };
-    !failed && changed.iter().all(is_reviewed)
+    !failed && !has_lost_findings(second) && changed.iter().all(is_reviewed)
 }
 
 /// Fixed files that a repeated review did not fully review. A file that is no longer part of the
@@ -206,7 +211,8 @@ pub(super) fn mark_coverage(
     }
 }
 
-/// Adds new issues with the next numbers, and reopens fixed issues that were found again.
+/// Adds new issues with the next numbers and dropped findings, and reopens fixed issues that were
+/// found again.
 fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
@@ -220,25 +226,35 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
         };
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
-    let (mut new, mut found_again) = (Vec::new(), BTreeSet::new());
+    let (mut new, mut found_again, mut elsewhere) = (Vec::new(), BTreeSet::new(), Vec::new());
     // The first review applied the limit on issues. A fix is not hidden by its own review.
     for issue in second.issues.into_iter().chain(second.over_cap) {
-        if !changed.contains(&issue.location.file) {
-            continue;
-        }
+        let is_fixed_file = changed.contains(&issue.location.file);
         match known(&issue) {
-            Some(number) => {
+            Some(number) if is_fixed_file => {
                 found_again.insert(number);
             }
-            None => new.push(issue),
+            Some(_) => {}
+            None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
+            None => elsewhere.extend(hidden(issue)),
         }
     }
+    let old: Vec<Issue> =
+        second.pre_existing.into_iter().filter(|issue| known(issue).is_none()).collect();
+    let is_new = |dropped: &DroppedFinding| {
+        dropped.fate != Fate::OverCap && report.suppressed.iter().all(|it| !is_same(it, dropped))
+    };
+    let dropped: Vec<DroppedFinding> =
+        second.suppressed.into_iter().chain(elsewhere).filter(is_new).collect();
+    report.suppressed.extend(dropped);
     let found_again = reopen(report, &found_again);
     let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
-    let numbers: Vec<u32> = (last.unwrap_or_default() + 1..).take(new.len()).collect();
+    let mut free = last.unwrap_or_default() + 1..;
+    let numbers: Vec<u32> = free.by_ref().take(new.len()).collect();
     report
         .issues
         .extend(numbers.iter().copied().zip(new).map(|(number, issue)| Issue { number, ..issue }));
+    report.pre_existing.extend(free.zip(old).map(|(number, issue)| Issue { number, ..issue }));
     let failed = second.reviewers.into_iter().filter(|row| row.outcome == RunOutcome::Failed);
     let failed: Vec<String> = failed.map(|row| row.name).collect();
     if !failed.is_empty() {
@@ -249,6 +265,34 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
     }
     report.stats = both(&report.stats, &second.stats);
     RepeatFindings { numbers, found_again }
+}
+
+/// An open issue that the report does not show, but that counts for the verdict.
+fn hidden(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
+    let open = std::iter::once(Some(issue.severity)).chain(std::iter::repeat(None));
+    issue.members.into_iter().zip(open).map(|(member, open)| DroppedFinding {
+        fate: Fate::Minor,
+        reason: OUTSIDE_FIXES.to_owned(),
+        into: None,
+        open,
+        reviewer: member.reviewer.clone(),
+        member: Some(member),
+        raw: None,
+    })
+}
+
+/// Whether two reviews dropped the same finding. A fix may have moved its line, which the reason may
+/// name.
+fn is_same(one: &DroppedFinding, other: &DroppedFinding) -> bool {
+    let unplaced = |dropped: &DroppedFinding| {
+        let mut dropped = DroppedFinding { reason: String::new(), ..dropped.clone() };
+        if let Some(Member { finding, .. }) = &mut dropped.member {
+            (finding.line_start, finding.line_end, finding.diff_line) = (None, None, None);
+            finding.evidence.iter_mut().for_each(|quote| quote.line = None);
+        }
+        dropped
+    };
+    unplaced(one) == unplaced(other)
 }
 
 /// Warns about fixed issues that were found again. Returns their numbers.

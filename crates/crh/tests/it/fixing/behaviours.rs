@@ -1,5 +1,5 @@
-//! Models that behave as real ones do, in every mode: the report matches the tree, and a review
-//! without an answer never passes. The strategies take turns, since `crh-pipeline` tests every
+//! Models that behave as real ones do, in every mode: the report matches the tree, every finding has
+//! one fate, and a review without an answer never passes. The strategies take turns, since `crh-pipeline` tests every
 //! behaviour in each of them.
 
 use std::sync::Arc;
@@ -23,6 +23,7 @@ fn check(mode: &[&str], first: usize) {
         let output = desk.checked(with_model(desk.crh(&args.concat()), &fake));
         let what = format!("{mode:?} {strategy} {behaviour:?}: {}", output.shown());
         let report: Value = serde_json::from_str(&output.stdout).unwrap();
+        model.assert_one_fate_each(&report, &what);
         let fixes = report["applied_fixes"].as_array().unwrap().len();
         let may_fix = matches!(mode, [_, "headless" | "autofix"]);
         assert_eq!(fixes > 0, may_fix && behaviour.answers(), "{what}");

@@ -78,6 +78,35 @@ fn failed_second_look_makes_the_review_incomplete() {
     assert_eq!(report["verdict"], "Incomplete");
 }
 
+/// The second look may find something outside the fixed file, or quote code that is not there.
+#[test]
+fn second_look_loses_no_finding() {
+    let desk = Desk::new();
+    let swallowed = with(swallowed(), json!({ "autofix_class": "manual", "severity": "P1" }));
+    let log = safe("It returns nothing", "shop/log.py:3", "    return None", "    return");
+    let invented = finding("P1", "Nothing is summed", "shop/orders.py:4", "result -= item");
+    let second = [swallowed, log, invented];
+    // crh asks once more for the code that it does not find.
+    let model = FakeModel::start()
+        .on("single", [answers(&[needing(mean())]), answers(&second), answers(&second)])
+        .on("validate-1", [confirms(), confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 unverified: The total is divided by the count
+        #2 open: The error is swallowed
+    "#]]
+    .assert_eq(&issues(&report));
+    let dropped = report["suppressed"].as_array().unwrap().iter();
+    let dropped = dropped.map(|it| format!("{}: {}", it["fate"], it["member"]["finding"]["title"]));
+    let dropped: Vec<String> = dropped.collect();
+    let expected = [r#""unsupported": "Nothing is summed""#, r#""minor": "It returns nothing""#];
+    assert_eq!(dropped, expected, "{}", output.shown());
+    let reason = report["verdict_reason"].as_str().unwrap();
+    assert!(reason.starts_with("3 issues to fix"), "{reason}");
+    assert!(reason.ends_with("did not find the quoted code of 1 P0 or P1 finding"), "{reason}");
+}
+
 #[test]
 fn headless_names_what_it_cannot_verify() {
     let desk = Desk::new();
