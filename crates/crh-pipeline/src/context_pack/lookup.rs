@@ -208,7 +208,7 @@ impl<'a> CodeLookup<'a> {
         for hit in self.search(words, None) {
             let site = UseSite::new(&hit);
             let code = site.text.trim_start();
-            if ["//", "#", "*", "/*"].iter().any(|start| code.starts_with(start)) {
+            if is_comment(code) {
                 continue;
             }
             let words = code.split(|char: char| !char.is_alphanumeric() && char != '_');
@@ -320,8 +320,10 @@ fn definition_pattern(names: &str) -> String {
     let with_word = format!(r"\b(?:{DEFINITION_WORDS})\b[^\n=;]{{0,60}}?\b(?:{names})\b");
     // Methods without a word before them: `Result name(`, `async name(`.
     let method = format!(r"^\s*[\w@<>\[\],.?*&:\s]*\b(?:{names})\s*(?:<[^>\n]*>)?\([^;\n]*$");
+    // Methods of an interface in TypeScript: `name(): Result;`.
+    let signature = format!(r"^\s*[\w\s]*\b(?:{names})\??(?:<[^>\n]*>)?\([^\n]*\)\s*:[^\n]*;\s*$");
     let value = format!(r"^(?: {{0,4}}|\t)(?:export\s+)?(?:{names})\s*(?::[^=\n]*)?=[^=>]");
-    format!("{with_word}|{method}|{value}")
+    format!("{with_word}|{method}|{signature}|{value}")
 }
 
 /// The name that a line defines as a value: `NAME = 1`, `const name = `.
@@ -359,9 +361,21 @@ fn defined_value(line: &str) -> Option<&str> {
     are_words.then_some(name)
 }
 
+/// Names that need no escaping in patterns.
 fn searchable(names: &BTreeSet<String>) -> Vec<&str> {
-    let names = names.iter().map(String::as_str);
-    names.filter(|name| super::changed::is_searchable(name)).collect()
+    let is_word = |name: &&str| name.chars().all(|char| char.is_alphanumeric() || char == '_');
+    names.iter().map(String::as_str).filter(is_word).collect()
+}
+
+/// Whether a line without indentation starts with a comment. `#[` is an attribute, and `*name` a
+/// pointer.
+fn is_comment(line: &str) -> bool {
+    let is_text =
+        |rest: &str| !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_');
+    line.starts_with("//")
+        || line.starts_with("/*")
+        || line.strip_prefix('#').is_some_and(|rest| !rest.starts_with('['))
+        || line.strip_prefix('*').is_some_and(is_text)
 }
 
 fn escape_pattern(text: &str) -> String {

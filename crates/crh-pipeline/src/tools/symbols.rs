@@ -1,6 +1,6 @@
 //! Tools that find code by symbol: definitions, users, implementers, and the function at a line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
@@ -12,13 +12,15 @@ use super::repo::{read_text, resolve_path, resolve_revision};
 use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crate::context_pack::lookup::{CodeLookup, DefinitionSite, UseSite};
 use crate::text::{cut, numbered_line};
-use crh_syntax::{Language, SymbolKind, symbols};
+use crh_syntax::{Language, MENTIONS_MAX, MentionRole, NameMention, SymbolKind, mentions, symbols};
 
 /// Maximum definitions per reply, and lines of each.
 const DEFINITIONS_MAX: usize = 8;
 const DEFINITION_LINES: u32 = 80;
 /// Maximum listed uses.
 const USES_MAX: usize = 60;
+/// Maximum files in which the parser tells uses from definitions, comments and texts.
+const PARSED_FILES_MAX: usize = 60;
 /// Maximum characters of a line.
 const LINE_CHARS: usize = 300;
 /// Lines around the requested one if no function contains it.
@@ -75,7 +77,7 @@ impl AgentTool for FindDefinition {
         let name = searchable_name(&input.name)?;
         let mut sites = lookup.definitions(name);
         let qualified: Vec<DefinitionSite> =
-            sites.iter().filter(|site| site.name.ends_with(&input.name)).cloned().collect();
+            sites.iter().filter(|site| is_qualified_by(&site.name, &input.name)).cloned().collect();
         if !qualified.is_empty() {
             sites = qualified;
         }
@@ -110,12 +112,12 @@ impl AgentTool for FindCallers {
         let lookup = open_lookup(ctx)?;
         let name = searchable_name(&input.name)?;
         let sites = lookup.uses(&BTreeSet::from([name.to_owned()]));
-        let mut sites = sites.into_values().next().unwrap_or_default();
-        ctx.check_stopped()?;
+        let sites = sites.into_values().next().unwrap_or_default();
+        let asked_name = AskedName::new(&lookup, &input.name, name);
+        let sites = asked_name.rank_sites(ctx, &lookup, sites)?;
         if sites.is_empty() {
             return Ok(ToolReply::text(format!("[no line of code uses `{name}`]\n")));
         }
-        sites.sort_by_key(UseSite::is_test);
         let mut text = String::new();
         for site in sites.iter().take(USES_MAX) {
             ctx.check_stopped()?;
@@ -201,6 +203,124 @@ fn open_lookup(ctx: &ToolContext) -> Result<CodeLookup<'_>, ToolError> {
     ctx.repository()?;
     CodeLookup::new(ctx)
         .ok_or_else(|| ToolError::Abort("the head of the change cannot be read".to_owned()))
+}
+
+/// What a line with the asked name does, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum LineRank {
+    Use,
+    /// `Other::name` where another type is asked for, or the name in a text.
+    DoubtfulUse,
+    Definition,
+}
+
+/// The name that a model asks for.
+struct AskedName<'a> {
+    name: &'a str,
+    /// The type before the name.
+    owner: Option<&'a str>,
+    /// Whether the type has a method of this name, which no line calls without a value or type.
+    is_method: bool,
+}
+
+impl<'a> AskedName<'a> {
+    fn new(lookup: &CodeLookup<'_>, qualified_name: &'a str, name: &'a str) -> Self {
+        let mut parts =
+            qualified_name.rsplit(['.', ':', '\\', '#']).filter(|part| !part.is_empty());
+        let owner = parts.nth(1).filter(|owner| owner.starts_with(char::is_uppercase));
+        let is_method = |site: &DefinitionSite| {
+            let symbols = lookup.symbols(&site.path);
+            let symbols = symbols.iter().flat_map(|symbols| symbols.all());
+            let mut own_symbols =
+                symbols.filter(|it| it.name == site.name && it.start == *site.lines.start());
+            is_qualified_by(&site.name, qualified_name)
+                && own_symbols.any(|it| it.kind == SymbolKind::Method)
+        };
+        let is_method = owner.is_some() && lookup.definitions(name).iter().any(is_method);
+        Self { name, owner, is_method }
+    }
+
+    /// Lines of a file whose code contains the name. None if the parser cannot tell, as in languages
+    /// where it does not list every use as a name.
+    fn rank_lines(&self, lookup: &CodeLookup<'_>, path: &str) -> Option<BTreeMap<u32, LineRank>> {
+        let language = Language::from_path(path).filter(|language| {
+            use Language::{Go, JavaScript, Python, Rust, Tsx, TypeScript};
+            matches!(language, Go | JavaScript | Python | Rust | Tsx | TypeScript)
+        })?;
+        let found = mentions(language, &lookup.text(path)?, &BTreeSet::from([self.name])).ok()?;
+        let symbols = lookup.symbols(path)?;
+        let own_symbols = symbols.all().iter().filter(|symbol| {
+            searchable_name(&symbol.name).is_ok_and(|own_name| own_name == self.name)
+        });
+        let definitions = own_symbols.filter_map(|symbol| {
+            let is_definition = |it: &&NameMention| {
+                it.role == MentionRole::Named && (symbol.start..=symbol.end).contains(&it.line)
+            };
+            found.iter().find(is_definition).map(|it| it.line)
+        });
+        let definitions: BTreeSet<u32> = definitions.collect();
+        let mut ranks = BTreeMap::new();
+        for NameMention { line, role, .. } in &found {
+            let rank = match role {
+                MentionRole::Named if definitions.contains(line) => LineRank::Definition,
+                MentionRole::Member { owner } if self.is_other_type(owner) => LineRank::DoubtfulUse,
+                MentionRole::Member { .. } | MentionRole::Imported => LineRank::Use,
+                _ if self.is_method => continue,
+                MentionRole::Named | MentionRole::Called | MentionRole::Read => LineRank::Use,
+            };
+            let best = ranks.entry(*line).or_insert(rank);
+            *best = rank.min(*best);
+        }
+        (found.len() < MENTIONS_MAX).then_some(ranks)
+    }
+
+    fn is_other_type(&self, owner: &str) -> bool {
+        let is_type = owner.starts_with(char::is_uppercase) && owner != "Self";
+        is_type && self.owner.is_some_and(|asked| asked != owner)
+    }
+
+    /// Removes lines that have the name only in a comment or a text, and sorts the others: tests
+    /// last, and in each part the best first.
+    fn rank_sites(
+        &self,
+        ctx: &ToolContext,
+        lookup: &CodeLookup<'_>,
+        sites: Vec<UseSite>,
+    ) -> Result<Vec<UseSite>, ToolError> {
+        let mut files = BTreeMap::new();
+        let mut ranked = Vec::new();
+        for site in sites {
+            ctx.check_stopped()?;
+            if files.len() < PARSED_FILES_MAX && !files.contains_key(&site.path) {
+                files.insert(site.path.clone(), self.rank_lines(lookup, &site.path));
+            }
+            let rank = match files.get(&site.path) {
+                Some(Some(ranks)) => ranks.get(&site.line).copied(),
+                Some(None) | None => Some(LineRank::Use),
+            };
+            let is_quoted = || is_quoted(&site.text, self.name);
+            let rank = rank.or_else(|| is_quoted().then_some(LineRank::DoubtfulUse));
+            ranked.extend(rank.map(|rank| (rank, site)));
+        }
+        ranked.sort_by_key(|(rank, site)| (site.is_test(), *rank));
+        Ok(ranked.into_iter().map(|(_, site)| site).collect())
+    }
+}
+
+/// Whether a text of the line ends with the name: `"list[Cart]"` as a type in Python, `"shop.Cart"`.
+fn is_quoted(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let after = line[at + name.len()..].trim_start_matches(']');
+        line[..at].ends_with(['"', '\'', '.', ':', '[']) && after.starts_with(['"', '\''])
+    })
+}
+
+/// Whether a qualified name ends with all parts of the other one, in the notation of any language.
+fn is_qualified_by(qualified_name: &str, name: &str) -> bool {
+    let common = |name: &str| name.replace("::", ".").replace(['\\', '#'], ".");
+    let (qualified_name, name) = (common(qualified_name), common(name));
+    let qualifiers = qualified_name.strip_suffix(&name);
+    qualifiers.is_some_and(|it| it.is_empty() || it.ends_with('.'))
 }
 
 /// The name without qualifiers.

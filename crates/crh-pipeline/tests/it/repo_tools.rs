@@ -1,5 +1,6 @@
 //! Repository tools with unusual names and histories.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -130,4 +131,56 @@ fn path_suggestion_works_with_many_files() {
     let says = refusal(&ctx, "repo_read", &json!({ "path": "zz/tagret.rs" }));
     let expected = "there is no `zz/tagret.rs` at this revision; did you mean `zz/target.rs`, ";
     assert!(says.starts_with(expected), "{says}");
+}
+
+/// Lowest precision and recall of `find_callers` in the repositories of `data/lookup`, in percent.
+const FLOORS: [(&str, usize, usize); 4] =
+    [("go", 76, 100), ("python", 78, 100), ("rust", 71, 91), ("typescript", 84, 84)];
+
+/// `answers.txt` has the answers of gopls, pyright, rust-analyzer and TypeScript's server, as
+/// `scripts/compare-index --write-answers` writes them: name, definition, uses.
+#[test]
+fn definitions_and_uses_agree_with_language_servers() {
+    for (language, least_precision, least_recall) in FLOORS {
+        let folder = format!("{}/tests/data/lookup/{language}", env!("CARGO_MANIFEST_DIR"));
+        let repo = Repo::new();
+        repo.git(&["--work-tree", &folder, "add", "--all"]);
+        repo.git(&["commit", "--quiet", "--message", language]);
+        let ctx = tool_context(&repo, "HEAD", "HEAD");
+        let answers = fs::read_to_string(format!("{folder}/answers.txt")).unwrap();
+        let answers: Vec<Vec<&str>> = answers.lines().map(|it| it.split(' ').collect()).collect();
+        let own_name = |name: &str| name.rsplit('.').next().unwrap().to_owned();
+        let (mut listed, mut known, mut right) = (0, 0, 0);
+        for answer in &answers {
+            let (name, definition) = (answer[0], answer[1]);
+            let reply = text_reply(&ctx, "find_definition", &json!({ "name": name }));
+            assert!(shows_line(&reply, definition), "{language} {name}:\n{reply}");
+            // Lines that define the name count neither as uses nor as errors.
+            let same_name = answers.iter().filter(|it| own_name(it[0]) == own_name(name));
+            let definitions: BTreeSet<&str> = same_name.map(|it| it[1]).collect();
+            let reply = text_reply(&ctx, "find_callers", &json!({ "name": name }));
+            let lines = reply.lines().filter(|line| !line.starts_with('['));
+            let lines = lines.map(|it| it.split(' ').next().unwrap().trim_end_matches(':'));
+            let lines: BTreeSet<&str> = lines.filter(|it| !definitions.contains(it)).collect();
+            listed += lines.len();
+            known += answer[2..].len();
+            right += answer[2..].iter().filter(|it| lines.contains(*it)).count();
+        }
+        let (precision, recall) = (100 * right / listed, 100 * right / known);
+        assert!(
+            precision >= least_precision && recall >= least_recall,
+            "{language}: precision {precision}, recall {recall}"
+        );
+    }
+}
+
+/// Whether a reply of `find_definition` contains this line of this file.
+fn shows_line(reply: &str, place: &str) -> bool {
+    let (path, line) = place.split_once(':').unwrap();
+    let line: u32 = line.parse().unwrap();
+    let ranges = reply.lines().filter_map(|it| it.strip_prefix(path)?.split_once(", lines "));
+    ranges.into_iter().any(|(_, range)| {
+        let (first, last) = range.split_once('-').unwrap();
+        (first.parse().unwrap()..=last.parse().unwrap()).contains(&line)
+    })
 }
