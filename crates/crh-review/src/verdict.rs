@@ -261,7 +261,10 @@ fn verdict_without_actionable(
     gaps: &[String],
 ) -> (Verdict, String) {
     let silenced = silenced_findings(report);
-    let nothing_actionable = format!("nothing actionable was found{silenced}");
+    let nothing_actionable = match report.fixed_count() {
+        0 => format!("nothing actionable was found{silenced}"),
+        _ => format!("nothing actionable is left{silenced}"),
+    };
     match (command, gaps.is_empty()) {
         (CommandKind::Checks, true) if open_findings.is_empty() && !has_other_findings(report) => {
             (Verdict::ChecksPassed, format!("nothing was found{silenced}"))

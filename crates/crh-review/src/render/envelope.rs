@@ -107,10 +107,8 @@ fn finding_sections(report: &Report) -> Vec<String> {
         (FindingGroup::Advisory, "Advisory findings (report-only):\n\n"),
     ] {
         // The caller works on these findings, so the limit on issues does not apply.
-        let mut issues: Vec<&Issue> =
-            report.open_issues().filter(|issue| group(issue) == group_shown).collect();
-        issues.sort_by_key(|issue| issue.autofix_class != AutofixClass::SafeAuto);
-        let items = issues.into_iter().map(finding);
+        let issues = report.open_issues().filter(|issue| group(issue) == group_shown);
+        let items = issues.map(finding);
         sections.extend(match group_shown {
             FindingGroup::Advisory => section(heading, items.chain(unpublished_advisory(report))),
             FindingGroup::GatedAuto | FindingGroup::Manual => section(heading, items),

@@ -551,7 +551,7 @@ fn open_action(issue: &Issue, report: &Report) -> Action {
 
 /// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement,
 /// and for what crh cannot fix.
-fn first_pick(issue: &Issue, report: &Report) -> Choice {
+pub(super) fn first_pick(issue: &Issue, report: &Report) -> Choice {
     match (issue.action, issue.owner) {
         (Action::Acknowledge, _) => Choice::Acknowledge,
         _ if !is_fixable(issue, report) => Choice::Acknowledge,

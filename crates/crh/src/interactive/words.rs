@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::code;
 use super::destination::{Checkout, Destination};
 use super::diffs::Diffs;
+use super::flow::first_pick;
 use super::next::{
     ActionPlan, Choice, DeferAvailability, FilingFailure, FindingQuestion, NextSink, PlanKind,
     Question, QuestionSubject, ResolvedCounts, SafeFixes,
@@ -13,7 +14,7 @@ use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::one_line;
 use crate::ui::questions::{LeaveEffect, MenuOption, MenuQuestion};
-use crh_review::report::{Action, Issue, Report, Strategy};
+use crh_review::report::{Issue, Report};
 use crh_review::{columns, truncate, wrap};
 
 /// Suffix of the recommended option.
@@ -283,7 +284,7 @@ fn finding_text(
     head.push_str(&format!("{}\n\n", truncate(&place(issue), width)));
     let why = one_line(&issue.why_it_matters);
     let mut said = wrap("What's wrong: ", "  ", &why, width);
-    let proposed = proposed(issue, exact.is_some(), beside.report.strategy);
+    let proposed = proposed(issue, exact.is_some(), beside.report);
     said.push_str(&wrap("Proposed fix: ", "  ", &proposed, width));
     let conflict = issue.disagreement.as_deref().map(one_line);
     let conflict = conflict.map(|it| wrap("Conflict: ", "  ", &it, width)).unwrap_or_default();
@@ -304,13 +305,9 @@ fn rows_of(text: &str, width: usize) -> usize {
 }
 
 /// The proposed fix in words. An exact fix is shown as a diff below.
-fn proposed(issue: &Issue, is_exact: bool, strategy: Strategy) -> String {
-    let writer = match (issue.action, is_exact) {
-        (Action::Acknowledge, _) | (_, true) => None,
-        // Without a model there is no fixer.
-        _ if strategy == Strategy::Static => None,
-        (Action::Apply | Action::Defer | Action::Skip, false) => Some("a model"),
-    };
+fn proposed(issue: &Issue, is_exact: bool, report: &Report) -> String {
+    let is_applicable = first_pick(issue, report) == Choice::Apply;
+    let writer = (is_applicable && !is_exact).then_some("a model");
     match (issue.suggested_fix.as_deref().map(one_line), writer) {
         (Some(fix), Some(writer)) => format!("{fix} ({writer} writes it)"),
         (Some(fix), None) => fix,
