@@ -14,7 +14,7 @@ fn fixture(behaviour: Behaviour) -> String {
     let line = |number: u32| format!("    name_{number} = label(line_{number})\n");
     match behaviour {
         Behaviour::TruncatedPrompt => {
-            format!("{CART}    //- shop/names.py\n{}", (1..=300).map(line).collect::<String>())
+            format!("{CART}{}", (1..=300).map(line).collect::<String>())
         }
         _ => CART.to_owned(),
     }

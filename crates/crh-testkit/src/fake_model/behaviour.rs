@@ -178,8 +178,11 @@ impl BehavingModel {
             Behaviour::OnlyProse => return says("The change looks fine to me. Ship it!"),
             Behaviour::TruncatedPrompt => {
                 let usage = Tokens { input: CUT_TOKENS, output: 20, ..Tokens::default() };
-                return calls(submit, json!({ "findings": [], "summary": "Nothing." }))
-                    .usage(usage);
+                let reply = match marks && results == 0 {
+                    true => calls_all([mark()]),
+                    false => calls(submit, json!({ "findings": [], "summary": "Nothing." })),
+                };
+                return reply.usage(usage);
             }
             Behaviour::SeveralCalls if reads && results == 0 => {
                 let listed = [look(), ("repo_ls", json!({ "path": "." }))];

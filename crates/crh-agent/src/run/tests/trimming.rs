@@ -83,11 +83,16 @@ fn results_that_exceed_the_context_are_cut() {
 #[test]
 fn small_context_is_tried_before_the_task_is_refused() {
     // The estimate of the first request is more than the context, the real size is not.
-    case().facts(|facts| (facts.context, facts.max_output) = (1_100, 800)).check(expect![[r#"
+    let case = || case().facts(|facts| (facts.context, facts.max_output) = (1_100, 800));
+    case().check(expect![[r#"
         ask Work
         > in=600 out=10 submit done
         stop Answered("done")
     "#]]);
+    match case().run().next(Duration::ZERO) {
+        RunStep::Ask(ask) => assert_eq!(ask.request.tools.len(), 3, "no tool is left out"),
+        step => panic!("{step:?}"),
+    }
 }
 
 #[test]

@@ -41,6 +41,7 @@ fn events() -> Vec<(u64, ReviewEvent)> {
         (2_400, ReviewEvent::Spent { totals }),
         (30_000, ReviewEvent::Spent { totals }),
         (30_100, ended("sub-agent-1", Some("no answer"), None, 0)),
+        (30_150, ended("sub-agent-4", Some("no answer"), None, 0)),
         (30_200, ended("sub-agent-2", None, Some(LimitKind::Tokens), 1)),
         (30_300, ended("sub-agent-3", None, None, 2)),
     ]
@@ -76,6 +77,7 @@ fn every_event_has_a_line() {
         Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
         Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
         Permanent sub-agent-1 failed: no answer
+        Transient sub-agent-4 failed with the same error
         Permanent sub-agent-2 reached its limit (tokens): 1 finding in 12.3 s
         Transient sub-agent-3 finished: 2 findings in 12.3 s
     "#]]
@@ -92,6 +94,7 @@ fn every_event_has_a_line() {
         Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
         Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
         Permanent sub-agent-1 failed: no answer
+        Transient sub-agent-4 failed with the same error
         Permanent sub-agent-2 reached its limit (tokens): 1 finding in 12.3 s
         Transient sub-agent-3 finished: 2 findings in 12.3 s
     "#]]
