@@ -24,7 +24,7 @@ fn first_readme_command_works_as_written() {
     assert_eq!(output.code, 0, "{}", output.stderr);
     // The README shows the real output.
     let readme = read("README.md");
-    let (_, after) = readme.split_once("It prints:").unwrap();
+    let (_, after) = readme.split_once("these lines:").unwrap();
     let shown = after.split("```").nth(1).unwrap().trim_start_matches("text").trim();
     for part in shown.split("…").map(str::trim) {
         assert!(output.stdout.contains(part), "not printed: {part}");

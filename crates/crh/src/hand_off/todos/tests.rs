@@ -148,7 +148,7 @@ fn unwritable_todos_report_the_reason() {
         &one,
         expect![[r#"
         no todo id is left in `ROOT/.context/compound-engineering/todos`
-        hint: rename the todo that starts with 999999999
+        hint: rename the todo that starts with 999999999, and delete `.highest-id`
     "#]],
     );
 }
