@@ -294,17 +294,17 @@ fn model_judges_only_what_code_guesses() {
         calls("report_outcome", json!({ "still_stands": stands, "is_argued_against": argued }))
     });
     let said = judge(&model, "0.05");
-    assert!(said.contains("43 of 43 decisions are right"), "{said}");
+    assert!(said.contains("44 of 44 decisions are right"), "{said}");
     assert_eq!(model.requests().len(), 10, "certain outcomes are not asked about");
     // An answer that names an outcome is refused, and without an answer code decides.
     let wrong = json!({ "outcome": "dismissed" });
     let model = FakeModel::answering(move |_| calls("report_outcome", wrong.clone()));
     let said = judge(&model, "0.05");
-    assert!(said.contains("40 of 43") && said.contains("did not answer"), "{said}");
+    assert!(said.contains("41 of 44") && said.contains("did not answer"), "{said}");
     // No question costs more than the limit permits.
     let model = FakeModel::start();
     let said = judge(&model, "0.000001");
-    assert!(said.contains("40 of 43") && model.requests().is_empty(), "{said}");
+    assert!(said.contains("41 of 44") && model.requests().is_empty(), "{said}");
 }
 
 #[test]
