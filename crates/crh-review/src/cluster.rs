@@ -69,6 +69,14 @@ struct StaticFindingKey {
     rule: Option<String>,
 }
 
+impl StaticFindingKey {
+    /// Whether the rule is one of crh, such as `secrets/github` of the check `secrets`.
+    fn is_own_rule(&self) -> bool {
+        let rule = self.rule.as_deref().and_then(|rule| rule.strip_prefix(&self.reviewer));
+        rule.is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
 /// Findings in clusters, and the pairs that may be the same.
 pub(crate) struct ClusterResult {
     pub(crate) clusters: Vec<Vec<PlacedFinding>>,
@@ -233,8 +241,16 @@ impl ClusterSeed {
             return false;
         }
         let same_family = self.family == other.family;
-        let same_evidence =
-            self.evidence_line.is_some() && self.evidence_line == other.evidence_line;
+        // Two checks of crh can report two defects of one line. Linters repeat what crh reports.
+        let are_two_checks = match (&self.static_key, &other.static_key) {
+            (Some(first), Some(second)) => {
+                first.rule != second.rule && first.is_own_rule() && second.is_own_rule()
+            }
+            _ => false,
+        };
+        let same_evidence = self.evidence_line.is_some()
+            && self.evidence_line == other.evidence_line
+            && !are_two_checks;
         // A title without letters or digits normalises to an empty string.
         (self.title == other.title && !self.title.is_empty())
             || same_family && same_evidence

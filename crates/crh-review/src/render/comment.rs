@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    coverage_gaps, hidden_findings, issue_remarks, location_label, marked_verdict, next_step,
+    coverage_gaps, hidden_findings, issue_remarks, location_label, marked_verdict, next_step_in,
     reported_by, validation_note,
 };
 use crate::finding::Side;
@@ -344,7 +344,7 @@ fn details(report: &Report, issue: &Issue, why: &str, links: Option<&str>) -> St
     let reporters = prose(&reported_by(issue), links);
     out.push_str(&format!(
         "\n{}; reported by {reporters}\n\n</details>\n",
-        capitalise(&next_step(report, issue))
+        capitalise(&next_step_in(report, issue))
     ));
     out
 }

@@ -205,7 +205,11 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
         Action::Skip => "choose a fix: the reviewers propose different ones".to_owned(),
         Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
-    let suffix = if issue.requires_verification { ", then run the tests" } else { "" };
+    let is_unstored = report.artifact.is_empty();
+    let suffix = match issue.requires_verification && !is_unstored {
+        true => ", then run the tests",
+        false => "",
+    };
     format!("{step}{suffix}")
 }
 

@@ -212,7 +212,7 @@ pub(crate) struct RoleFlags {
     /// unsure about; overrides `--model` and the setting `model.escalation`
     #[arg(long, value_name = "MODEL")]
     escalation_model: Option<String>,
-    /// Model that decides which issues to publish; overrides `--model` and the setting
+    /// Model that decides which issues the report shows; overrides `--model` and the setting
     /// `model.editor`
     #[arg(long, value_name = "MODEL")]
     editor_model: Option<String>,
@@ -304,7 +304,7 @@ pub(crate) struct ReviewEffortFlags {
     /// Maximum number of reviewers that work on the change in parallel
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
-    /// Publish only issues with at least this probability, from 0 to 1; a model estimates how
+    /// Show only issues with at least this probability, from 0 to 1; a model estimates how
     /// likely the maintainers are to agree with each issue
     #[arg(long, value_name = "P")]
     threshold: Option<Probability>,

@@ -169,7 +169,7 @@ pub(crate) struct OutputArgs {
     /// Output format on standard output (default: `text`, in headless mode `envelope`)
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
-    /// Also list findings that crh did not publish, with the reason (text format only)
+    /// Also list findings that the report leaves out, with the reason (text format only)
     #[arg(long)]
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`

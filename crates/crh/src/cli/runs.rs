@@ -20,7 +20,7 @@ pub(crate) struct ShowArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
-    /// Also list findings that crh did not publish, with the reason (text format only)
+    /// Also list findings that the report leaves out, with the reason (text format only)
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]

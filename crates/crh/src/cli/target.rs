@@ -78,9 +78,9 @@ pub(crate) struct TargetArgs {
     /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// Whether crh asks questions, edits files and stores the review. Without this option, the
-    /// report says `interactive`, and crh stores the review and asks at a terminal before every
-    /// edit; without a terminal, it asks nothing and edits nothing. `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// Whether crh asks questions, edits files and stores the review. Without this option, crh
+    /// stores the review and asks at a terminal before every edit; without a terminal, it asks
+    /// nothing and edits nothing. The report calls this `interactive`, too. `crh prepare` and `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }

@@ -179,7 +179,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         }
     }
     if files.is_empty() {
-        ui::note("nothing to undo: no fix of this review is in the checkout");
+        ui::note("nothing to undo: no applied fix of a stored review is in the checkout");
         return Ok(());
     }
     print_restored(&files)

@@ -320,7 +320,9 @@ impl VerificationGap {
                 format!("no fix was verified: `fix.verify` could not be run: {why}")
             }
             Self::FailsAnyway(why) => {
-                format!("no fix was verified: `fix.verify` fails without any fix too: {why}")
+                format!(
+                    "no fix was verified, because the verify command already fails without a fix: {why}"
+                )
             }
         }
     }

@@ -126,7 +126,7 @@ fn verification_that_always_fails_blocks_no_fix() {
         expect![[r#"
             exit 1
             warning: #2 not fixed: its fix must be tested, and the command of `fix.verify` fails without the fix, too: exit code 1: no such thing
-            warning: no fix was verified: `fix.verify` fails without any fix too: exit code 1: no such thing
+            warning: no fix was verified, because the verify command already fails without a fix: exit code 1: no such thing
             note: undo with `crh fix --undo RUN`
             ---
             #1 replaced lines 4 to 5 (shop/mail.py)
@@ -228,11 +228,11 @@ fn useless_verification_is_reported() {
                 ]"#]],
             "false" => expect![[r#"
                 [
-                  "no fix was verified: `fix.verify` fails without any fix too: exit code 1"
+                  "no fix was verified, because the verify command already fails without a fix: exit code 1"
                 ]"#]],
             _ => expect![[r#"
                 [
-                  "no fix was verified: `fix.verify` fails without any fix too: timed out after 1 s"
+                  "no fix was verified, because the verify command already fails without a fix: timed out after 1 s"
                 ]"#]],
         };
         expected.assert_eq(&format!("{warnings:#}"));
