@@ -1,4 +1,5 @@
-//! Creates the commit before or after a patch that does not come from this repository's history.
+//! Applies a patch without commits in this repository to a commit, forward or in reverse, and
+//! commits the result.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

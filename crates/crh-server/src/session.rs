@@ -17,7 +17,7 @@ const SESSION_MS: i64 = 12 * 3_600_000;
 /// Age after which crh asks GitHub again what a person may see.
 const ACCESS_MS: i64 = 5 * 60_000;
 
-/// Most sessions kept. The oldest ones go first.
+/// Maximum number of sessions. A new one replaces the oldest.
 const SESSIONS_MAX: usize = 10_000;
 
 /// Minimum characters of the page token.
@@ -111,7 +111,7 @@ pub struct Session {
 pub struct Sessions {
     sessions: Mutex<BTreeMap<[u8; ID_BYTES], Session>>,
     random: SystemRandom,
-    /// Key of all derived texts. A stranger who sees one of them learns nothing about the others.
+    /// HMAC key for CSRF tokens, for the hash of the page token and for the keys of the map.
     key: hmac::Key,
 }
 
@@ -193,9 +193,9 @@ impl Sessions {
         Some(hex(&bytes))
     }
 
-    /// A text that only this server can derive from a purpose and a cookie.
-    pub fn derive(&self, purpose: &str, cookie: &str) -> String {
-        hex(hmac::sign(&self.key, format!("{purpose}:{cookie}").as_bytes()).as_ref())
+    /// Keyed hash of a value for one purpose. Only this server can compute it.
+    pub fn derive(&self, purpose: &str, value: &str) -> String {
+        hex(hmac::sign(&self.key, format!("{purpose}:{value}").as_bytes()).as_ref())
     }
 
     /// A keyed hash of the page token, which does not reveal the token.

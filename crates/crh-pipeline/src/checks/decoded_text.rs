@@ -7,10 +7,10 @@ use crh_review::finding::Side;
 
 /// Maximum size of a file to decode. Larger ones are data.
 const BYTES_MAX: usize = 8_000_000;
-/// Share of control characters above which a file is data: one in this many.
+/// A file is data if more than one in this many bytes is a control or undecodable character.
 const CONTROL_SHARE: usize = 50;
 
-/// The lines that a change adds to a file, without those that the old file has.
+/// Lines of the new version of a file that occur nowhere in the old one.
 pub(super) fn added_lines(project: &dyn Project, file: &ChangedFile) -> Vec<AddedLine> {
     let text = |side, path: &str| {
         let bytes = project.file(side, path).ok().flatten()?;
@@ -28,7 +28,7 @@ pub(super) fn added_lines(project: &dyn Project, file: &ChangedFile) -> Vec<Adde
         .collect()
 }
 
-/// All lines of a new file; `None` if it is deleted, unreadable or data.
+/// All lines of a file after the change; `None` if it is deleted, unreadable or data.
 pub(super) fn all_lines(project: &dyn Project, file: &ChangedFile) -> Option<Vec<AddedLine>> {
     let bytes = project.file(Side::New, &file.path).ok().flatten().filter(|_| !file.is_deleted)?;
     let text = decode(&bytes)?;

@@ -31,7 +31,7 @@ pub struct RateLimit {
     pub limit: u64,
     /// Remaining requests.
     pub remaining: u64,
-    /// Start of the next hour, in seconds since 1970.
+    /// Time at which the limit resets, in seconds since 1970.
     pub reset: u64,
 }
 
@@ -88,8 +88,8 @@ impl ReplyHead {
                     (None, Some(_) | None) => RequestFailure::Refused,
                 }
             }
-            // A proxy sent this status by mistake: crh asks for it only with an `ETag`, and then it
-            // is no error.
+            // A 304 here comes from a faulty proxy: GitHub sends it only if crh sent an `ETag`,
+            // and that case is handled before.
             304 | 408 | 500.. => RequestFailure::ServerError(self.retry_after),
             _ => RequestFailure::Refused,
         }
@@ -101,8 +101,8 @@ impl ReplyHead {
     }
 }
 
-/// Parses a number. Too large numbers become the largest one: without a number, crh would not wait
-/// at all.
+/// Parses a number. Too large numbers become the largest one, so that crh gives up instead of
+/// retrying too early.
 fn parse_number(value: &str) -> Option<u64> {
     match value.trim().parse::<u64>() {
         Ok(number) => Some(number),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_reset_time_means_endless_wait() {
+    fn huge_reset_time_ends_the_retries() {
         let endless_wait = RequestFailure::RateLimited(Some(Duration::MAX));
         for reset in ["18446744073709551615", "99999999999999999999999"] {
             let mut headers = USED_UP;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn only_server_errors_are_retryable() {
+    fn temporary_failures_are_told_from_refusals() {
         for status in [304, 408, 500, 502, 503, 504] {
             check(&head(status, &[]), "", RequestFailure::ServerError(None));
         }
