@@ -20,6 +20,9 @@ use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::finding::Side;
 
 /// Replacement for a secret, as everywhere in the run folder.
+/// Fields of the workspace's JSON with texts that people wrote.
+const PROSE_FIELDS: [&str; 7] = ["author", "body", "name", "subject", "summary", "text", "title"];
+
 const MASK: &str = "[redacted]";
 
 /// Minimum length of a secret whose pieces and encodings are masked too. Pieces of shorter secrets
@@ -168,15 +171,18 @@ impl ChangeSecrets {
         Self { in_paths, ..secrets }
     }
 
-    /// Masks credentials in the texts of a value about a change. `None` if it has none.
-    pub(crate) fn mask_texts_of(value: Value) -> Option<Value> {
+    /// Masks credentials in the prose of a value about a change. `None` if it has none. Ids,
+    /// addresses, branches and paths stay: a text of the change could name them as a password.
+    pub(crate) fn mask_prose_of(value: Value) -> Option<Value> {
         let mut texts = Vec::new();
         collect_texts(&value, &mut texts);
         let secrets = Self::in_texts(texts.into_iter());
         let has_secrets = !secrets.values.is_empty();
         has_secrets.then(|| {
             map_texts(value, &|place, mut text| {
-                if let TextPosition::InField(_) = place {
+                if let TextPosition::InField(name) = place
+                    && PROSE_FIELDS.contains(&name)
+                {
                     secrets.mask(&mut text);
                 }
                 text

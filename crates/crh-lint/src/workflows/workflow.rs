@@ -70,7 +70,10 @@ impl<'n> WorkflowStep<'n> {
 
     /// The values of the variable that `env.NAME` refers to, or of all variables for `toJSON(env)`.
     fn variable_flows(&self, flow: &ValueFlow) -> Vec<ValueFlow> {
-        let is_read = |name: &str| flow.matches(&format!("env.{}", name.to_ascii_lowercase()));
+        let is_read = |name: &str| match flow.path.as_slice() {
+            [env, read] => env == "env" && (read == "*" || read.eq_ignore_ascii_case(name)),
+            _ => flow.matches(&format!("env.{}", name.to_ascii_lowercase())),
+        };
         self.variables().filter(|(name, _)| is_read(name)).flat_map(|(_, flows)| flows).collect()
     }
 

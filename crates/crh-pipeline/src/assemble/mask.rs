@@ -20,12 +20,16 @@ pub fn mask(report: Report, credentials: &ChangeSecrets) -> Report {
     let value = serde_json::to_value(&report).unwrap_or_default();
     let quoted_secrets = credentials.quoted_in(&value);
     // The title and the author come from commits or the forge.
-    let ReviewedChange { title, author, base_ref, head_ref, .. } = &report.change;
-    let texts = [title, author, base_ref, head_ref, &report.intent];
-    let message_secrets = ChangeSecrets::in_texts(texts.into_iter().map(String::as_str));
-    [credentials, &quoted_secrets, &message_secrets]
+    // Their credentials are masked only there: an author could otherwise blank words of the issues.
+    let mut report = [credentials, &quoted_secrets]
         .into_iter()
-        .fold(report, |report, secrets| mask_report(report, &ReportMask(secrets)))
+        .fold(report, |report, secrets| mask_report(report, &ReportMask(secrets)));
+    let texts = [&report.change.title, &report.change.author, &report.intent];
+    let message_secrets = ChangeSecrets::in_texts(texts.into_iter().map(String::as_str));
+    for text in [&mut report.change.title, &mut report.change.author, &mut report.intent] {
+        message_secrets.mask(text);
+    }
+    report
 }
 
 /// Masks API keys, since a model that saw a key may repeat it.

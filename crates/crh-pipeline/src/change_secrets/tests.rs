@@ -59,8 +59,14 @@ fn texts_about_a_change_are_masked() {
         "subject": "Add a key",
         "body": "It uses [redacted].\n\nSee https://app:[redacted]@db.corp.net",
     });
-    assert_eq!(ChangeSecrets::mask_texts_of(commit), Some(masked));
-    assert_eq!(ChangeSecrets::mask_texts_of(json!(["Add a test"])), None);
+    assert_eq!(ChangeSecrets::mask_prose_of(commit), Some(masked));
+    assert_eq!(ChangeSecrets::mask_prose_of(json!(["Add a test"])), None);
+    // A password in a text cannot blank the ids that crh compares.
+    let id = "0123456789abcdef0123456789abcdef01234567";
+    let body = format!("See https://app:{id}@db.corp.net");
+    let masked = json!({ "headRev": id, "body": "See https://app:[redacted]@db.corp.net" });
+    let metadata = json!({ "headRev": id, "body": body });
+    assert_eq!(ChangeSecrets::mask_prose_of(metadata), Some(masked));
 }
 
 /// A change to `app.py` with a password and another line.

@@ -1,8 +1,10 @@
 //! Suppresses findings by ignore comments, settings or the baseline. Suppressed findings stay in
 //! the report, with the reason.
 
+use std::cell::RefCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 
 use super::baseline::{BASELINE, Baseline, BaselineClaims, SECRETS_PREFIX};
@@ -145,6 +147,8 @@ struct FileText {
     ignores: IgnoreComments,
     /// Numbers of the lines with each text, without indentation. Empty without ignore comments.
     numbers: BTreeMap<String, Vec<u32>>,
+    /// Hashes of statements by first and last line. Many statements can begin with the same text.
+    statement_hashes: RefCell<BTreeMap<(u32, u32), Option<u64>>>,
 }
 
 /// A rule and the statement that it reports.
@@ -177,6 +181,7 @@ impl FileText {
             ignores: IgnoreComments::read(path, &text),
             lines: text.lines().map(str::to_owned).collect(),
             numbers: BTreeMap::new(),
+            statement_hashes: RefCell::default(),
         };
         if !file_text.ignores.is_empty() {
             for (number, line) in (1_u32..).zip(&file_text.lines) {
@@ -216,18 +221,29 @@ impl FileText {
         Some((first_line.trim(), lines.filter(|line| !line.is_empty()).collect()))
     }
 
+    fn statement_hash(&self, place: (u32, u32)) -> Option<u64> {
+        let compute = || self.statement(place).map(|(_, lines)| hash_of(lines.into_iter()));
+        *self.statement_hashes.borrow_mut().entry(place).or_insert_with(compute)
+    }
+
     /// Number of places with this text where a comment suppresses the rule.
     fn suppressed_count(&self, text: &SuppressedText) -> usize {
         let numbers = self.numbers.get(&text.first_line).into_iter().flatten();
         let places = numbers.map(|first| (*first, first.saturating_add(text.length)));
-        let is_same =
-            |place| self.statement(place).is_some_and(|(_, lines)| lines == text.statement);
+        let wanted_hash = hash_of(text.statement.iter().map(String::as_str));
+        let is_same = |place| self.statement_hash(place) == Some(wanted_hash);
         let same = places.filter(|place| is_same(*place));
         let is_suppressed = |(first, last): &(u32, u32)| {
             self.ignores.suppression_for(&text.rule, *first, *last).is_some()
         };
         same.filter(is_suppressed).count()
     }
+}
+
+fn hash_of<'a>(lines: impl Iterator<Item = &'a str>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    lines.for_each(|line| line.hash(&mut hasher));
+    hasher.finish()
 }
 
 impl<'a> FindingFiles<'a> {

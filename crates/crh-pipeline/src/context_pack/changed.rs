@@ -101,6 +101,12 @@ impl ChangedCode {
                 changed.add_used_names(language, &path, &text, &added, &mut names);
             }
         }
+        // A name that moved to another part of the change is not removed.
+        let others = change.files().filter(|(scope, _)| !is_wanted(&scope.path.shown()));
+        for (scope, _) in others.take(FILES_MAX) {
+            let symbols = code_reader.symbols(Side::New, &scope.path.shown());
+            new_names.extend(symbols.iter().flat_map(|symbols| searchable_names(symbols)));
+        }
         old_names.retain(|name, _| !new_names.contains(name));
         changed.removed_names = old_names;
         changed.removed_lines = removed_lines(change, is_wanted);

@@ -89,7 +89,9 @@ pub(super) fn write_tree(
     tree.json("metadata.json", &contents.metadata)?;
     // A line break would end the heading.
     let title = contents.metadata.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    let description = format!("# {title}\n\n{}\n", contents.metadata.body);
+    let mut description = format!("# {title}\n\n{}\n", contents.metadata.body);
+    let texts = [contents.metadata.title.as_str(), contents.metadata.body.as_str()];
+    ChangeSecrets::in_texts(texts.into_iter()).mask(&mut description);
     tree.file("description.md", description.as_bytes())?;
     tree.json("ci.json", &contents.ci)?;
     tree.json("commits.json", &contents.commits)?;
@@ -274,7 +276,7 @@ impl<'a> WorkspaceTree<'a> {
 
     fn json<T: Serialize + ?Sized>(&self, path: &str, value: &T) -> Result<(), WorkspaceError> {
         let json = serde_json::to_value(value).map_err(|error| not_json(path, &error))?;
-        let text = match ChangeSecrets::mask_texts_of(json) {
+        let text = match ChangeSecrets::mask_prose_of(json) {
             Some(masked) => stable_json(&masked),
             None => stable_json(value),
         };

@@ -218,15 +218,16 @@ fn static_findings_merge_only_on_the_same_line() {
     "##]]);
     // On one line, the same rule merges, two rules of one reviewer do not, and other reviewers
     // merge.
-    check(expect![[r##"
+    check(expect![[r#"
         > secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
         > secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github" fix
         > secrets f.rs:20 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
         > patterns f.rs:20 P0 security 1 manual/human "A shell runs a joined text" code rule="patterns/shell"
         > semgrep f.rs:20 P0 security 1 manual/human "Hard-coded credential"    code rule="generic.token"
-        #1 f.rs:20 P0 1.00 secrets,semgrep manual/human report defer "GitHub token in the code"
-        #2 f.rs:20 P0 1.00 secrets manual/human report defer "npm token in the code"
-    "##]]);
+        #1 f.rs:20 P0 1.00 patterns,semgrep manual/human report defer "A shell runs a joined text"
+        #2 f.rs:20 P0 1.00 secrets manual/human report defer "GitHub token in the code"
+        #3 f.rs:20 P0 1.00 secrets manual/human report defer "npm token in the code"
+    "#]]);
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn fixed_issue_is_not_open() {
     report.applied_fixes = vec![fix(1)];
     assert_eq!(review_verdict(&report), "Ready with fixes: 1 issue to fix");
     report.applied_fixes.push(fix(2));
-    assert_eq!(review_verdict(&report), "Ready to merge: nothing actionable was found");
+    assert_eq!(review_verdict(&report), "Ready to merge: nothing actionable is left");
 }
 
 #[test]
