@@ -119,8 +119,8 @@ fn symlinks_are_listed_but_not_followed() {
         "grep",
         r#"{"pattern": "secret"}"#,
         expect![[r#"
-        [no line matches `secret` in 58 file(s)]
-    "#]],
+            [no line matches `secret` in 59 file(s)]
+        "#]],
     );
     check(
         "agent_files_list",
