@@ -75,7 +75,7 @@ pub(crate) fn is_own(file: &Path) -> bool {
     is_regular && (name == HIGHEST || has_key())
 }
 
-/// Like [`write`], with the folders as parameters. `mask` removes secrets from a text.
+/// Like [`write()`], with the folders as parameters. `mask` removes secrets from a text.
 fn write_masked(
     root: &Path,
     dir: &Path,
