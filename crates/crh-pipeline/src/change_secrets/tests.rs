@@ -62,7 +62,7 @@ fn texts_about_a_change_are_masked() {
     assert_eq!(ChangeSecrets::mask_prose_of(commit), Some(masked));
     assert_eq!(ChangeSecrets::mask_prose_of(json!(["Add a test"])), None);
     // A password in a text cannot blank the ids that crh compares.
-    let id = "0123456789abcdef0123456789abcdef01234567";
+    let id = "9f1c03e5b7a24d6880e1fa5c3b92d74e6a0f8c15";
     let body = format!("See https://app:{id}@db.corp.net");
     let masked = json!({ "headRev": id, "body": "See https://app:[redacted]@db.corp.net" });
     let metadata = json!({ "headRev": id, "body": body });
