@@ -228,7 +228,7 @@ pub fn merged_proposal(subject: &str, body: &str) -> Option<u64> {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|number| *number > 0)
     };
-    // The subject of a squashed commit ends with `(#12)`. Gitea writes
+    // The subject of a squashed commit ends with `(#12)`. Another form is
     // `Merge pull request 'title' (#12) from a into b`.
     let names_itself =
         subject.trim_end().ends_with(')') || subject.starts_with("Merge pull request '");

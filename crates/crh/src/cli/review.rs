@@ -174,10 +174,9 @@ pub(crate) struct OutputArgs {
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
     /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
-    /// `gitlab` or `gitea` (discussions or review), `gitlab-comment`, `gitea-comment`,
-    /// `gitlab-status`, `gitea-status` (commit status), or `launchpad` (comment with a vote).
-    /// `stdout` prints the full report as one line
-    /// of JSON instead of the report in `--format`. Repeatable
+    /// `launchpad` (comment with a vote), or a sink of another forge; an unknown name lists all
+    /// sinks. `stdout` prints the full report as one line of JSON instead of the report in
+    /// `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
     /// Folder for stored reviews (default: `.crh/runs` in the root of the checkout)
