@@ -8,15 +8,15 @@ use crh_review::diff::RepoPath;
 
 /// Instructions for the whole repository. The first existing file is the main one.
 const MAIN_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE, ".cursorrules"];
-/// Instructions that are also read beside the main file.
+/// Read beside another main file if the two differ.
 const CLAUDE_FILE: &str = "CLAUDE.md";
-/// Path under `agent/` of the main instructions.
+/// Path of the main instructions under `agent/`, the workspace's folder of instructions.
 pub(crate) const MAIN_PLACE: &str = "AGENTS.md";
 /// Instructions that apply to their folder.
 const NESTED_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE];
-/// Single files of other tools.
+/// Instruction files of other tools, at fixed paths.
 const SINGLE_FILES: &[&str] = &["REVIEW.md", ".github/copilot-instructions.md", ".clinerules"];
-/// Instruction folders: path, destination, and file name suffixes.
+/// Instruction folders: path, destination under `agent/`, and file name suffixes.
 const FOLDERS: &[(&str, &str, &[&str])] = &[
     (".cursor/rules", "rules", &[".md", ".mdc"]),
     (".clinerules", "rules", &[""]),
@@ -34,13 +34,13 @@ const LINK_MAX: u64 = 4_096;
 /// Instruction files, and notes about files that were left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentFiles {
-    /// Files by path under `agent/`.
+    /// Files, sorted by path under `agent/`.
     pub files: Vec<AgentFile>,
-    /// Notes about large files, surplus files and dangling symlinks.
+    /// Notes about large files, surplus files, dangling symlinks and symlinks to folders.
     pub notes: Vec<String>,
 }
 
-/// Reads the instructions that apply to the changed paths.
+/// Reads the instructions for the whole repository and for the folders above the changed paths.
 pub fn read_agent_files(
     objects: &Objects,
     revision: &str,
@@ -184,7 +184,7 @@ impl InstructionCollector<'_> {
 enum InstructionEntry {
     /// A file, possibly behind a symlink.
     File { target: Vec<u8>, size: u64 },
-    /// A symlink to something else, or out of the repository.
+    /// A symlink that does not lead to a file of the repository.
     LinkToNowhere,
     /// Nothing, or not a file.
     Nothing,
@@ -289,7 +289,8 @@ impl RevisionTree<'_> {
     }
 }
 
-/// Resolves a symlink to a path from the repository root. `None` if it leads outside.
+/// Resolves a symlink to a path from the repository root. `None` if it leads outside or has an
+/// empty part.
 fn resolve_link(path: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     parts.pop();

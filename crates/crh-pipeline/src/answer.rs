@@ -1,4 +1,4 @@
-//! Answers a person's reply to an issue. A reply that disputes the issue has it checked again.
+//! Answers a person's reply to an issue. If the reply disputes the issue, a model checks it again.
 //!
 //! Invariant: an issue is withdrawn only if the model names the line that refutes it, crh found that
 //! line in the code after the change, and the reply contains no instructions to the reviewer.
@@ -46,7 +46,7 @@ pub struct ReplyAnswer {
     pub outcome: ReplyOutcome,
     /// Text for the person, written by a model.
     pub text: String,
-    /// The line that decides. Always present if the issue is withdrawn.
+    /// The line of code that decides. Always present if the reply disputes the issue.
     pub deciding_line: Option<DecidingLine>,
     /// Whether the reply contains instructions to the reviewer.
     pub instructs: bool,
@@ -64,7 +64,8 @@ pub enum ReplyOutcome {
     Withdrawn,
     /// The code confirms the issue.
     Stands,
-    /// The code does not decide, so the issue stays.
+    /// The issue stays: the code does not decide, or the model refuted the issue but the reply
+    /// contains instructions to the reviewer.
     Undecided,
 }
 
@@ -75,7 +76,7 @@ pub struct DecidingLine {
     pub file: String,
     /// Number.
     pub line: u32,
-    /// Text, as in the file.
+    /// Text of the line, without trailing white space.
     pub code: String,
 }
 
@@ -167,8 +168,8 @@ pub async fn answer_reply(
     })
 }
 
-/// Whether a reply contains instructions to the reviewer, by the check that reads all texts of a
-/// change.
+/// Whether a reply contains instructions to the reviewer. The same static check reads the texts of
+/// a change.
 fn has_instructions(reply: &str) -> bool {
     !injection::review(&[ChangeText::comment("reply", reply)], &[]).findings.is_empty()
 }

@@ -199,7 +199,8 @@ fn report_scope(change: &ChangeUnderReview) -> Scope {
     }
 }
 
-/// One row per reviewer. The runs of a panel reviewer on several parts share a row.
+/// Rows for reviewers. With `Single` and `Panel`, the runs of one reviewer share a row. Otherwise
+/// each run has its own row.
 fn reviewer_rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
     let records: Vec<&RunRecord> = records.iter().copied().filter(|run| is_reviewer(run)).collect();
     match strategy {
@@ -270,7 +271,7 @@ pub fn with_spending(stats: Stats, spent: &UsageTotals) -> Stats {
             output: spent.usage.output,
             cached: spent.usage.cache_read,
         },
-        // The cast rounds to millionths of a dollar. No review costs enough to overflow.
+        // In millionths of a dollar. No review costs enough to overflow the cast.
         cost_usd: Decimal((spent.money.as_dollars() * 1e6).round() as u64),
         llm_calls: spent.llm_calls,
         failed_calls: spent.failed_calls,

@@ -26,16 +26,17 @@ use crh_review::finding::Side;
 
 /// Name of the run.
 const CALLER: &str = "bare";
-/// Maximum turns: a dozen look-ups, one at a time, and the answer with two corrections.
+/// Maximum turns: more than two dozen look-ups, one at a time, and the answer with two corrections.
 const TURNS: u32 = 30;
 /// Maximum tool calls.
 const TOOL_CALLS: u32 = 60;
 /// Maximum characters of the diff: about 100,000 tokens. The tools show the rest.
 const DIFF_CHARS: usize = 400_000;
-/// Characters of diff per token of context, so that the diff takes at most half of the context.
+/// Maximum characters of diff per token of the model's context. A token has about four characters,
+/// so the diff takes at most half of the context.
 const CHARS_PER_TOKEN: u64 = 2;
 
-/// What the model needs for its review.
+/// Inputs of a bare review.
 #[derive(Debug, Clone)]
 pub struct BareReview {
     /// The change under review.
@@ -137,7 +138,7 @@ impl BareReview {
     }
 }
 
-/// The read-only tools.
+/// The review tools, without the one that marks files as reviewed.
 fn tools() -> impl Iterator<Item = ToolSpec> {
     ReviewTools::specs().into_iter().filter(|tool| tool.name != MARK_TOOL)
 }

@@ -70,7 +70,7 @@ pub(crate) fn carry_over(
                 collected.members.extend(members);
                 carried.push(issue_label(old));
             }
-            // A static check of this review reported the issue again, so the issue is not dropped.
+            // This review reported the same title in the same file, so the issue is not dropped.
             None if is_reported_again(old, &collected.members) => {}
             None => {
                 collected.dropped.push(dropped_issue(old, &previous.head));
@@ -205,7 +205,8 @@ struct QuoteLocator<'a> {
 }
 
 impl QuoteLocator<'_> {
-    /// The issue as a finding, if its quote still exists.
+    /// The issue as a finding, if its first quote still exists. An issue without quotes must be in
+    /// an unchanged file.
     fn locate_issue(&mut self, old: &OpenIssue) -> Option<Finding> {
         let Some((first_quote, other_quotes)) = old.evidence.split_first() else {
             let file_is_unchanged = self.incremental.unchanged_files.contains(&old.location.file);

@@ -19,10 +19,10 @@ use crh_llm::Redactor;
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::finding::Side;
 
-/// Replacement for a secret, as everywhere in the run folder.
 /// Fields of the workspace's JSON with texts that people wrote.
 const PROSE_FIELDS: [&str; 7] = ["author", "body", "name", "subject", "summary", "text", "title"];
 
+/// Replacement for a secret, as everywhere in the run folder.
 const MASK: &str = "[redacted]";
 
 /// Minimum length of a secret whose pieces and encodings are masked too. Pieces of shorter secrets
@@ -33,9 +33,9 @@ const LONG_BYTES: usize = 24;
 /// own.
 const LINE_BYTES: usize = 16;
 
-/// Placeholder of a credential that can be restored: its index among the credentials of the change.
+/// Placeholder such as `[redacted 3]`. The number is the index among the credentials of the change.
 /// A look-alike in the text gets an extra `~`, which restoring removes. A credential from outside
-/// the change has no index and cannot be restored.
+/// the change has `?` instead of an index and cannot be restored.
 static PLACEHOLDER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\[redacted (~*)([0-9]{1,9}|\?)\]").ok());
 
@@ -120,7 +120,7 @@ impl ChangeSecrets {
         Self { in_paths: Arc::new(in_paths), paths: Arc::new(paths), look_alikes, ..secrets }
     }
 
-    /// Masks these values.
+    /// Secrets with these values. Long lines of a multi-line value are secrets of their own.
     pub fn new(values: &[String]) -> Self {
         let lines = values.iter().flat_map(|value| value.lines()).map(str::trim);
         let is_secret_line = |line: &&str| line.len() >= LINE_BYTES && !line.starts_with("-----");
@@ -145,7 +145,7 @@ impl ChangeSecrets {
         }
     }
 
-    /// Masks the API keys of the models, since a model may repeat its key.
+    /// The API keys of the models, since a model may repeat its key.
     pub(crate) fn from_keys(keys: &Redactor) -> Self {
         Self { piece_redactor: keys.clone().known_secrets_only(), ..Self::default() }
     }
@@ -164,15 +164,17 @@ impl ChangeSecrets {
         Self::outside_paths(&values_in(texts.map(|text| ("", text))))
     }
 
-    /// It is not known in which paths these credentials occur, so no path is masked for them.
+    /// crh does not know in which paths these credentials occur, so [`ChangeSecrets::mask_path`]
+    /// keeps those that are shorter than [`LONG_BYTES`].
     fn outside_paths(values: &[String]) -> Self {
         let secrets = Self::new(values);
         let in_paths = Arc::new((0..secrets.values.len()).collect());
         Self { in_paths, ..secrets }
     }
 
-    /// Masks credentials in the prose of a value about a change. `None` if it has none. Ids,
-    /// addresses, branches and paths stay: a text of the change could name them as a password.
+    /// Masks credentials in the prose of a value about a change. `None` if the value has no
+    /// credentials. Ids, addresses, branches and paths stay: a text of the change could name them
+    /// as a password.
     pub(crate) fn mask_prose_of(value: Value) -> Option<Value> {
         let mut texts = Vec::new();
         collect_texts(&value, &mut texts);
@@ -196,7 +198,8 @@ impl ChangeSecrets {
         *text = self.replace_matches(&masked, |_| MASK.to_owned(), str::to_owned);
     }
 
-    /// Masks credentials in a path, except those that occur in paths of the change.
+    /// Masks credentials in a path, unless it is a path of the change. A credential that is shorter
+    /// than [`LONG_BYTES`] and occurs in a path of the change stays.
     pub(crate) fn mask_path(&self, path: &mut String) {
         if self.paths.contains(path) {
             return;
@@ -262,8 +265,8 @@ impl ChangeSecrets {
         Some(value).filter(|_| !is_unrestorable.get())
     }
 
-    /// Like `ChangeSecrets::restore`, for a value that may not contain placeholders. Keeps lines
-    /// that occur literally in the change.
+    /// Like `ChangeSecrets::restore`, for a value whose placeholders may be text of the change:
+    /// keeps lines that occur literally in the change. Also keeps `[redacted ?]`.
     pub fn restore_if_numbered(&self, value: Value) -> Value {
         let occurs_in_change = |line: &str| {
             let line = line.trim();

@@ -17,7 +17,7 @@ use crh_review::report;
 pub struct ChangeUnderReview {
     /// Workspace and repository, as tools read them.
     pub tool_context: ToolContext,
-    /// Diff of the latest round.
+    /// Diff of the latest version of the change.
     pub diff: Arc<Diff>,
     /// Which files of the diff are reviewed.
     pub scope: Scope,
@@ -34,7 +34,7 @@ pub struct ChangeUnderReview {
 }
 
 impl ChangeUnderReview {
-    /// The workspace. It is always present.
+    /// The workspace. Every change under review has one.
     pub fn workspace(&self) -> Result<&Workspace, ToolError> {
         self.tool_context.workspace()
     }
@@ -45,8 +45,8 @@ impl ChangeUnderReview {
         self.scope.files.iter().zip(self.diff.files()).filter(|(file, _)| file.decision.is_in())
     }
 
-    /// Turns this into an incremental review: files that the previous review covered go out of
-    /// scope.
+    /// Turns this into an incremental review: files that the previous review covered and that have
+    /// not changed since go out of scope.
     #[must_use]
     pub fn into_incremental(mut self, previous: IncrementalReview) -> Self {
         let was_reviewed = |path: &str| previous.unchanged_files.contains(path);
@@ -60,7 +60,7 @@ impl ChangeUnderReview {
         self.tool_context.context_pack(|| ContextPack::build(self, &|_| true))
     }
 
-    /// The file under review with this new path.
+    /// The file under review that has this path after the change.
     pub fn file(&self, path: &str) -> Option<(&ScopeFile, &FileDiff)> {
         self.files().find(|(file, _)| file.path.shown() == path)
     }

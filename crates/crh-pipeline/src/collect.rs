@@ -19,7 +19,7 @@ pub struct ReviewFindings {
     /// Findings that are dropped already, with their fates.
     #[serde(rename = "set_aside")]
     pub dropped: Vec<DroppedFinding>,
-    /// Results of second looks inside runs.
+    /// Validation results of carried-over findings, from the previous review.
     pub checked: Vec<CheckedFinding>,
     /// Findings carried over from the previous review. Validation skips them.
     #[serde(default, rename = "carried")]

@@ -20,7 +20,7 @@ pub fn consolidate(
     remembered: &PastDecisions,
 ) -> MergeResult {
     let sources = sources(&members, change);
-    // Without an answer about possible duplicates, they stay separate issues.
+    // No model is asked about possible duplicates, so they stay separate issues.
     crh_review::consolidate(members, &sources, remembered, &BTreeSet::new())
 }
 
@@ -114,7 +114,7 @@ pub fn select_issues(
         let by_key = gated.issues.iter().filter_map(judgement).collect();
         return apply_judgements(gated, &by_key);
     };
-    // Validation checks one claim of a group. What it says holds for the group.
+    // Validation checks the first finding of a group. Its judgement holds for the whole group.
     for group in *groups {
         let judgement = group.members.first().and_then(|lead| by_member.get(lead)).cloned();
         for member in judgement.iter().flat_map(|_| &group.members) {

@@ -24,7 +24,7 @@ const CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// Timeout for external linters: slightly more than the slowest one needs for base and head.
 const ANALYSERS_TIMEOUT: Duration = Duration::from_secs(420);
 
-/// Runs a plan. Without a context only static checks run. They fail after `time_left`.
+/// Runs a plan. Without `ctx`, only static checks run. Static checks fail after `time_left`.
 pub async fn dispatch(
     plan: &Plan,
     change: &Arc<ChangeUnderReview>,
@@ -87,15 +87,16 @@ async fn run_static_checks(
     }
     analyser_records.iter().for_each(|record| journal.run_ended(record));
     records.extend(analyser_records);
-    // Merging needs the symbols of these files next. Parsing continues in the background. Files
-    // that are not parsed by then are parsed on demand.
+    // Merging needs the symbols of the changed files next. Parsing continues in the background.
+    // Files that are not parsed by then are parsed on demand.
     let change = change.clone();
     drop(tokio::task::spawn_blocking(move || CodeReader::new(&change).parse_ahead()));
     records
 }
 
-/// Joins the task and returns its records. If the task panics, is cancelled or takes longer than
-/// `max_time`, returns a failed record for each planned assignment.
+/// Joins the task and returns its records. If the task panics or takes longer than `max_time`,
+/// returns a failed record for each planned assignment. If the user cancels the review and the task
+/// does not end within [`CANCEL_WAIT`], returns cancelled records.
 async fn join_or_fail(
     mut task: JoinHandle<Vec<RunRecord>>,
     assignments: Vec<Assignment>,

@@ -2,8 +2,8 @@
 //! them by root cause, checks them against the code, and says how probable it is that the
 //! maintainers agree with each group.
 //!
-//! Invariants: every finding is in exactly one group, and the editor adds none. If the run fails,
-//! the confidence of the reviewers decides, and the report says so.
+//! Invariants: every finding that the editor gets is in exactly one group, and the editor adds
+//! none. If the run fails, the confidence of the reviewers decides, and the report says so.
 
 mod answer;
 mod material;
@@ -37,7 +37,7 @@ use crh_review::{
 /// Name of the editor's run.
 pub(crate) const EDITOR: &str = "editor";
 
-/// Maximum turns: the prompt contains the change, the findings and their code.
+/// Maximum turns. Few are enough: the prompt contains the change, the findings and their code.
 const TURNS: u32 = 4;
 /// Maximum lookups.
 const TOOL_CALLS: u32 = 30;
@@ -125,8 +125,8 @@ fn is_urgent(group: &EditedGroup) -> bool {
         || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
 }
 
-/// Whether a group names a danger that its severity does not show, such as an SQL injection that is
-/// P3. Validation can raise the severity. What the editor refutes stays refuted.
+/// Whether a group is about security or data, or names a danger. Its severity may be too low, such
+/// as P3 for an SQL injection, and validation can raise it. What the editor refutes stays refuted.
 fn may_be_graded_too_low(group: &EditedGroup) -> bool {
     let names_danger = |member: &Member| {
         let title = member.finding.title.to_lowercase();
@@ -149,8 +149,9 @@ pub(crate) fn has_editor(ctx: Option<&ReviewContext>) -> bool {
     ctx.is_some_and(|ctx| ctx.options.strategy != Strategy::Static)
 }
 
-/// Asks the editor about the findings of a review. Findings of static checks and of earlier reviews
-/// are published without it. The editor may propose tests if there is a command that runs them.
+/// Asks the editor about the findings of a review. Findings of static checks, of the check of
+/// requirements and of earlier reviews are published without it. The editor may propose tests if
+/// there is a command that runs them.
 pub async fn edit(
     merged: &MergeResult,
     collected: &ReviewFindings,

@@ -1,5 +1,5 @@
-//! Events of a review, for progress displays. They contain paths and labels, but no code of the
-//! change.
+//! Events of a review, for progress displays. They contain paths, labels and messages, but no lines
+//! of the change.
 
 use serde::Serialize;
 use serde_json::Value;

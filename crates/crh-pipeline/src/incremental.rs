@@ -36,9 +36,9 @@ pub enum PreviousReviewLookup {
 /// The previous review of a pull request, compared with the current commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviousReview {
-    /// The state that it stored in its comment.
+    /// The state that the previous review stored in its comment at the forge.
     pub state: SavedReview,
-    /// Whether the current head descends from its head.
+    /// Whether the current head descends from the head of the previous review.
     pub history: HeadHistory,
     /// Files of the change that have not changed since that review, by display path.
     #[serde(rename = "unchanged")]
@@ -52,7 +52,7 @@ pub enum HeadHistory {
     /// The current head descends from the reviewed head, or is equal to it.
     #[serde(rename = "goes_on")]
     Continued,
-    /// A force push or rebase replaced the reviewed head.
+    /// A force push or rebase replaced the reviewed head, or its commit cannot be read.
     Rewritten,
 }
 

@@ -1,7 +1,7 @@
 //! Events, timing, storage and cancellation for all stages of a review.
 //!
-//! A disk error does not end a review. The journal warns about the first one at once and about all
-//! of them in the report.
+//! A disk error does not end a review. The journal warns about the first one at once. The report
+//! names the first one and counts the others.
 
 #[cfg(test)]
 mod tests;
@@ -226,7 +226,7 @@ impl ReviewJournal {
     }
 
     fn notes(&self) -> MutexGuard<'_, JournalNotes> {
-        // The state is consistent between any two statements.
+        // A panic leaves the state consistent.
         self.inner.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

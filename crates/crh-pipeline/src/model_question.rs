@@ -1,5 +1,4 @@
-//! One small question to a model. Used by the scout, by the editor and by the check of
-//! requirements.
+//! One question to a model, which answers by calling one tool.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,7 @@ pub(crate) struct ModelQuestion<'a> {
     /// Identifies the run.
     pub(crate) assignment: Assignment,
     pub(crate) model: &'a Model,
-    /// The question with what it is about.
+    /// The prompt: the question and its material.
     pub(crate) conversation: Conversation,
     /// Tools for look-ups.
     pub(crate) tools: Vec<ToolSpec>,
@@ -41,8 +40,8 @@ pub(crate) struct ModelQuestion<'a> {
     pub(crate) role_phrase: &'static str,
     /// Total time to wait for rate limits, over all attempts.
     pub(crate) max_wait: Duration,
-    /// Limits parallel runs. A permit is held while the model is asked, not while the run waits.
-    /// None if the question runs alone.
+    /// Limits parallel runs. The run holds a permit while the model works, not while it waits for a
+    /// rate limit. None if the question runs alone.
     pub(crate) permits: Option<&'a Semaphore>,
 }
 

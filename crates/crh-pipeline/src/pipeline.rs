@@ -54,7 +54,7 @@ pub struct ReviewInputs {
     pub ledger: Ledger,
     /// Earlier decisions about issues.
     pub remembered: PastDecisions,
-    /// Fitted probabilities of the repository. None if it has none.
+    /// Weights for probabilities, fitted to the repository. None if it has none.
     pub calibration: Option<Calibration>,
     /// Issues below this severity are hidden.
     pub min_severity: Severity,
@@ -98,7 +98,7 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     }
     let time_left =
         (options.budget.wall + context.user_wait).saturating_sub(inputs.started.elapsed());
-    // A second look starts late, and its checks need some time too.
+    // Static checks get some time even if they start late.
     let time_left = time_left.max(MIN_CHECK_TIME);
     let runs = journal
         .async_stage(
@@ -124,8 +124,8 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let test_command = inputs.test_command.as_deref();
     let edit = edit(&merged, &collected, &runs, change, ctx.as_ref(), test_command);
     let edit = journal.async_stage(Stage::Edit, edit).await;
-    // Validation does not see the editor's answer. It checks what that answer leaves to decide. With
-    // a budget of two calls, the editor's answer is the only check.
+    // Validation does not see the editor's answer. It checks the issues that this answer does not
+    // decide. With a budget of two calls, the editor's answer is the only check.
     let is_checked_by_editor = options.budget.has_two_calls() && edit.groups.is_some();
     let claims =
         split_by_editor(&merged, edit.groups.as_deref(), &members, change, &inputs.remembered);

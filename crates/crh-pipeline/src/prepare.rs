@@ -19,7 +19,7 @@ use crh_forge::{ChangeProposal, ProposalKind};
 use crh_git::{Objects, ReadError};
 use crh_review::diff::{Diff, RepoPath};
 
-/// Id of the only round of a local change.
+/// Id of the first round. A round is one version of a change. A local change has only one.
 const FIRST_ROUND: &str = "1";
 
 /// Id of a round that Launchpad has not numbered yet.
@@ -94,7 +94,7 @@ fn metadata(change: &PinnedChange, proposed: Option<&ProposedChange>) -> ChangeM
     }
 }
 
-/// Repository name for the metadata. A GitHub URL already contains it.
+/// Repository name for the metadata. The URL of a pull or merge request already contains it.
 fn repository_name(
     proposal: &ChangeProposal,
     repository: impl FnOnce() -> Option<String>,

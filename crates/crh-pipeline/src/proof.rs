@@ -22,7 +22,7 @@ use crh_review::report::{Issue, TestProof};
 use crh_review::{EditedGroup, ProposedTest};
 use crh_syntax::Language;
 
-/// Maximum number of tests per review. Each needs up to three runs of a test suite.
+/// Maximum number of tests per review. Each needs up to four runs of the command.
 const TESTS_MAX: usize = 3;
 /// Time for all runs of a review, as a multiple of the time for one.
 const RUNS: u32 = 6;
@@ -76,7 +76,7 @@ pub enum ProofResult {
 }
 
 impl TestCommand {
-    /// The command as the user wrote it.
+    /// Program and arguments in one line, for people.
     pub fn shown(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.args);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")

@@ -20,7 +20,7 @@ pub(crate) struct RepoConfigFolder {
 }
 
 impl RepoConfigFolder {
-    /// Reads the files at `base` or `head`. Returns a note for each file that was not read.
+    /// Reads the files at `base` or `head`. Also returns notes on files that were not read.
     pub(crate) fn read(
         &self,
         revisions: &Revisions,

@@ -24,7 +24,7 @@ const PROBLEM_CHARS: usize = 600;
 #[derive(Debug)]
 pub(crate) struct ReportRepair {
     change: Arc<ChangeUnderReview>,
-    /// Further check of a finding; the problem if there is one.
+    /// Further check of a finding. Returns the problem.
     extra_check: fn(&Finding) -> Option<&'static str>,
     policy: RepairPolicy,
     state: Mutex<RepairState>,
@@ -35,8 +35,8 @@ pub(crate) struct ReportRepair {
 pub(crate) enum RepairPolicy {
     /// Every finding with a problem.
     Every,
-    /// Findings with a problem if one of them is P0 or P1, or if the report has no others. The call
-    /// is otherwise better spent on the editor.
+    /// Findings with a problem, if one of them is P0 or P1 or if all findings of the report have
+    /// one. Otherwise the editor needs the call more.
     UrgentOrAll,
 }
 
@@ -157,7 +157,7 @@ impl RefusedReport {
         report
     }
 
-    /// The next report, with what it leaves out of this one.
+    /// The next report, completed by what it leaves out of this report.
     fn replaced_by(self, mut next: ReviewerReturn) -> ReviewerReturn {
         let Self { accepted, listed } = self;
         let reported_again: Vec<FindingName> = next

@@ -39,7 +39,8 @@ pub struct PinnedChange {
     pub body: String,
     /// Author of the pull request, or of the last commit.
     pub author: String,
-    /// Date of the last commit. `None` if the head is a snapshot of uncommitted work.
+    /// Date of the last commit. `None` if the head is a snapshot of uncommitted work, or if only a
+    /// diff is known.
     pub created_at: Option<String>,
     /// Commits, oldest first.
     pub commits: Vec<CommitDetails>,
@@ -310,8 +311,8 @@ fn current_branch(
     })
 }
 
-/// Uncommitted work on a main branch that has no remote: without another branch it is all that can
-/// be new. None if there is none.
+/// Uncommitted work on a branch that is its own base. Nothing else can be new there. None if there
+/// is no uncommitted work.
 fn uncommitted_on_own_base(
     store: &Store,
     tip: String,
@@ -778,8 +779,9 @@ fn no_difference_message(range: &ResolvedRange, untracked: &[String]) -> String 
     }
 }
 
-/// Title and description of a change. For one commit, its subject and body. For several commits,
-/// the branch name and a list of the commits, with the newest line `Plan: PATH` of their messages.
+/// Title and description of a change. For one commit, its subject and body. For several commits or
+/// with uncommitted work, a title such as the branch name, and a list of the commits with the
+/// newest line `Plan: PATH` of their messages.
 fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, String) {
     let mut lines: Vec<String> =
         commits.iter().take(LISTED_MAX).map(|commit| format!("- {}", commit.subject)).collect();

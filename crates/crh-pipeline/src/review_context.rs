@@ -16,8 +16,8 @@ use crh_agent::{AgentOutcome, Ledger, ProgressListener, RunContext, TOOL_TIMEOUT
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{Model, ModelError};
 
-/// Retry policy for model calls. It waits up to a minute, since a short rate limit must not fail a
-/// review.
+/// Retry policy for model calls. One wait takes up to a minute, since a short rate limit must not
+/// fail a review.
 pub(crate) const RETRY: RetryPolicy = RetryPolicy {
     max_attempts: 5,
     first_wait: Duration::from_secs(1),

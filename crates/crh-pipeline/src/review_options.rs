@@ -139,7 +139,7 @@ pub struct ReviewBudget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The numbers of the agent specification.
+    /// Two model calls within a minute.
     Quick,
     /// For everyday changes.
     Standard,
@@ -191,7 +191,8 @@ impl Profile {
 }
 
 impl ReviewBudget {
-    /// Whether the budget allows one call that reviews and one that edits, and no tools.
+    /// Whether the budget allows only one call that reviews and one that edits, and none for the
+    /// results of tools.
     pub(crate) fn has_two_calls(&self) -> bool {
         self.llm_calls <= 2
     }
@@ -215,7 +216,7 @@ impl ModelSet {
         Self { reviewer, cheap, escalation, editor: model }
     }
 
-    /// The smaller context window of the two models that read the change, in tokens.
+    /// The smaller context window of the two models that review the change, in tokens.
     pub fn min_context(&self) -> u64 {
         self.reviewer.facts().context.min(self.escalation.facts().context)
     }

@@ -24,7 +24,8 @@ impl Revisions {
         Ok(Self { bare, objects, base: base.to_owned(), head: head.to_owned() })
     }
 
-    /// Resolves `base`, `head`, or a prefix of one of their hashes. `None` for anything else.
+    /// Resolves `base`, `head`, or seven or more first digits of one of their hashes. No name means
+    /// `head`. Returns `None` for anything else.
     pub fn resolve(&self, name: Option<&str>) -> Option<&str> {
         let by_hash = |name: &str| {
             let commits = [&self.head, &self.base].into_iter().map(String::as_str);

@@ -48,7 +48,7 @@ pub const OPTIONS_FILE: &str = "stages/terms.json";
 /// Folder of the workspace.
 pub const WORKSPACE: &str = "workspace";
 
-/// The diff of the latest round in the workspace.
+/// The diff of the latest version of the change in the workspace.
 const DIFF: &str = "preview-diffs/latest/diff/raw.diff";
 const REPORT: &str = "review.json";
 const MARKDOWN: &str = "review.md";
@@ -64,7 +64,7 @@ const STAGES: &str = "stages";
 const RUNS: &str = "stages/runs";
 /// The numbered diff with masked credentials. `crh-mcp` reads it.
 const MASKED_DIFF: &str = "stages/masked.diff";
-/// Longest diff that is stored with masked credentials. Longer ones are for the command line.
+/// Longest diff that crh stores with masked credentials.
 const MASKED_DIFF_MAX: usize = 6 << 20;
 /// Keeps the run folder out of git, wherever it is.
 const IGNORE: &str = ".gitignore";
@@ -75,7 +75,7 @@ const SAME_SECOND_MAX: u32 = 1_000;
 const NAME_MAX: usize = 120;
 /// Size limit for reading files. A report with 10,000 findings has a tenth of this.
 const FILE_MAX: u64 = 256 << 20;
-/// Size limit of `metadata.json`, which has three short fields.
+/// Size limit of `metadata.json`, which has a few short fields.
 const METADATA_MAX: u64 = 64 << 10;
 
 /// The folder of one run, `.crh/runs/{timestamp}_{review_id}[-n]`. Clones share the folder.
@@ -206,7 +206,8 @@ impl RunFolder {
         Ok(Self { stamp_key: Some(key.clone()), ..self })
     }
 
-    /// The key that stamped the folder. `None` if it has no valid stamp or the caller did not ask.
+    /// The key that stamped the folder. `None` unless [`Self::stamped`] or [`Self::open_stamped`]
+    /// set it.
     pub fn stamp_key(&self) -> Option<&StampKey> {
         self.stamp_key.as_ref()
     }

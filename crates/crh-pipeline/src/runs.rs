@@ -29,7 +29,7 @@ pub struct RunRecord {
     /// Malformed findings, nits and findings dropped later, each with its fate.
     #[serde(rename = "set_aside")]
     pub dropped: Vec<DroppedFinding>,
-    /// Results of a second look inside this run at findings in `members`.
+    /// Judgements of a validation run on findings of other runs. Empty for other runs.
     pub checked: Vec<CheckedFinding>,
     /// Risks that remain.
     pub residual_risks: Vec<String>,
@@ -46,7 +46,7 @@ pub struct RunRecord {
     pub notes: Vec<String>,
     /// Models that were asked, in order of first use.
     pub models: Vec<String>,
-    /// Usage of this run, without nested runs.
+    /// Usage of this run, without that of sub-agents.
     pub totals: UsageTotals,
     /// Duration in milliseconds.
     pub took_ms: u64,
@@ -66,10 +66,10 @@ pub enum RunEnd {
     Cancelled,
 }
 
-/// A finding that was checked again.
+/// A finding that a validation run checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedFinding {
-    /// The finding, equal to the one in `members`.
+    /// The finding, as it is in the issue.
     pub finding: Finding,
     /// Result of the check.
     pub judgement: Judgement,
@@ -78,7 +78,7 @@ pub struct CheckedFinding {
 /// Results of all runs of a review.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResults {
-    /// Records in the order of their assignments.
+    /// Records of all runs, static checks first.
     pub records: Vec<RunRecord>,
     /// Notes for the reader about the runs.
     pub notes: Vec<String>,

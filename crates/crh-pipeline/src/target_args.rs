@@ -9,7 +9,7 @@ use crh_forge::launchpad;
 pub enum Target {
     /// The current branch with staged and unstaged changes, compared with its base.
     CurrentBranch,
-    /// The current branch, compared with this ref.
+    /// The current branch with uncommitted changes, compared with this ref.
     Against(String),
     /// Uncommitted changes, including untracked files.
     Uncommitted,
@@ -56,7 +56,7 @@ pub enum RequestedMode {
     Autofix,
     /// Reports and changes nothing.
     ReportOnly,
-    /// For programs: asks nothing and prints an envelope.
+    /// For programs: asks nothing and prints the report in the format `envelope`.
     Headless,
 }
 

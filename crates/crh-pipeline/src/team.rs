@@ -11,7 +11,7 @@ use crate::reviewers::{
 
 /// The first finder: a reviewer that looks for every kind of defect.
 pub const CORRECTNESS: &str = "correctness";
-/// The reviewer of changes to guards, such as CI or permission checks.
+/// The second finder. It also reviews changes to guards, such as CI or permission checks.
 const ADVERSARIAL: &str = "adversarial";
 /// The specialist for security.
 const SECURITY: &str = "security";

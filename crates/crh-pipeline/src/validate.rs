@@ -31,8 +31,8 @@ use crh_review::finding::{Member, Severity};
 use crh_review::report::Issue;
 use crh_review::{Judgement, JudgementResult, MergeResult};
 
-/// Timeout of the search for contradictions. Large repositories take a few seconds. Issues that the
-/// search does not reach in time are left to the validation runs.
+/// Timeout of the search for contradictions. Large repositories take a few seconds. After a
+/// timeout, code refutes nothing and leaves all issues to the validation runs.
 const REFUTE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Results of validation.
@@ -135,8 +135,8 @@ async fn refute_by_code(
     refuted
 }
 
-/// Whether a validation run has to check an issue. Issues of static checks need no validation. An
-/// issue whose second look failed is checked again.
+/// Whether a validation run has to check an issue. Issues of static checks and of requirements need
+/// no validation. An issue whose earlier check failed is checked again.
 fn needs_check(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
     let result = judgements.get(&issue.dedupe_key).map(|judgement| judgement.result);
     issue.takes_second_look() && matches!(result, None | Some(JudgementResult::Failed))

@@ -1,5 +1,5 @@
-//! Coverage: every file of the diff has a row, and a file counts as reviewed only if a run read all
-//! of it.
+//! Coverage: every file of the diff has a row, and a file counts as reviewed only if runs covered
+//! all of its changed lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Why a moved file counts as partly reviewed.
+/// Why a file with a new path or mode counts as partly reviewed.
 const MOVED_INTO_USE: &str =
     "its new path or mode lets it run, and reviewers read its changed lines only";
 
@@ -147,7 +147,8 @@ fn assigned_lines(record: &RunRecord) -> BTreeMap<&str, Option<Vec<(u32, u32)>>>
     lines_by_path
 }
 
-/// The best state that a run reports for the whole file, or the combined state of its pieces.
+/// `Reviewed` if a run reviewed the whole file or the reviewed pieces have all changed lines,
+/// `Truncated` if runs reviewed only a part, otherwise `NotReviewed`. The text is the reason.
 fn file_coverage(
     diff: &Diff,
     end: ReviewEnd,
@@ -197,8 +198,8 @@ fn pieces_cover_file(diff: &Diff, file: &FileDiff, claims: &[CoverageClaim<'_>])
     !pieces.is_empty() && changed_lines.all(|line| is_in_piece(line.number))
 }
 
-/// Rank of a state: a higher number means that more of the file was read. Runs do not report files
-/// as out of scope.
+/// Rank of a state: a higher number means that more of the file was read. Runs report neither
+/// `OutOfScope` nor `ReviewedBefore`.
 fn rank(state: CoverageState) -> u8 {
     match state {
         CoverageState::NotReviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => 0,

@@ -1,5 +1,5 @@
-//! Hides issues below a minimum severity. They stay in the report with a fate, and count for the
-//! verdict.
+//! Hides issues below a minimum severity. The report lists them as suppressed, and its verdict
+//! counts them.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     }
     let (over_cap, below): (Vec<_>, Vec<_>) = report.over_cap.drain(..).partition(is_shown);
     report.over_cap = over_cap;
-    // A finding below the minimum severity that the cap dropped would be hidden anyway.
+    // If a finding that the cap dropped is also below the minimum, the minimum becomes its reason.
     for dropped in report.suppressed.iter_mut().filter(|it| it.fate == Fate::OverCap) {
         let Some(member) = &dropped.member else { continue };
         let issue = |issues: &[Issue]| {

@@ -1,5 +1,5 @@
-//! Masks secrets in a report. This file destructures structs field by field. A new field does not
-//! compile until this file handles it.
+//! Masks secrets in a report. This file destructures most structs field by field, so that a new
+//! field of such a struct does not compile until this file handles it.
 
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ struct ReportMask<'a>(&'a ChangeSecrets);
 pub fn mask(report: Report, credentials: &ChangeSecrets) -> Report {
     let value = serde_json::to_value(&report).unwrap_or_default();
     let quoted_secrets = credentials.quoted_in(&value);
-    // The title and the author come from commits or the forge.
-    // Their credentials are masked only there: an author could otherwise blank words of the issues.
+    // Credentials that only the title, the author or the intent contains are masked only there.
+    // Otherwise the author of a change could blank words of the issues.
     let mut report = [credentials, &quoted_secrets]
         .into_iter()
         .fold(report, |report, secrets| mask_report(report, &ReportMask(secrets)));

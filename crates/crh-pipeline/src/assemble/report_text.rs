@@ -35,7 +35,7 @@ fn files_line(change: &ChangeUnderReview) -> String {
     for file in &change.scope.files {
         match &file.decision {
             ScopeDecision::In => {}
-            // The report counts it as not fully reviewed.
+            // The coverage lists such a file as not reviewed.
             ScopeDecision::Out(_) if file.effect == SkipEffect::Incomplete => {}
             ScopeDecision::Out(reason) => {
                 *skip_counts.entry(split_words(reason.name())).or_default() += 1;
@@ -69,7 +69,7 @@ fn split_words(word: &str) -> String {
     text
 }
 
-/// Warnings about the review itself, in the order of its stages.
+/// Warnings about the review itself, without duplicates.
 pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec<String> {
     let mut warnings = inputs.change.notes.clone();
     warnings
@@ -108,7 +108,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     if inputs.interrupted {
         warnings.push("the review was cancelled and is incomplete".to_owned());
     }
-    // The report names the error of the reviewers already.
+    // The reviewer rows of the report already name these errors.
     for why in records.iter().filter(|it| is_reviewer(it)).filter_map(|it| it.ended.failure()) {
         for warning in &mut warnings {
             *warning = warning.replace(&format!("failed ({why})"), "failed with the same error");
@@ -137,8 +137,8 @@ fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
     notes
 }
 
-/// The summary: counts first, then the summaries of the runs, the orchestrator before its
-/// sub-agents.
+/// The summary: counts first, then the summaries of the runs in the order of `records`. A panel has
+/// only the counts.
 pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
     let mut paragraphs = vec![counts_sentence(report)];
     // The run folder has the summaries of a panel. They repeat what the issues say.

@@ -1,8 +1,8 @@
 //! Status of a review.
 //!
 //! The worst status wins: `error`, `truncated`, `degraded`, `ok`. A cancelled review is
-//! `truncated`, even if no run finished. A run that hit the budget makes the review `truncated`
-//! too, since a larger budget would have helped.
+//! `truncated`, even if no run finished. A review run that hit a limit makes the review `truncated`
+//! too, since a higher limit would have helped.
 
 use super::ReportInputs;
 use crate::plan::is_static;
@@ -27,7 +27,8 @@ pub(super) fn status(
         return Status::Error;
     }
     let reviewer_failed = reviewers.iter().any(has_failed);
-    // A file that no run covered although no run failed was left out for lack of budget.
+    // Whether a file was left out for lack of budget: runs covered only a part of it, or none of it
+    // although no run failed.
     let is_left_out = |(file, scoped): (&FileCoverage, &ScopeFile)| match file.state {
         // Not for lack of budget, but by the scope.
         _ if scoped.effect == SkipEffect::Incomplete => false,
@@ -65,7 +66,7 @@ fn has_stray_problems(inputs: &ReportInputs<'_>) -> bool {
     diff.problems().iter().any(|problem| diff.file_at(problem.line).is_none())
 }
 
-/// Whether there were files to review but none was read: every run failed or covered nothing.
+/// Whether there were files to review, but no run completed or no file was covered.
 fn nothing_was_reviewed(
     inputs: &ReportInputs<'_>,
     review_runs: &[&RunRecord],

@@ -1,8 +1,8 @@
-//! Texts about a change that models can read: everything in the workspace except the files, and the
-//! names of untracked files.
+//! Texts about a change that models can read: title, description, commits, linked issues, check
+//! results, comments, and the names of untracked files.
 //!
-//! Invariant: each string of the workspace is searched for prompt injection. Texts without a kind of
-//! their own are found by walking over the values, so a new field needs no code here.
+//! Invariant: each string of these texts is searched for prompt injection. Fields without a kind of
+//! their own are found by walking over the JSON values, so a new field needs no code here.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -44,7 +44,7 @@ fn decode(bytes: &[u8]) -> Option<String> {
     let text = match bytes {
         [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
-        // Text in UTF-16 without a mark: every other byte of ASCII is zero.
+        // Text in UTF-16 without a byte order mark: every other byte of ASCII is zero.
         [_, 0, _, 0, ..] => decode_utf16(bytes, u16::from_le_bytes),
         [0, _, 0, _, ..] => decode_utf16(bytes, u16::from_be_bytes),
         _ => String::from_utf8_lossy(bytes).replace('\0', ""),

@@ -28,7 +28,7 @@ pub enum FixError {
 }
 
 /// Findings of built-in checks and installed analysers that a fix introduces, also in files that it
-/// does not change, such as callers. `before` and `after` are commits in the store of the change.
+/// does not change, such as callers. `before` and `after` are commits in `bare`.
 pub fn check_fix(
     subject: &ChangeUnderReview,
     options: &CheckOptions,
@@ -57,7 +57,7 @@ pub fn check_fix(
         lessons: Arc::default(),
         ..subject.clone()
     };
-    // SARIF files are about the reviewed tree. A fix may not silence the checks.
+    // SARIF files are about the reviewed tree. A fix must not suppress findings about itself.
     let options = CheckOptions {
         sarif: Vec::new(),
         sarif_base: Vec::new(),

@@ -122,7 +122,7 @@ fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, Stri
 }
 
 /// Searches skipped files for credentials, since credentials leak from such files too. Files that
-/// the user excludes are not searched.
+/// the user excludes or that an earlier review covered are not searched.
 fn scan_skipped_files(
     record: &mut RunRecord,
     subject: &ChangeUnderReview,
@@ -182,8 +182,8 @@ fn cap_findings(record: &mut RunRecord) {
     record.notes.push(format!("{surplus_count} more finding{s} over the limit of {FINDINGS_MAX}"));
 }
 
-/// Searches texts for prompt injection. Text that cannot be read may contain one, so the run fails.
-/// A mere note would let the review pass.
+/// Searches files and texts for prompt injection. A text that cannot be read may contain one, so
+/// the run fails. A mere note would let the review pass.
 fn injection_run(
     subject: &ChangeUnderReview,
     parts: Vec<DiffPart>,
@@ -216,8 +216,8 @@ fn run_check(name: &str, parts: Vec<DiffPart>, review: impl FnOnce() -> StaticOu
     record
 }
 
-/// Converts a run of a built-in check. Without a repository, all files have the same reason for
-/// being unread.
+/// Converts a run of a built-in check or an analyser. Without a repository, all skipped files have
+/// the same reason.
 fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord {
     let assignment = assignment(run.name, run.files.iter().map(DiffPart::whole).collect());
     let mut record = match run.outcome {
@@ -279,12 +279,13 @@ fn new_record(assignment: Assignment, output: StaticOutput) -> RunRecord {
 #[derive(Default)]
 struct CheckedFiles {
     in_scope: Vec<ChangedFile>,
-    /// All files of the diff, in its order. The old paths of files that come into use follow.
+    /// All files of the diff, in its order. Then the old paths of renamed files that come into use.
     all: Vec<ChangedFile>,
 }
 
 /// The lines of a file that git calls binary come from its decoded text. A file that comes into use
-/// is new: all of its lines are added, and its old path is deleted.
+/// (its new path or mode lets it run) counts as new: all of its lines are added. If it was renamed,
+/// its old path counts as deleted.
 fn checked_files(subject: &ChangeUnderReview) -> CheckedFiles {
     let repository = subject.tool_context.repository().ok();
     let project =
@@ -321,7 +322,7 @@ fn checked_files(subject: &ChangeUnderReview) -> CheckedFiles {
                 });
                 files.all.push(new_file);
             }
-            // The names that a script no longer defines matter, too.
+            // Keeps the removed lines: the names that a script no longer defines matter, too.
             _ => files.all.push(ChangedFile { added, ..changed }),
         }
     }
@@ -382,7 +383,7 @@ fn has_lines(mode: Option<u32>) -> bool {
     mode.is_none_or(|mode| FILE_MODES.contains(&mode))
 }
 
-/// Comments of the latest round, without repetitions.
+/// Comments on the latest version of the change, without repetitions.
 pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<WorkspaceComment> {
     let Some(round) = workspace.latest() else { return Vec::new() };
     let general: Vec<WorkspaceComment> =

@@ -8,8 +8,8 @@ use crh_git::PathGlobs;
 use crh_lint::analysers::Analysers;
 use crh_lint::sarif::SarifFile;
 
-/// Options of static checks. They never come from the change itself, except for uncommitted work,
-/// which is reviewed by its author.
+/// Options of static checks. Settings and baseline may be part of the change: see
+/// [`SuppressionOrigin`].
 #[derive(Debug, Clone, Default)]
 pub struct CheckOptions {
     /// Where the change was made.
@@ -31,7 +31,7 @@ pub struct CheckOptions {
 /// Where a change was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChangeOrigin {
-    /// In the user's checkout, without commits.
+    /// In the user's checkout, and the change has no commits.
     InCheckout,
     /// Elsewhere: a branch, a commit, or a packed change.
     #[default]

@@ -58,7 +58,7 @@ impl Project for RevisionProject<'_> {
         };
         let paths = cell.get_or_init(|| {
             let files = self.revisions.objects().files(self.revision(side)?);
-            // Includes symlinks: their targets exist, even if no check reads them.
+            // Includes symlinks: code may refer to them, even if no check reads them.
             let files = files.map_err(|why| self.record_failure(&why))?.into_iter();
             let mut paths: Vec<String> =
                 files.map(|entry| RepoPath::new(entry.path).shown().into_owned()).collect();

@@ -17,7 +17,7 @@ const FOLDER: RepoConfigFolder = RepoConfigFolder {
     file_max: 1 << 20,
 };
 
-/// Rules for a change, and a note about each unusable one. Without a rules folder, the built-in
+/// Rules for a change, and a note about each unusable one. Without a rules folder, only built-in
 /// rules apply.
 pub(super) fn patterns_for_change(
     revisions: &Revisions,

@@ -20,7 +20,7 @@ use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, EXTENDED_BY_CHANGE, Fa
 const SETTINGS: &str = "crh.toml";
 /// How many places a warning lists. The report lists all of them.
 const SHOWN_PLACES_MAX: usize = 5;
-/// Rules that nothing can suppress.
+/// Prefix of the names of rules that nothing can suppress.
 const UNSUPPRESSABLE: &str = "injection/";
 
 /// Maximum number of lines of a statement above and below its finding.
@@ -92,8 +92,8 @@ pub(super) fn dropped_as_suppressed(member: Member, reason: String) -> DroppedFi
     DroppedFinding::new(member, Fate::Suppressed, reason)
 }
 
-/// Whether a change may suppress a finding about itself. A stranger's change may not hide what
-/// must be fixed.
+/// Whether a change may suppress a finding about itself. A stranger's change must not hide a P0, a
+/// P1 or a credential. A fix must not hide anything.
 fn may_suppress_itself(member: &Member, author: ChangeAuthor) -> bool {
     let is_secret = || member.rule.as_deref().is_some_and(|rule| rule.starts_with(SECRETS_PREFIX));
     match author {
@@ -118,7 +118,7 @@ fn self_suppression_warning(mut findings: Vec<String>) -> Option<String> {
     })
 }
 
-/// Says which ignore comments of a stranger have no effect.
+/// Says which suppressions that the change adds have no effect.
 fn refused_suppression_note(places: &[String]) -> Option<String> {
     let shown: BTreeSet<&str> = places.iter().map(String::as_str).take(SHOWN_PLACES_MAX).collect();
     let shown: Vec<&str> = shown.into_iter().collect();
@@ -147,7 +147,8 @@ struct FileText {
     ignores: IgnoreComments,
     /// Numbers of the lines with each text, without indentation. Empty without ignore comments.
     numbers: BTreeMap<String, Vec<u32>>,
-    /// Hashes of statements by first and last line. Many statements can begin with the same text.
+    /// Cached hashes of statements by first and last line. Many statements can begin with the same
+    /// text.
     statement_hashes: RefCell<BTreeMap<(u32, u32), Option<u64>>>,
 }
 
@@ -168,7 +169,7 @@ struct SuppressedText {
 struct SuppressedPlaces {
     /// Their number before the change.
     old_count: usize,
-    /// How many of them the change may have moved: the unchanged ones are where they were.
+    /// Maximum number of these places that the change may have moved. Unchanged lines did not move.
     moved_max: usize,
     /// First lines of moved places after the change.
     moved: BTreeSet<u32>,
@@ -324,9 +325,8 @@ impl<'a> FindingFiles<'a> {
         })
     }
 
-    /// Whether a comment suppressed the same finding before the change, by the text of its
-    /// statement.
-    /// The change may move such lines, but not add more of them.
+    /// Whether a comment suppressed a finding with the same statement before the change. The change
+    /// may move such lines, but not add more of them.
     fn was_suppressed(&mut self, rule: &str, finding: &Finding, lines: (u32, u32)) -> bool {
         let text_and_old = self.texts.get(&finding.file).zip(self.old_texts.get(&finding.file));
         let Some((new_text, old_text)) = text_and_old else { return false };
@@ -455,8 +455,8 @@ fn new_lines(finding: &Finding) -> Option<(u32, u32)> {
     Some((first, finding.line_end.map_or(first, NonZeroU32::get)))
 }
 
-/// Number of brackets that a line opens, without those that it closes. Strings and comments count
-/// as code: a statement that seems longer than it is only gets an additional note.
+/// Number of brackets that a line opens, minus those that it closes. Strings and comments count as
+/// code. If a statement seems too long for that reason, the only effect is an additional note.
 fn open_brackets(line: &str) -> i64 {
     let weight = |letter: char| match letter {
         '(' | '[' => 1,

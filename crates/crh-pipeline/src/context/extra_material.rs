@@ -12,8 +12,8 @@ use crate::reviewers::ExtraMaterial;
 use crate::text::{cut, one_line};
 use crate::workspace::{Workspace, WorkspaceComment, WorkspaceThread};
 
-/// Maximum characters per kind of material: about twenty conversations or six hundred migrations.
-/// Reviewers read the rest with tools.
+/// Maximum length of the comments, and of the list of migrations: about twenty conversations or six
+/// hundred paths. Reviewers read the rest with tools.
 const MATERIAL_CHARS_MAX: usize = 30_000;
 /// Maximum characters of a comment.
 const COMMENT_CHARS: usize = 1_000;

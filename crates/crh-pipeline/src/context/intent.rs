@@ -1,4 +1,4 @@
-//! The purpose of a change, taken from its title and description, or from its commit subjects.
+//! The purpose of a change, taken from its title, and from its description or commit subjects.
 
 use serde::Serialize;
 

@@ -38,7 +38,7 @@ use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::Strategy;
 
-/// Everything that the reviewers need before they start. Empty for `delegate`.
+/// Everything that the reviewers need before they start. Empty for `delegate` and static checks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PanelContext {
     /// Purpose of the change.
@@ -70,8 +70,8 @@ struct PanelDraft {
     context: PanelContext,
 }
 
-/// Builds the context of a review. Empty for `delegate`, for static checks and without models. A panel
-/// asks the scout and, if the intent is unclear, the user.
+/// Builds the context of a review. Empty for `delegate`, for static checks and without models. A
+/// panel asks the scout if there are reviewers to add, and the user if the intent is unclear.
 pub async fn build_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
@@ -157,7 +157,8 @@ pub fn context_without_models(
     }
 }
 
-/// The context of `single`: one finder, which a budget of two calls does not allow to split its work.
+/// The context of `single`, which has one reviewer. With a budget of two calls, that reviewer gets
+/// all files in one part.
 fn single_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,

@@ -61,7 +61,7 @@ pub(super) async fn ask_scout(
         turns: TURNS,
         tool_calls: 0,
         output_tokens: OUTPUT_TOKENS,
-        role_phrase: "for whoever is asked before the review",
+        role_phrase: "for the scout",
         max_wait: MAX_WAIT,
         permits: None,
     };

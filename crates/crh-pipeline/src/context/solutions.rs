@@ -27,7 +27,7 @@ const FILE_MAX: u64 = 64 << 10;
 const BEST_MAX: usize = 5;
 /// Maximum characters of a solution in the prompt.
 const TEXT_CHARS_MAX: usize = 4_000;
-/// Minimum score of a match: one word in the front matter, or four words in the text.
+/// Minimum score of a match, such as one word in the front matter, or four words in the text.
 const SCORE_MIN: u32 = 4;
 /// Minimum length of a keyword.
 const WORD_CHARS_MIN: usize = 3;
@@ -104,7 +104,7 @@ pub fn solutions_for(change: &ChangeUnderReview, intent: &str) -> (Vec<Solution>
     (best_matches(&files, &keywords(change, intent)), notes)
 }
 
-/// Paths of the solutions, sorted.
+/// Paths of the solutions, at most [`FILES_MAX`], and the critical patterns.
 pub(crate) fn paths(tree: &RevisionTree<'_>) -> Vec<String> {
     // A folder that cannot be listed counts as empty.
     let paths = tree.files_below(FOLDER).unwrap_or_default();
@@ -210,7 +210,7 @@ fn word_weights(file: &SolutionFile) -> BTreeMap<String, u32> {
     weights
 }
 
-/// Splits off the front matter. Invalid front matter counts as text.
+/// Splits off the front matter. Front matter with invalid YAML counts as empty.
 fn split_front_matter(text: &str) -> (SolutionFrontMatter, &str) {
     match front_matter::split(text) {
         Ok((yaml, body)) => (front_matter::parse_yaml(yaml).unwrap_or_default(), body),

@@ -20,7 +20,7 @@ pub struct StandardsFile {
     pub folder: String,
 }
 
-/// The standards files for the files under review, outermost first.
+/// The standards files for the files under review. Those of the whole repository come first.
 pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
     let Ok(workspace) = change.workspace() else { return Vec::new() };
     // An unreadable workspace is reported by the stages that depend on it.

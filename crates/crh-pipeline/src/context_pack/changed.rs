@@ -22,7 +22,7 @@ const REMOVED_LINES_MAX: usize = 12;
 const REMOVED_LINE_CHARS: usize = 30;
 /// Shorter names have too many uses to be helpful.
 const NAME_CHARS: usize = 4;
-/// A type without functions is shown whole up to this length.
+/// A type with a changed line outside of functions is shown whole up to this length.
 const TYPE_LINES_MAX: u32 = 60;
 
 /// A function, method or small type with changed lines, at head.
@@ -52,7 +52,7 @@ pub(super) struct UsedName {
     pub(super) path: String,
 }
 
-/// What the change touches, in diff order.
+/// What the change touches. Functions and used names are in diff order, those of tests last.
 #[derive(Debug, Default)]
 pub(super) struct ChangedCode {
     pub(super) functions: Vec<ChangedFunction>,
@@ -168,7 +168,7 @@ impl ChangedCode {
                 _ => None,
             };
             if is_use {
-                // `Group.create`: the type says more than a method of the framework.
+                // For `Group.create`, the type `Group` helps more than a method of the framework.
                 let owner_name = owner.clone().filter(|owner| is_searchable(owner));
                 self.add_used_name(owner_name.map(|name| (name, None)), path, known);
                 self.add_used_name(Some((mention.name, owner)), path, known);

@@ -56,7 +56,7 @@ pub(super) struct DefinitionCandidate {
     is_value: bool,
 }
 
-/// A line at head that uses a name.
+/// A line at head that a search found, such as a use of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UseSite {
     pub(crate) path: String,
@@ -104,7 +104,7 @@ impl<'a> CodeLookup<'a> {
     }
 
     /// Lines of code that contain one of the words and match the filter, by path and line. Empty if
-    /// the search is stopped.
+    /// the search fails or is stopped.
     fn search(
         &self,
         words: impl IntoIterator<Item = impl Into<String>>,
@@ -220,7 +220,7 @@ impl<'a> CodeLookup<'a> {
         uses
     }
 
-    /// Lines that declare a type which extends or implements a type.
+    /// Lines that declare a type which extends or implements the type `name`.
     pub(crate) fn implementations(&self, name: &str) -> Vec<UseSite> {
         let after_word = format!(
             r"\b(?:class|interface|struct|record|object|enum|trait|protocol|extension|impl|module)\b[^\n]*(?:extends|implements|[:(<,]|for|with)\s*[^\n]*\b{name}\b"
@@ -267,8 +267,8 @@ impl<'a> CodeLookup<'a> {
         by_text
     }
 
-    /// Keeps candidates in the languages of a file and sorts them: those in files that it imports
-    /// or in its folder first, then by distance. Returns the number of near ones.
+    /// Keeps candidates in languages whose code the file `path` can use. Sorts near candidates
+    /// first: those in its folder or in a file that it imports. Returns the number of near ones.
     pub(super) fn sort_candidates(
         &self,
         candidates: &mut Vec<DefinitionCandidate>,
@@ -307,7 +307,8 @@ impl<'a> CodeLookup<'a> {
         modules
     }
 
-    /// Number of folders that two paths do not share, negated order first for shared ones.
+    /// Sort key that puts near paths first: those that share more leading parts with `from`, then
+    /// those in fewer folders.
     pub(super) fn distance(&self, path: &str, from: &str) -> (Reverse<usize>, usize) {
         let shared =
             path.split('/').zip(from.split('/')).take_while(|(one, other)| one == other).count();
@@ -315,7 +316,7 @@ impl<'a> CodeLookup<'a> {
     }
 }
 
-/// A line that may define one of the names.
+/// Pattern for lines that may define one of `names`, which are joined by `|`.
 fn definition_pattern(names: &str) -> String {
     let with_word = format!(r"\b(?:{DEFINITION_WORDS})\b[^\n=;]{{0,60}}?\b(?:{names})\b");
     // Methods without a word before them: `Result name(`, `async name(`.

@@ -51,7 +51,7 @@ const SAME_NAMES_MAX: usize = 2;
 const COMMON_NAME_DEFINITIONS: usize = 6;
 /// A name with more uses is too common: only uses in the same folder are shown.
 const COMMON_NAME_USES: usize = 80;
-/// Files that are searched for the definition of a name with an owner.
+/// Maximum files to parse for the definition of a name with an owner, such as `Cart.total`.
 const OWNER_FILES_MAX: usize = 6;
 /// Maximum characters of a line. Longer lines are cut.
 const LINE_CHARS: usize = 300;

@@ -1,5 +1,5 @@
-//! Which parts of a change call each other. Files of a large change that call each other belong
-//! into the same part of the review.
+//! Finds calls between changed functions. When crh divides a large change into parts, files that
+//! call each other belong together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use crh_syntax::{Language, MentionRole, mentions};
 
 /// Maximum changed files with code. A larger change is cut by folders alone.
 const FILES_MAX: usize = 1_000;
-/// A name that more changed functions have says nothing about which of them is called.
+/// Calls to a name are ignored if more changed functions have it: the callee is unclear.
 const SAME_NAMES_MAX: usize = 4;
 
 /// A changed function, by the index of its part.

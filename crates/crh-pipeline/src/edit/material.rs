@@ -172,7 +172,7 @@ fn function_names(locations: &[Location], code_reader: &CodeReader<'_>) -> BTree
     names.into_iter().take(FUNCTIONS_MAX).collect()
 }
 
-/// Lines at head that call one of the functions. The search runs on its own thread.
+/// Lines at head that contain the name of one of the functions. The search runs on its own thread.
 async fn find_callers(
     names: BTreeSet<String>,
     change: &ChangeUnderReview,

@@ -121,7 +121,7 @@ pub async fn repair(
     });
     record.notes.extend(notes);
     let prompt_version = prompts::fixer::version(&fixer_tool_specs());
-    // Stored runs already have the key `told`.
+    // Runs that older versions stored have the key `told`.
     record.answer = json!({ "told": outcomes, "prompt_version": prompt_version });
     context.finish_run(&record);
     FixerResult { edits, outcomes, record }

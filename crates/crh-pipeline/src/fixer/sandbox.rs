@@ -271,7 +271,7 @@ impl FixSandbox {
     }
 
     fn state(&self) -> MutexGuard<'_, SandboxState> {
-        // The state is consistent between any two statements.
+        // A panic leaves the state consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,8 +28,8 @@ pub(crate) const TURN_TOKENS: u32 = 16_000;
 /// Likely input tokens in percent of their upper bound. Vendors count two fifths of it for code.
 const LIKELY_INPUT_PERCENT: u64 = 40;
 
-/// Likely output tokens of a call in percent of what the ledger grants at least. In recorded
-/// reviews a call has 200 to 500 on average, without reasoning.
+/// Likely output tokens of a call in percent of those that the ledger reserves at least. In
+/// recorded reviews a call has 200 to 500 output tokens on average, without reasoning.
 const LIKELY_OUTPUT_PERCENT: u64 = 10;
 
 /// Likely further calls of a run, in percent of its first call. In recorded reviews most runs answer
@@ -106,7 +106,7 @@ pub struct FirstCallEstimate {
     /// Upper bound on the part of these tokens that other calls do not share.
     #[serde(skip)]
     rest_tokens: u64,
-    /// Output tokens that a call needs at least.
+    /// Output tokens that the ledger reserves for a call at least.
     pub output_tokens: u64,
     /// Money that the ledger reserves for the first call at least. None if the price is unknown.
     #[serde(rename = "max_call_cost_usd", serialize_with = "optional_dollars")]
@@ -114,7 +114,7 @@ pub struct FirstCallEstimate {
     /// Likely cost of all calls of the assignment. None if the price is unknown.
     #[serde(rename = "likely_cost_usd", serialize_with = "optional_dollars")]
     pub likely_cost: Option<Money>,
-    /// The same if an earlier run has sent the shared prompt to the vendor's cache.
+    /// `likely_cost` if an earlier run has sent the shared prompt to the vendor's cache.
     #[serde(skip)]
     cached_cost: Option<Money>,
     /// Maximum number of calls: that of the whole review.
@@ -152,7 +152,7 @@ pub fn estimate(
         estimate_prompts.first_question(assignment, models, options, context)
     });
     let shortages = questions.filter_map(|question| Some((question.shortage()?, question.model)));
-    // The reviewers of a model need about the same number of tokens, so one note is enough.
+    // All reviewers need about the same number of tokens, so one note is enough.
     let largest = shortages.max_by_key(|(shortage, _)| shortage.needed);
     notes.extend(largest.map(|(shortage, model)| {
         format!("`{}` cannot review this change: {shortage}", model.name())
@@ -446,7 +446,7 @@ impl fmt::Display for FirstCallEstimate {
 impl fmt::Display for PlanShortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // In digits below a cent, like the sums of the estimate.
+            // Shows fractions of a cent, as the sums of the estimate do.
             Self::Money { cost, left } => {
                 write!(f, "may cost {cost}, {left} left; raise `--max-cost`")
             }

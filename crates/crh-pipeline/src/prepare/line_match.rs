@@ -43,7 +43,7 @@ impl<'d> LineMatcher<'d> {
         Self { theirs, ours, is_identical }
     }
 
-    /// Our line for a line number of their diff. `None` if the match is ambiguous.
+    /// Our line for a line number of their diff. `None` if there is no certain match.
     pub(super) fn our_line(&self, number: u32) -> Option<&DiffLine<'d>> {
         let their_index =
             self.theirs.lines.binary_search_by_key(&number, |(_, line)| line.number).ok()?;

@@ -29,8 +29,8 @@ const RESERVED_TOKENS: u64 = 32_000;
 /// rest is for tool results.
 const CONTEXT_DIVISOR: u64 = 2;
 
-/// In a small context, the diff may take this part of it, although other parts of the prompt may
-/// then not fit.
+/// In a small context, the diff may take a quarter of it, even if the rest of the prompt then does
+/// not fit.
 const SMALL_CONTEXT_DIVISOR: u64 = 4;
 
 /// The diff of one call may take half of the review's budget of input tokens.
@@ -53,7 +53,7 @@ pub(super) struct RenderedChange {
     pub(super) prompt: files::Change,
     /// The change with the first lines of the diff only.
     pub(super) overview: files::Change,
-    /// Files in scope whose diff does not fit.
+    /// Files in scope whose diff the prompt does not show.
     pub(super) not_shown: Vec<String>,
     /// Notes on what could not be read from the workspace.
     pub(super) notes: Vec<String>,
@@ -207,7 +207,8 @@ pub(crate) fn group_files_for_workspace(change: &ChangeUnderReview) -> Vec<Vec<D
     group_by_calls(change, &DiffSpace { chars: DIFF_CHARS, tokens: u64::MAX })
 }
 
-/// Groups files that call each other, if there is more than one group.
+/// Groups files so that each group fits. If one group is not enough, files that call each other
+/// share a group if possible.
 fn group_by_calls(change: &ChangeUnderReview, full_space: &DiffSpace) -> Vec<Vec<DiffPart>> {
     let (parts, sizes) = sized_parts(change, full_space);
     let mut groups = group_parts(&parts, &sizes, full_space, &[]);
@@ -384,8 +385,9 @@ fn first_lines(diff: &str) -> String {
     }
 }
 
-/// The numbered diffs that fit, and the files whose diff does not fit. A diff is shown completely
-/// or not at all. If not all fit, the files with the most changed lines come first.
+/// The numbered diffs that fit, and the files whose diff is not shown: it does not fit, or is in no
+/// part. A diff, or its lines in `parts`, is shown completely or not at all. If not all fit, the
+/// files with the most changed lines come first.
 fn diff(
     change: &ChangeUnderReview,
     mut space: DiffSpace,

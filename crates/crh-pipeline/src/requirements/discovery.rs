@@ -99,7 +99,7 @@ pub struct RequirementsClues<'a> {
     pub body_source: DescriptionSource,
     /// Branch name. Empty if there is none.
     pub branch: &'a str,
-    /// Files in [`PLANS_FOLDER`] at head.
+    /// Files in [`PLANS_FOLDER`], at head or untracked in the checkout.
     pub plans: &'a [String],
 }
 
@@ -121,7 +121,7 @@ pub struct RequirementsSearch {
     pub notes: Vec<String>,
 }
 
-/// Finds the document. `text_of` reads a file, None if it is not UTF-8.
+/// Finds the document. `text_of` reads a file. It returns None if the file cannot be read.
 pub fn discover(
     clues: &RequirementsClues<'_>,
     text_of: impl Fn(&str) -> Option<String>,
@@ -152,9 +152,9 @@ pub fn discover(
 }
 
 /// The document that the description links to. If a proposal has one link, its document counts as
-/// explicit. If there are several, the newest document that matches the title counts as inferred.
-/// A commit message may mention a plan in passing: its link counts as inferred, unless a line `Plan:
-/// PATH` states it, also next to other links. Only existing files count.
+/// explicit. If there are several, the newest document that matches the title or the branch counts
+/// as inferred. A commit message may mention a plan in passing: its link counts as inferred, unless
+/// a line `Plan: PATH` states it, also next to other links. Only existing files count.
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {

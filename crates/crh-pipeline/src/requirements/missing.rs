@@ -1,4 +1,4 @@
-//! Turns missing requirements into report rows and findings.
+//! Turns requirements into report rows, and missing ones into findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -14,8 +14,8 @@ use crh_review::finding::{
 };
 use crh_review::report::{Plan, PlanSource, Requirement, RequirementState};
 
-/// Confidence in a judgement on a requirement. The model gives none, so it is that of a reviewer
-/// that gives none.
+/// Confidence in a judgement on a requirement. The model gives none, so crh uses the default
+/// confidence of a finding.
 const JUDGED_CONFIDENCE: Confidence = Confidence::thousandths(750);
 /// Id of all items beyond the maximum.
 const OMITTED_ID: &str = "more";
@@ -129,7 +129,7 @@ fn missing_finding(
     Some(Member { origin: Origin::Plan, ..Member::new(REVIEWER, finding) })
 }
 
-/// Place of findings about a document outside the repository, which has no path in it.
+/// File of findings about a document outside the repository.
 const OUTSIDE: &str = "(plan)";
 
 /// The path of the document in a form that a finding may have.

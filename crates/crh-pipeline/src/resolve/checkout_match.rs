@@ -10,7 +10,7 @@ use crh_git::{SnapshotScope, Store};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckoutMatch {
-    /// The checkout is identical to the reviewed change.
+    /// crh reviewed the checkout or its index, or the checkout is identical to the reviewed branch.
     AsReviewed,
     /// The checkout has uncommitted changes that were not reviewed.
     #[serde(rename = "with_more")]

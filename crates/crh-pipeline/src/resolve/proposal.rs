@@ -11,7 +11,8 @@ use crh_git::{BaseError, FetchAddress, GitError, MissingError, NetworkMode, Pinn
 use crh_review::diff::Diff;
 use crh_review::identity::is_commit_id;
 
-/// How many earlier rounds reviewers see. For each of them crh fetches commits and computes a diff.
+/// Maximum number of earlier rounds for which crh fetches commits and computes a diff. A round is
+/// one version of a proposed change. Rounds whose diff the forge sends do not count.
 const EARLIER_ROUNDS_MAX: usize = 5;
 
 /// A change that is proposed at a forge.
@@ -45,7 +46,7 @@ pub struct EarlierRound {
     pub id: String,
     /// When the forge saw the round; else the date of its head commit.
     pub created_at: Option<String>,
-    /// First commit to compare. `None` if unknown.
+    /// Commit that the round is compared with. `None` if unknown.
     pub base: Option<String>,
     /// Head commit of the round.
     pub head: String,
@@ -167,7 +168,7 @@ pub fn resolve_proposal(
     Ok(change)
 }
 
-/// Fetches base and head, unless crh is offline.
+/// Fetches the tip of the target branch and the head. Offline, fails if one of them is missing.
 fn fetch_ends(
     store: &Store,
     proposal: &ChangeProposal,

@@ -40,7 +40,8 @@ pub struct Reviewer {
     pub category: Category,
     /// Default route of its findings.
     pub route: Route,
-    /// Maximum severity of its findings. crh lowers more severe findings to this severity.
+    /// Maximum severity of its findings. crh lowers more severe findings in its category to this
+    /// severity.
     pub max_severity: Severity,
     /// Maximum number of findings per run.
     pub cap: usize,
@@ -64,7 +65,7 @@ pub struct Reviewer {
 pub enum PanelRole {
     /// Looks for every kind of defect.
     Finder,
-    /// Looks for one kind of defect. At most two run.
+    /// Looks for one kind of defect. At most two run in the default team.
     #[default]
     Specialist,
     /// The combined reviewer of tests, documentation, rules and idiom.

@@ -38,7 +38,7 @@ pub enum FolderError {
         /// Some of the matching runs, in backticks.
         names: Vec<String>,
     },
-    /// The folder was not created by crh.
+    /// The path is not the folder of a run.
     #[error("`{}` is not a run folder: {why}", .path.display())]
     Foreign {
         /// Path of the folder.

@@ -66,7 +66,7 @@ pub struct RunSummary {
     pub cost_usd: Option<Decimal>,
     /// Title of the change.
     pub title: String,
-    /// Whether the run has no valid stamp. Nothing of it is shown.
+    /// Whether the run has no valid stamp. Then this summary has nothing from its files.
     pub is_foreign: bool,
     /// Why the report cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct RunSummary {
 pub enum RunTrust<'k> {
     /// Those that this key has stamped.
     Stamped(&'k StampKey),
-    /// All, because the user has named their folder.
+    /// All, because the user named the folder that contains them.
     Named,
     /// None, because there is no key yet.
     Nothing,

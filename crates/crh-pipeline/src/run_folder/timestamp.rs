@@ -61,7 +61,7 @@ impl Timestamp {
 
     fn parts(self) -> [u64; 6] {
         let (days, rest) = (self.seconds / DAY, self.seconds % DAY);
-        // A year has at most 366 days, so the estimate is the right year or a few years too early.
+        // A year has at most 366 days, so the estimate is the right year or an earlier one.
         let mut year = 1970 + days / 366;
         while days_before(year + 1, 1) <= days {
             year += 1;

@@ -90,8 +90,8 @@ pub(super) fn added_marker(diff: &Diff, file: &FileDiff) -> Option<SkipReason> {
     })
 }
 
-/// Whether the file is a Git LFS pointer on both sides of the change. The diff must show the whole
-/// pointer, so that a file with other lines does not pass for one.
+/// Whether the file is a Git LFS pointer on each side of the change where it exists. The diff must
+/// show the whole pointer, so that a file with other lines does not pass for one.
 pub(super) fn is_lfs_pointer(diff: &Diff, file: &FileDiff) -> bool {
     let [hunk] = file.hunks.as_slice() else { return false };
     let side = |is_on_side: fn(LineKind) -> bool| {

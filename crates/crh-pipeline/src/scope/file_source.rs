@@ -123,8 +123,8 @@ impl FileSource for DiffOnly {
 
 impl<'a> RepositoryFiles<'a> {
     /// Files of a change from `base` to `head`. `attributes_revision` is the revision of the
-    /// `.gitattributes`. For changes by others it must be the base or the target branch: with their own
-    /// attributes they could mark their files as generated.
+    /// `.gitattributes`. For a change by another author it must be the base or the target branch:
+    /// otherwise the author could mark files as generated.
     pub fn new(
         objects: &'a Objects,
         base: &str,

@@ -30,7 +30,7 @@ pub(super) enum LinkTarget {
     Loop,
 }
 
-/// A symlink, under the name of one that leads through it.
+/// A symlink that leads through another symlink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinkName {
     pub(super) path: Vec<u8>,
@@ -102,7 +102,8 @@ impl<'a, F: FileSource> HeadLinks<'a, F> {
         self.resolve(link).0
     }
 
-    /// Other links that lead through this link. `None` if there are too many links to tell.
+    /// Other links that lead through this link. `None` if there are too many links, or if crh
+    /// cannot list the files.
     pub(super) fn links_through(&self, link: &[u8]) -> Option<&[LinkName]> {
         let tree = self.tree()?;
         Some(tree.through.get(link).map_or(&[], Vec::as_slice))
@@ -133,7 +134,7 @@ impl<'a, F: FileSource> HeadLinks<'a, F> {
         (self.linked_files.get() <= LINKED_FILES_MAX).then_some(below)
     }
 
-    /// Whether crh can list the tree.
+    /// Whether there is a repository.
     pub(super) fn has_tree(&self) -> bool {
         !matches!(self.files.entry(b""), Ok(None))
     }

@@ -30,7 +30,7 @@ pub(super) fn has_lock_content<'a>(name: &str, lines: impl Iterator<Item = &'a [
             continue;
         }
         if scalar_indent.is_some_and(|start| indent > start) {
-            // A shell would run these lines.
+            // With these characters, the line could be shell code.
             if line.contains(['|', '&', '$', '<', '>']) {
                 return false;
             }

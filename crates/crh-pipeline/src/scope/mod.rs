@@ -189,8 +189,8 @@ impl ScopeFile {
 }
 
 impl Scope {
-    /// Skips files that an earlier review has covered up to a commit. A file that makes the review
-    /// incomplete now did not do so then: another file has changed its meaning.
+    /// Skips files that an earlier review has covered up to a commit. Keeps a file that makes the
+    /// review incomplete: it did not do so then, so another file has changed its effect.
     #[must_use]
     pub fn without_reviewed(mut self, commit: &str, was_reviewed: impl Fn(&str) -> bool) -> Self {
         self.totals = ScopeTotals::default();
@@ -352,7 +352,8 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether the old path of a renamed file would be skipped too. A copy is a new file.
+    /// Whether the old path of a renamed file would be skipped too. True for other files; a copy is
+    /// a new file.
     fn had_reason_before_move(&self) -> bool {
         match (self.file.change, &self.file.old_path) {
             (FileChange::Renamed, Some(old)) => skip_reason_by_name(

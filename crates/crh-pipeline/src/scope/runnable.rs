@@ -48,7 +48,7 @@ const INERT_CODE_EXTENSIONS: &[&str] = &[
     "sass", "scss", "styl", "thrift", "vert", "wgsl",
 ];
 
-/// Code that does not run under its own name.
+/// Templates. Programs make the files that run from them.
 const TEMPLATE_EXTENSIONS: &[&str] = &[
     "ejs",
     "erb",
@@ -65,7 +65,7 @@ const TEMPLATE_EXTENSIONS: &[&str] = &[
     "twig",
 ];
 
-/// Files that tools start without being named in the code.
+/// Files that tools start by themselves, or whose commands they run.
 const AUTO_RUN_NAMES: &[&str] = &[
     ".Rprofile",
     ".appveyor.yml",
@@ -345,7 +345,7 @@ pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
-/// Whether a file name without a known extension may be a script: `deploy`, `bin/run`.
+/// Whether a file name has no extension. Such a file may be a script: `deploy`, `bin/run`.
 pub(super) fn has_no_extension(path: &str) -> bool {
     !file_name(path).contains('.')
 }

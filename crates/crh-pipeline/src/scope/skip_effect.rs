@@ -15,7 +15,7 @@ use super::{
 use crh_review::diff::{FileChange, FileDiff, RepoPath};
 use crh_review::finding::Side;
 
-/// Maximum size of a file of unknown kind that crh reads to see whether it can run.
+/// Maximum size of a file whose content crh reads to see whether it can run.
 const READ_BYTES_MAX: u64 = 4_000_000;
 
 /// Effect of unread content on the review.
@@ -32,7 +32,7 @@ pub enum SkipEffect {
 }
 
 impl SkipEffect {
-    /// Whether there is an effect to serialise.
+    /// Whether there is no effect. Then the field is not serialised.
     pub(super) fn is_harmless(&self) -> bool {
         *self == Self::Harmless
     }
@@ -65,7 +65,8 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether the base can accept unread content here. A submodule is a repository of its own.
+    /// Whether the base can accept this decision: only for a skipped file, and not for a submodule,
+    /// which is a repository of its own.
     fn can_accept(&self, decision: &ScopeDecision) -> bool {
         matches!(decision, ScopeDecision::Out(reason) if *reason != SkipReason::Submodule)
     }
@@ -169,8 +170,8 @@ impl<F: FileSource> FileCase<'_, F> {
         self.file.new_mode == Some(MODE_EXECUTABLE)
     }
 
-    /// Whether the file can run: by its name, or by its content if it is executable or if the name
-    /// does not tell.
+    /// Whether the file can run: by its name, or by its mode or content if the name does not tell.
+    /// The content of executable configuration and data counts too.
     fn runnable(&self, name: &str) -> Runnable {
         let by_content = || runnable::by_content(&self.small_content()?);
         match runnable::by_path(name) {
@@ -276,7 +277,7 @@ impl<F: FileSource> FileCase<'_, F> {
         if brings(b"") || self.links.is_file(target) {
             return brings(b"");
         }
-        // The target may be a folder. Any name stands for files that it gets later.
+        // The target may be a folder. `x` stands for any file that the folder gets later.
         brings(b"x")
             || match self.links.files_below(target) {
                 Some(files) => files.into_iter().any(brings),

@@ -169,7 +169,7 @@ impl SkipReason {
         }
     }
 
-    /// Whether the diff shows no line of a file that is there.
+    /// Whether the file exists, but reviewers see no line of it for lack of text or for its size.
     pub(super) fn is_without_lines(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! `read_file`, `search_code` and `run_ruff` with the inputs and outputs of the agent specification.
+//! `read_file`, `search_code` and `run_ruff`, with the inputs and outputs that the specification of
+//! an agent prescribes (see `docs/adr/0030-differences-from-the-specifications.md`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ use crh_review::{StrictJson, repair_whole_numbers};
 /// How much of a wrong argument to repeat. A model may have passed a whole file.
 const QUOTED_CHARS_MAX: usize = 80;
 
-/// Id of a round. Models write it as a number or a string; both are accepted.
+/// Id of a round, which is one version of the change. Models write it as a number or a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoundId(pub(crate) String);
 
@@ -147,8 +147,8 @@ fn simplify_schema(schema: &mut Value) {
     }
 }
 
-/// Shortens a schema without changing which arguments it accepts: alternatives that are single
-/// values become a plain enum, and an optional argument is left out instead of null.
+/// Shortens a schema: alternatives that are single values become a plain enum, and optional
+/// arguments do not list null, since a model can leave them out.
 pub(super) fn shorten_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -189,7 +189,8 @@ fn non_null_alternative(alternatives: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// Removes descriptions and bounds of all arguments. The prompts describe them, and code checks them.
+/// Removes descriptions and bounds of all arguments, and `additionalProperties: false`. The prompts
+/// describe the arguments, and code checks them.
 pub(super) fn remove_details(schema: &mut Value) {
     const DETAILS: [&str; 6] =
         ["description", "minLength", "maxLength", "minItems", "minimum", "maximum"];

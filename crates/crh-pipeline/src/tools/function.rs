@@ -73,7 +73,7 @@ impl AgentTool for GetFunctionContext {
     }
 }
 
-/// Definitions in the text, parsed or guessed like the context itself.
+/// Definitions in the text: guessed if `heuristic` is set or the text cannot be parsed.
 fn definitions(text: &str, language: Option<Language>, heuristic: bool) -> Vec<NamedDefinition> {
     match language.map(|language| symbols(language, text)) {
         Some(Ok(symbols)) if !heuristic => symbols

@@ -1,4 +1,4 @@
-//! Tools of read-only runs: validators and specialised reviewers.
+//! Tools of runs that only read, such as validation and the reviewers of a panel.
 
 use std::collections::BTreeSet;
 

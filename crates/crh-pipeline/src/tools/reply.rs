@@ -103,7 +103,7 @@ fn with_notice(kept_text: &str, total_chars: usize) -> String {
     )
 }
 
-/// JSON with as many rows as fit. Shows at least one, with its texts cut if necessary.
+/// JSON with as many rows as fit. Shows at least one if possible, with its texts cut if necessary.
 fn rows_that_fit(
     total: usize,
     total_chars: usize,
@@ -139,7 +139,8 @@ fn rows_that_fit(
     Ok("{}\n".to_owned())
 }
 
-/// Corrects the field `truncated`, which counts lines and not the characters of one line.
+/// Sets the field `truncated`, if there is one. The tool computed it from whole lines, before texts
+/// were cut.
 fn mark_truncated(mut value: Value) -> Value {
     if let Some(truncated) = value.get_mut("truncated") {
         *truncated = Value::Bool(true);

@@ -1,5 +1,5 @@
-//! Tools for cooperation: the orchestrator delegates and submits, sub-agents report. Defined here
-//! as models see them; the strategies implement them.
+//! Tools by which runs delegate, submit and report. Defined here as models see them; the code that
+//! starts a run implements them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -345,7 +345,7 @@ pub fn panel_tool_specs() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         let is_shown = |tool: &ToolSpec| IN_PANEL.contains(&tool.name.as_str());
         let read_only = ReviewTools::specs().into_iter().filter(is_shown);
-        // The runs of every review. A run with another report tool adds it to the list.
+        // Report tools of runs that every review has. A run with another report tool adds it.
         let session = [lens_spec(), tool_spec::<ReportChecks>(), tool_spec::<ReportEdit>()];
         read_only.chain(session.map(without_details)).map(shorten).collect()
     });
@@ -416,8 +416,8 @@ fn drop_fields_outside(value: &mut Value, schema: &Value) {
 /// Tool that marks a file as reviewed.
 pub(crate) const MARK_TOOL: &str = "mark_file_reviewed";
 
-/// Tools of all agents of a review. The list is the same for all, so that the vendor's prompt cache
-/// serves it. Calls that an agent may not make are refused.
+/// Tools of all agents of a delegated review. The list is the same for all, so that the vendor's
+/// prompt cache serves it. Calls that an agent may not make are refused.
 pub fn agent_tool_specs() -> Vec<ToolSpec> {
     /// Cached, since deriving schemas is slow and every agent needs them.
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {

@@ -16,8 +16,8 @@ pub(super) fn rank_by_similarity<'a>(
     let mut ranked: Vec<_> = candidates
         .into_iter()
         .map(|candidate| {
-            // Distances are doubled. A match of the last part counts half a letter more than a
-            // match of the whole name.
+            // Distances are doubled, so that a match of the last part can be half a letter farther
+            // than a match of the whole name.
             let last_part_distance =
                 2 * levenshtein(&last_part_of_name, &comparable(last_part(candidate))) + 1;
             (

@@ -219,7 +219,7 @@ struct AskedName<'a> {
     name: &'a str,
     /// The type before the name.
     owner: Option<&'a str>,
-    /// Whether the type has a method of this name, which no line calls without a value or type.
+    /// Whether the type has a method of this name. Then a use has a value or type before the name.
     is_method: bool,
 }
 
@@ -279,8 +279,8 @@ impl<'a> AskedName<'a> {
         is_type && self.owner.is_some_and(|asked| asked != owner)
     }
 
-    /// Removes lines that have the name only in a comment or a text, and sorts the others: tests
-    /// last, and in each part the best first.
+    /// Removes lines that have the name only in a comment or within a text, and sorts the others:
+    /// tests last, and in each part the best first.
     fn rank_sites(
         &self,
         ctx: &ToolContext,

@@ -30,7 +30,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Splits issues into batches, the most urgent first.
+    /// Splits issues into batches, in their order.
     pub(super) fn from_issues(issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Vec<Self> {
         let batches = issues.chunks(BATCH_SIZE).enumerate();
         batches.map(|(index, issues)| Self::new(index + 1, issues, code, diff)).collect()

@@ -20,10 +20,11 @@ use crh_review::{Judgement, JudgementResult};
 /// Maximum turns per batch: one or two lookups per issue, several at a time, and the answer.
 const TURNS: u32 = 5;
 
-/// Maximum tool calls per batch: four per issue.
+/// Maximum tool calls per batch: two per issue, and some more.
 const TOOL_CALLS: u32 = 24;
 
-/// Maximum tokens per turn: a few hundred for six judgements, the rest for models that reason first.
+/// Maximum tokens per turn: about a thousand for ten judgements, the rest for models that reason
+/// first.
 const OUTPUT_TOKENS: u32 = 8_000;
 
 /// Result of one batch.
@@ -120,7 +121,7 @@ async fn check_batch(batch: &Batch, ctx: &ReviewContext, limits: RunLimits) -> R
         let attempt = Box::pin(drive(agent_run, &run_context)).await;
         record.took_ms = record.took_ms.saturating_add(milliseconds(attempt.duration));
         record.add_usage(&attempt, model.name());
-        // Validation is the last stage, so it may use all remaining time.
+        // Validation is the last stage that asks a model, so it may use all remaining time.
         match rate_limit_wait(&attempt.end.outcome, ctx.time_left()) {
             Some(wait) if !ctx.journal.cancel().is_cancelled() => {
                 ctx.wait_for_capacity(&run, wait).await;

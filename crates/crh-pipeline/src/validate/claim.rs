@@ -259,7 +259,7 @@ fn parse_sentence(sentence: &str) -> Option<Claim> {
     claims.all(|other| other == first_claim).then_some(first_claim)
 }
 
-/// Splits a sentence at commas, colons and dashes.
+/// Splits a sentence at commas, semicolons, colons and dashes.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut pieces = vec![sentence];
     for sign in [", ", "; ", ": ", " - ", " — ", " – "] {

@@ -19,8 +19,8 @@ const FUNCTION_MAX: u32 = 150;
 /// Maximum lines of an excerpt.
 const LINES_MAX: u32 = 240;
 
-/// Maximum characters of an excerpt. A prompt contains up to six excerpts, one per issue of a
-/// batch.
+/// Maximum characters of an excerpt. The prompt of a validation run contains one excerpt for each
+/// of up to ten issues.
 const CHARS_MAX: usize = 16_000;
 
 /// Maximum characters of a line. Longer lines are cut, since people do not write them by hand.

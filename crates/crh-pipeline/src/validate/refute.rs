@@ -123,7 +123,7 @@ impl<'a> NameIndex<'a> {
         index
     }
 
-    /// A parsed file. None if it has syntax errors.
+    /// A parsed file. None if it has syntax errors or cannot be read, or after [`FILES_MAX`] files.
     fn file(&mut self, path: &str) -> Option<&ParsedFile> {
         if !self.parsed.contains_key(path) {
             if self.parsed.len() == FILES_MAX {

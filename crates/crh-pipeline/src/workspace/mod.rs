@@ -163,7 +163,7 @@ pub struct ContextFile {
     pub text: String,
 }
 
-/// One diff of the change with its comments.
+/// A round: one version of the change, as a diff with its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceRound {
     /// Id at the forge; elsewhere `1`, `2` and so on. Also the name of its folder.

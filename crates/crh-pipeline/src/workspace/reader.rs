@@ -99,7 +99,7 @@ impl Workspace {
         Ok(diff)
     }
 
-    /// Comments on the whole change, made while this round was the latest.
+    /// Comments on the whole change that belong to this round.
     pub fn general_comments(&self, id: &str) -> Result<Vec<WorkspaceComment>, WorkspaceError> {
         let round = self.round(id)?;
         self.json(&format!("preview-diffs/{}/comments/general.json", round.id))

@@ -27,7 +27,7 @@ enum AgentRole {
     SubAgent(BTreeSet<String>),
 }
 
-/// Whether the agent files were listed.
+/// Whether the agent listed the agent files, which are the repository's instructions for agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListingState {
     NotYet,

@@ -25,7 +25,8 @@ const PATH_CHARS: usize = 500;
 /// Maximum characters of each text of a finding. The record keeps the full text.
 const TEXT_CHARS: usize = 1_200;
 
-/// Failure of a sub-agent without a report. The specification prescribes the text.
+/// Failure of a sub-agent without a report. The specification of a harness with sub-agents
+/// prescribes the text (see `docs/adr/0030-differences-from-the-specifications.md`).
 pub(super) const NO_REPORT: &str = "sub-agent ended without calling report_findings";
 
 #[derive(Debug, PartialEq, Eq)]

@@ -73,7 +73,7 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
             | ModelError::NoKey { .. }
             | ModelError::NoCredit { .. }
             | ModelError::NoServer { .. } => false,
-            // A model without a price is never asked.
+            // crh itself returns this error instead of asking a model without a price.
             ModelError::BadRequest { .. } => ctx.models.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }

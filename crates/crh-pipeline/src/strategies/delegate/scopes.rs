@@ -1,5 +1,5 @@
-//! Turns the scopes that the orchestrator requests into those that sub-agents get: each file in
-//! exactly one scope, none too large.
+//! Turns the scopes that the orchestrator requests into those that sub-agents get: each file, or
+//! each part of a large file, in exactly one scope, none too large.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,8 @@ use crate::plan::DiffPart;
 use crate::text::{cut, one_line};
 use crate::tools::session::ScopeWanted;
 
-/// A file with this many changed lines gets its own scope. The specification prescribes the number.
+/// A file with this many changed lines gets its own scope. The specification of a harness with
+/// sub-agents prescribes the number.
 const OWN_SCOPE_LINES: u64 = 1_500;
 
 /// Maximum characters of a label. It is shown in the terminal.
@@ -21,7 +22,8 @@ const NAMED_MAX: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AgentScope {
     pub(super) label: String,
-    /// Why the scope exists. Empty if the orchestrator requested it.
+    /// Why the scope exists: to confirm findings, or because no requested scope had its files.
+    /// Otherwise empty.
     pub(super) why: String,
     pub(super) focus: String,
     pub(super) parts: Vec<DiffPart>,

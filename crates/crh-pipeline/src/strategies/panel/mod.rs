@@ -1,8 +1,8 @@
 //! The `panel` strategy: the chosen reviewers look at the change in parallel.
 //!
 //! Invariant: every assignment becomes a record, and merging starts after all have ended. A
-//! rate-limited reviewer waits and is queued again; it is never dropped. The order in which
-//! reviewers end does not matter.
+//! rate-limited reviewer waits and is queued again, if the wait fits into the time left. The order
+//! in which reviewers end does not matter.
 
 mod gates;
 mod parts;

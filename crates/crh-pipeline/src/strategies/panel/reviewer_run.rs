@@ -154,8 +154,8 @@ fn turns(reviewer: &Reviewer) -> u32 {
     }
 }
 
-/// The limit that cut a reviewer's work short. A report in the last planned turn is whole, because
-/// every reviewer has that many turns, with a small and with a large budget.
+/// The limit that cut a reviewer's work short. A report in the last planned turn is complete: a
+/// larger budget would not give the reviewer more turns.
 fn limit_of(reviewer: &Reviewer, finished: &FinishedRun<ReviewerAnswer>) -> Option<LimitKind> {
     let has_reported = matches!(finished.end.outcome, AgentOutcome::Answered(_));
     let is_planned_end = has_reported && finished.totals.llm_calls >= turns(reviewer);
@@ -163,8 +163,9 @@ fn limit_of(reviewer: &Reviewer, finished: &FinishedRun<ReviewerAnswer>) -> Opti
     limit.filter(|limit| *limit != LimitKind::Turns || !is_planned_end)
 }
 
-/// Whether a reviewer can look things up. Upkeep cannot: look-ups would cost more than its minor
-/// findings are worth. With a budget of two calls no reviewer can: the second call is the editor's.
+/// Whether a reviewer can look things up. The reviewer of upkeep cannot: look-ups would cost more
+/// than its minor findings are worth. With a budget of two calls no reviewer can: the second call
+/// is the editor's.
 pub(crate) fn tool_access(reviewer: &Reviewer, budget: &ReviewBudget) -> ToolAccess {
     match reviewer.role {
         PanelRole::Upkeep => ToolAccess::NoTools,

@@ -15,7 +15,7 @@ const WHOLE_MAX: f64 = 1e38;
 pub(super) enum CalcNumber {
     /// An exact integer.
     Whole(i128),
-    /// Any other number, or one too large. Always finite.
+    /// Any other number, and an integer that is too large for `i128`. Always finite.
     Real(f64),
 }
 
