@@ -9,10 +9,10 @@ use crh_review::finding::Side;
 /// Cache limit, far above what a reviewable change needs.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Reads each changed file only once.
+/// Reads each changed file once, unless the cache is full or two threads read it at the same time.
 pub(crate) struct CachedProject<'a> {
     project: &'a dyn Project,
-    /// Paths of the change, on both sides.
+    /// Paths of the files under review, on both sides.
     paths: HashSet<&'a str>,
     cache: Mutex<CachedFiles>,
 }

@@ -52,7 +52,7 @@ pub(crate) enum LineFate {
     Kept(u32),
 }
 
-/// An added line.
+/// An added or unchanged line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddedLine {
     /// Line number in the new file.
@@ -143,7 +143,7 @@ fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
         }
     }
     let mut moved_lines: HashMap<String, HashSet<u32>> = HashMap::new();
-    // Only removed lines of code in use explain lines added to it, so these come first.
+    // Lines added to code in use can only come from code in use, so these files come first.
     let (files_in_use, samples): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
         files.iter().partition(|file| paths::is_in_use(&file.path));
     let files_in_use = files_in_use.into_iter().map(|file| (file, [true].as_slice()));

@@ -18,12 +18,12 @@ use crh_syntax::{Language, inner_statements, outermost_statements, refusal};
 /// cheaper.
 const PERCENT_MAX: usize = 75;
 
-/// Nesting levels whose statements are compared. Each level reads the lines again, and after two
-/// levels few unchanged statements are left to find.
+/// Nesting levels whose statements are compared. Each level reads the lines again, and deep levels
+/// have few unchanged statements.
 const LEVELS_MAX: usize = 5;
 
-/// The statements of one text (old or new). A statement is touched if the other text does not have
-/// it as often.
+/// The statements of one text (old or new). A statement is touched if it has no match in the other
+/// text (see [`compare`]).
 pub(crate) struct ChangedStatements<'t> {
     text: &'t str,
     statements: Vec<ComparedStatement>,
@@ -83,8 +83,9 @@ fn compare(
     [before.collect(), after]
 }
 
-/// The touched statements of the new text, each on its own line numbers. `None` if they cannot be
-/// determined or are more than [`PERCENT_MAX`] of the text.
+/// The touched statements of the new text, without unchanged statements inside them. The lines keep
+/// their numbers. `None` if the statements cannot be compared, or if more than [`PERCENT_MAX`] of
+/// the text is left.
 pub(crate) fn changed_text(path: &str, old_path: &str, texts: [&str; 2]) -> Option<String> {
     let [old_language, language] = [(old_path, texts[0]), (path, texts[1])]
         .map(|(path, text)| Language::of_file(path, text.as_bytes()));
@@ -142,7 +143,8 @@ fn unchanged_inside(
     omissions
 }
 
-/// The statements one level inside the given ones.
+/// The statements one level inside the given ones, except in a function whose header must be
+/// checked together with its body.
 fn inner_ranges(language: Language, text: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for outer in statements {
@@ -182,7 +184,7 @@ fn blank_out(text: &str, omissions: &[OmittedStatement]) -> String {
 pub(crate) enum StatementPart {
     Nothing,
     All,
-    /// The header without the body.
+    /// The bytes before `end`: the header. `pass` replaces the body.
     Header {
         end: usize,
     },

@@ -40,7 +40,7 @@ pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
 /// nothing to compare with.
 struct RepoReader<'a> {
     project: &'a dyn Project,
-    /// Unreadable paths. An empty string stands for the file list as a whole.
+    /// Unreadable paths. An empty string stands for a failed file list or search.
     unread_paths: RefCell<BTreeSet<String>>,
 }
 

@@ -1,7 +1,7 @@
 //! Starts external programs. None of them gets the user's environment variables, except `PATH`.
 //!
-//! - [`run`] starts a program in an empty folder, with its data on standard input and with limits on
-//!   time and output. It starts the sandbox helper, and ruff in evaluations.
+//! - [`run`] starts a program in an empty folder, with its data on standard input and with limits
+//!   on time and output. It starts the sandbox helper, and ruff in evaluations.
 //! - [`run_inherited`] and [`exec`] are for the helper: the first stage starts the second with
 //!   `run_inherited`, and the second becomes the analyser or the user's command by `exec`.
 //!

@@ -1,5 +1,6 @@
 //! Runs all built-in reviewers on a change. Reviewers of single files share texts and syntax trees
-//! and run on all cores. The others check the whole change, at the same time.
+//! and run on all cores. The others check the whole change: `secrets` runs first, and `references`
+//! and `consistency` run in threads of their own.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -38,8 +39,8 @@ pub struct StaticRun {
     pub files: Vec<String>,
     /// Files that the reviewer could not check, each with the reason.
     pub skipped_files: Vec<(String, String)>,
-    /// Files whose syntax tree the reviewer needed and did not get, each with the reason. Checks
-    /// that need no tree ran.
+    /// Files that the reviewer checked only in part, each with the reason. For example, if a file
+    /// cannot be parsed, only checks that need no syntax tree run.
     pub partly_checked_files: Vec<(String, String)>,
     /// Output of the reviewer, or the message of its panic.
     pub outcome: Result<StaticOutput, String>,

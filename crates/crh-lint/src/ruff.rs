@@ -110,7 +110,7 @@ impl Ruff {
     /// Returns all findings of a text, by line.
     pub fn findings(&self, path: &str, text: &[u8]) -> Result<Vec<RuffFinding>, RuffError> {
         let text = std::str::from_utf8(text).map_err(|_| RuffError::NotUtf8)?;
-        // ruff looks for settings near the path, so it gets only the file name.
+        // The folder does not matter: ruff runs with `--isolated`.
         let name = path.rsplit('/').next().unwrap_or(path);
         let filename_arg = format!("--stdin-filename={name}");
         let rules_arg = format!("--select={RULES}");

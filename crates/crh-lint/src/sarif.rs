@@ -1,8 +1,8 @@
 //! Imports findings of other tools from SARIF 2.1.0 files. Results that are new in a change become
 //! findings.
 //!
-//! SARIF files are untrusted. Only known fields are read, within limits, and no path of a file is
-//! opened.
+//! SARIF files are untrusted. crh reads only known fields, within limits. Of the paths that they
+//! name, it opens only those of the reviewed tree.
 
 mod fix;
 mod location;

@@ -19,7 +19,7 @@ impl<'t> SourceText<'t> {
         Self::with_language(path, text, Language::of_file(path, text.as_bytes()))
     }
 
-    /// For a part of a file, which may lack the first line.
+    /// For a part of a file, which may lack the first line that tells the language.
     pub(crate) fn with_language(path: &'t str, text: &'t str, language: Option<Language>) -> Self {
         Self { path, text, language, syntax_tree: OnceCell::new(), lines: OnceCell::new() }
     }
@@ -71,7 +71,7 @@ pub(crate) fn line(text: &str, number: u32) -> &str {
 const BINARY_BYTES: usize = 8_000;
 
 /// The text of a file with invalid UTF-8 replaced, as in the diff. `None` for a file that git
-/// treats as binary.
+/// treats as binary, unless it is UTF-8.
 pub(crate) fn text(bytes: Vec<u8>) -> Option<String> {
     if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_BYTES)]).is_some() {
         return String::from_utf8(bytes).ok();

@@ -229,7 +229,7 @@ impl IgnoreSpan {
         }
     }
 
-    /// Ends an open block at a line, if the end comment names all rules of the block.
+    /// Ends an open block at a line, if the end comment names all rules of the block or no rule.
     fn close_at(&mut self, names: &IgnoredRules, line: u32) {
         let is_ended = match (&self.rules, names) {
             (_, IgnoredRules::AllOf(_)) => true,

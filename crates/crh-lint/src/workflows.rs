@@ -78,8 +78,8 @@ impl FileReviewer for WorkflowCheck {
     }
 }
 
-/// New checkouts of untrusted code. A finding points at the line of the ref. If the change adds only
-/// the line of the trigger, it points at that line.
+/// New checkouts of untrusted code. A finding points at the line of the ref. If the change adds
+/// only the line of the trigger, it points at that line.
 fn new_checkouts(
     ctx: &FileContext<'_>,
     query: &WorkflowQuery<'_>,

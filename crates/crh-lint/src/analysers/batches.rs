@@ -3,19 +3,20 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Files of one run of an analyser: their paths fit into a command line.
+/// Maximum files per run of an analyser, so that their paths fit into a command line.
 pub(super) const FILES_MAX: usize = 300;
-/// The first run gets this part of the time limit. The rest is for its parts, if it fails.
+/// Divisor: with several files, the first run gets half of the time limit. The rest is for the
+/// runs after it.
 const FIRST_PART: u32 = 2;
-/// Each part of a failed batch gets this part of the time that is left.
+/// Divisor: each later run gets a quarter of the time that is left.
 const NEXT_PART: u32 = 4;
-/// With less than this part of the time limit left, no further batch is started.
+/// Divisor: if less than a hundredth of the time limit is left, no further run starts.
 const LAST_PART: u32 = 100;
 
 /// Why a batch failed, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BatchError {
-    /// The time limit, the output or a crash: one of the files may be the cause.
+    /// A timeout, too much or unreadable output, or a crash: one of the files may be the cause.
     Files(String),
     /// The analyser cannot run at all.
     Analyser(String),
@@ -37,9 +38,9 @@ pub(super) struct BatchResults<T> {
     pub(super) failed_files: Vec<(String, String)>,
 }
 
-/// Runs an analyser on batches of [`FILES_MAX`] files. If a batch fails, runs it on halves of the
-/// files, down to single files, all within the time limit. The error is for an analyser that cannot
-/// run at all, or that `check_analyser` finds unusable after the first failure.
+/// Runs an analyser on batches of [`FILES_MAX`] files, all within the time limit. If a batch fails,
+/// runs the analyser on both halves of the batch, down to single files. Returns an error if the
+/// analyser cannot run at all, or if `check_analyser` finds it unusable after the first failure.
 pub(super) fn run_in_batches<T>(
     files: &[String],
     time_limit: Duration,
@@ -77,8 +78,9 @@ pub(super) fn run_in_batches<T>(
     Ok(BatchResults { results, failed_files })
 }
 
-/// Runs an analyser once on each batch, all within the time limit. If a batch fails, its files count
-/// as failed, unless `check_analyser` finds the analyser unusable for another reason.
+/// Runs an analyser once on each batch, all within the time limit. If a batch fails, all its files
+/// count as failed. Returns an error if the analyser cannot run at all, or if `check_analyser`
+/// finds it unusable after a failure.
 pub(super) fn run_each_batch<T>(
     files: &[String],
     batch_size: usize,

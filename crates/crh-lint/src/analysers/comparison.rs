@@ -11,13 +11,16 @@ use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, paths};
 use crh_review::finding::Side;
 
-/// Findings listed per analyser. More come from generated code; the most severe are listed.
+/// Limit per analyser for findings, and the same limit for ignored findings. The most severe are
+/// kept. More findings come from generated code.
 const FINDINGS_MAX: usize = 50;
-/// How many diagnostics are checked against ignore comments.
+/// Limit per analyser for diagnostics that are checked against ignore comments. Further ones count
+/// as not ignored.
 const IGNORE_CHECKS_MAX: usize = 2_000;
 
-/// Old paths needed to tell whether a diagnostic is new: those of the files with diagnostics, those
-/// of files that such a line was moved from, and those of files that cannot be parsed.
+/// Old paths needed to tell whether a diagnostic is new: those of files with diagnostics, of files
+/// that cannot be parsed, and of files from which the change removes the text of a line with a
+/// diagnostic.
 pub(super) fn origin_paths(
     change: &ChangeView<'_>,
     checked: &[&ChangedFile],
@@ -56,8 +59,8 @@ fn removed_lines(file: &ChangedFile) -> impl Iterator<Item = String> {
     file.removed.iter().map(|line| fold_whitespace(&String::from_utf8_lossy(line)))
 }
 
-/// Files in use that the analyser cannot parse after the change, and that are new or were parsed
-/// before.
+/// Files that the analyser cannot parse after the change, without samples ([`paths::is_in_use`])
+/// and without files that it could not parse before the change either.
 pub(super) fn newly_unparsed_files(
     checked: &[&ChangedFile],
     after: &SideDiagnostics,
@@ -74,16 +77,18 @@ pub(super) fn newly_unparsed_files(
 /// Which diagnostics can be new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiagnosticScope {
-    /// Those in changed files.
+    /// Diagnostics in changed files.
     ChangedFiles,
-    /// Also those in files that the change does not touch, such as callers. Both sides of the whole
-    /// project were checked.
+    /// Also diagnostics in files that the change does not touch, such as callers. The analyser must
+    /// have checked the whole project on both sides.
     Project,
 }
 
-/// Returns the diagnostics that the change introduces. The same rule on a line with the same text
-/// (ignoring white space) is not new, neither in the same file nor in the file that the line was
-/// moved from, unless that is a sample and the line is now in use. If the old file could not be checked, only diagnostics on added lines are new.
+/// Returns the diagnostics that the change introduces. A diagnostic is old if the analyser reported
+/// its rule before the change on a line with the same text (ignoring white space), either in the
+/// same file or on a line that the change removes from any file. A line that moves from a sample to
+/// code in use is new. If the old file could not be checked, only diagnostics on added lines are
+/// new. Drops diagnostics on blank lines and in changed files that are not under review.
 pub(super) fn new_diagnostics(
     change: &ChangeView<'_>,
     after: Vec<Diagnostic>,
@@ -173,9 +178,9 @@ impl LimitedFindings {
     }
 }
 
-/// Turns the most severe diagnostics into findings. Merges diagnostics with the same message in one
-/// file. Ignored diagnostics are never merged and have their own limit, so that one comment cannot
-/// hide findings on other lines.
+/// Turns the most severe diagnostics into findings. Merges diagnostics with the same rule and
+/// message in one file. Diagnostics that an ignore comment covers are never merged and have their
+/// own limit, so that one comment cannot hide findings on other lines.
 pub(super) fn limit(
     analyser: &str,
     mut diagnostics: Vec<Diagnostic>,
@@ -235,7 +240,7 @@ impl<'p> SourceCache<'p> {
         Self { project, lines: BTreeMap::new(), ignores: BTreeMap::new() }
     }
 
-    /// Returns a line (1-based) without its line end, or an empty string.
+    /// Returns a line (1-based) without its line end; an empty string if the file lacks the line.
     pub(super) fn line(&mut self, side: Side, path: &str, number: u32) -> Result<&str, String> {
         let key = (side == Side::New, path.to_owned());
         if !self.lines.contains_key(&key) {

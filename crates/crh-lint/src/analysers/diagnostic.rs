@@ -9,7 +9,7 @@ const MESSAGE_CHARS: usize = 600;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Diagnostic {
-    /// The path as printed.
+    /// The path as the analyser prints it; later, the path in the repository.
     pub(super) path: String,
     pub(super) line: u32,
     /// The analyser's own rule name.
@@ -18,7 +18,7 @@ pub(super) struct Diagnostic {
     pub(super) severity: Severity,
     pub(super) category: Category,
     pub(super) confidence: Confidence,
-    /// The consequence; empty if the message states it.
+    /// The consequence. May be empty.
     pub(super) why: String,
 }
 

@@ -1,5 +1,5 @@
-//! eslint on JavaScript files. An untrusted change is checked with a fixed list of core rules about
-//! defects, a trusted change with the project's own configuration.
+//! eslint. If the change is trusted and the project has an eslint configuration, eslint uses that.
+//! Otherwise it checks only JavaScript files, with a fixed list of core rules about defects.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "eslint";
-/// Typed configurations take up to a minute.
+/// Rules that need type information take up to a minute.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 /// The value of `severity` in eslint's JSON for an error.
 const ERROR_SEVERITY: u8 = 2;
@@ -62,7 +62,7 @@ struct EslintFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct EslintMessage {
-    /// None if the file cannot be parsed.
+    /// None if no rule made the message, for example if the file cannot be parsed.
     rule_id: Option<String>,
     severity: u8,
     message: String,
@@ -159,7 +159,8 @@ impl EslintAnalyser<'_> {
     }
 }
 
-/// The configuration for untrusted changes. It has no imports, so eslint resolves nothing.
+/// The configuration that replaces the project's own. It has no imports, so eslint loads no
+/// modules.
 fn default_config() -> String {
     let rules: Vec<String> = RULES.iter().map(|rule| format!("{rule:?}: \"error\"")).collect();
     let parser = "{ ecmaFeatures: { jsx: true } }";

@@ -1,5 +1,6 @@
-//! Line numbers of analysers as git counts them. Some languages end a line at characters that are
-//! nothing special for git. A change could hide its findings behind lines that do not exist.
+//! Converts line numbers of analysers to those of git. Some analysers end a line at more characters
+//! than git does. With such characters, a change could move its findings to lines that do not
+//! exist.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +13,12 @@ pub(super) struct GitLines<'a> {
     pub(super) side: Side,
     /// Characters besides a line feed that end a line for the analyser.
     pub(super) ends: &'static [char],
-    /// Texts of the files that contain such characters, by path.
+    /// Texts of the files, by path. `None` if the file has no such characters or cannot be read.
     pub(super) texts: BTreeMap<String, Option<String>>,
 }
 
 impl GitLines<'_> {
-    /// The line of the file at which git shows a line of the analyser.
+    /// Converts a line number of the analyser to that of git.
     pub(super) fn line(&mut self, path: &str, line: u32) -> u32 {
         let Self { project, side, ends, texts } = self;
         if ends.is_empty() {

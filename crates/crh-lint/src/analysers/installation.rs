@@ -10,7 +10,7 @@ use super::rustup::{RustupFolder, is_rustup_shim};
 
 /// Enough for a shebang line.
 const FIRST_LINE_BYTES: u64 = 512;
-/// Package managers wrap a script in at most three levels of scripts.
+/// Longest chain of a script, its interpreter, and the interpreter of that. crh follows no further.
 const INTERPRETERS_MAX: usize = 3;
 
 /// Programs that version managers link under the names of other programs.
@@ -21,20 +21,22 @@ pub(super) struct InstalledProgram {
     pub(super) program: PathBuf,
     /// Files and folders of the installation and of its interpreter.
     pub(super) readable: Vec<PathBuf>,
-    /// The `PATH` that it gets.
+    /// The `PATH` with which crh starts the program.
     pub(super) path: OsString,
 }
 
 impl InstalledProgram {
-    /// Returns the first program with this name in the folders of a `PATH`. Skips programs inside
-    /// `excluded_folder` and programs whose interpreter is inside it: these files come with the change.
+    /// Returns the first program with this name in the folders of a `PATH`. Skips shims of version
+    /// managers. Also skips programs that lie, or whose interpreter lies, inside `excluded_folder`:
+    /// the change may have brought these files.
     pub(super) fn find(name: &str, path: &OsStr, excluded_folder: Option<&Path>) -> Option<Self> {
         executables_named(name, path)
             .filter(|program| !is_shim(program))
             .find_map(|program| Self::inspect(program, path, excluded_folder))
     }
 
-    /// Returns the program at this path, or `None` if a part of it lies inside `excluded_folder`.
+    /// Returns the program at this path; `None` if it or its interpreter is inside
+    /// `excluded_folder`.
     pub(super) fn inspect(
         program: PathBuf,
         path: &OsStr,
@@ -57,8 +59,9 @@ impl InstalledProgram {
         Some(Self { program, readable, path: path.to_owned() })
     }
 
-    /// Returns the first compiler or type checker with this name in the folders of a `PATH`. A
-    /// `cargo` of rustup stands for the default toolchain.
+    /// Returns the first compiler or type checker with this name in the folders of a `PATH`. Skips
+    /// shims of version managers. Instead of a shim of rustup, returns the program of rustup's
+    /// default toolchain.
     pub(super) fn find_checker(
         name: &str,
         path: &OsStr,
@@ -75,7 +78,7 @@ impl InstalledProgram {
         }
     }
 
-    /// Returns a program of a toolchain, whose other programs come first in the `PATH`.
+    /// Returns a program of the toolchain with this `bin` folder, which comes first in its `PATH`.
     pub(super) fn in_toolchain(bin: &Path, name: &str, path: &OsStr, home: Option<&Path>) -> Self {
         let folders = std::iter::once(bin.to_owned()).chain(std::env::split_paths(path));
         let path = std::env::join_paths(folders).unwrap_or_else(|_| path.to_owned());
@@ -92,7 +95,8 @@ const TOOLCHAIN_PARTS: &[&str] = &[
 ];
 
 /// What a program of the user needs to read: its own files, those of its interpreters, and the
-/// toolchain around its `bin`. The home folder, the folders above it and `~/.local` are no toolchain.
+/// toolchain around its `bin`. The home folder, the folders above it and folders in `~/.local` do
+/// not count as a toolchain.
 pub(crate) fn command_files(program: &Path, path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
     let installed = InstalledProgram::inspect(program.to_owned(), path, None);
     let mut readable = installed.map(|it| it.readable).unwrap_or_default();
@@ -136,8 +140,8 @@ pub(super) fn find_shim(name: &str, path: &OsStr) -> Option<PathBuf> {
     executables_named(name, path).next().filter(|program| is_shim(program))
 }
 
-/// Whether a program is a shim: a version manager that starts the real program. It cannot find that
-/// program in the sandbox, which has neither the user's home nor the settings of the manager.
+/// Whether a program is a shim: a version manager that starts the real program. In the sandbox, the
+/// manager cannot find that program: it can read neither the user's home nor its own settings.
 fn is_shim(program: &Path) -> bool {
     let folder = program.parent().and_then(Path::file_name);
     let target = program.canonicalize().ok();

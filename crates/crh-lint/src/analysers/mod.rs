@@ -1,12 +1,12 @@
-//! Analysers: the external linters ruff, eslint, shellcheck, semgrep and tsc, and the type checkers of
-//! trusted projects, if installed. Each runs as a reviewer in the sandbox, before and after the
-//! change, and reports what is new.
+//! Analysers: the external linters ruff, eslint, shellcheck, semgrep and tsc, and the type checkers
+//! of trusted projects, if installed. Each runs as a reviewer in the sandbox on the new side of the
+//! change. If it reports anything, it also runs on the old side, and crh reports what is new.
 //!
 //! Invariants:
 //! - Nothing runs outside the sandbox.
 //! - An untrusted change provides only file contents. Its analyser settings are ignored.
 //! - If an analyser fails, the review continues with a note. If it fails because of a file, that
-//!   file counts as not fully checked, and the others are checked.
+//!   file or its batch counts as not fully checked, and the other files are checked.
 //! - Credentials that the change adds are masked in all analyser output.
 
 mod batches;
@@ -49,7 +49,7 @@ use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticOutput, StaticRun};
 use crh_review::finding::Side;
 
-/// Names of the linters, in display order. The other type checkers run only on trusted changes.
+/// Names of the linters, in display order. The type checkers in `type_checkers.rs` are not listed.
 pub const LINTERS: [&str; 5] =
     [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];
 
@@ -60,19 +60,19 @@ pub fn is_analyser(name: &str) -> bool {
 
 /// Limit per analyser. Further files count as not fully checked.
 const CHECKED_FILES_MAX: usize = 3_000;
-/// Larger files are generated.
+/// Larger files are mostly generated. Analysers of single files do not get them.
 const FILE_BYTES_MAX: usize = 1_000_000;
-/// Limit for the output of one analyser. Enough for tens of thousands of findings.
+/// Limit for the output of one run. Enough for tens of thousands of findings.
 const OUTPUT_BYTES_MAX: u64 = 32 << 20;
-/// Limit for the list of files that an analyser could not read.
+/// Limit for the list of files that could not be given to an analyser.
 const UNREAD_LISTED_MAX: usize = 20;
-/// Limit for the total size of the files given to one analyser.
+/// Limit for the total size of the files given to an analyser of single files.
 const TOTAL_BYTES_MAX: usize = 100_000_000;
 /// How much of an analyser's stderr is quoted.
 const STDERR_CHARS_MAX: usize = 300;
 const VERSION_CHARS_MAX: usize = 60;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time limit for an empty file.
+/// Time limit for the run on an empty file, which shows whether the analyser works at all.
 const EMPTY_FILE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The installed analysers and the sandbox they run in.
@@ -135,8 +135,9 @@ trait Analyser: Sync {
         true
     }
 
-    /// Whether a file cannot change the results for other files, so that the analyser can run on
-    /// parts of the files if one of them makes it fail. A trusted project is checked as a whole.
+    /// Whether the analyser may run on parts of the files if one file makes it fail. This requires
+    /// that no file changes the results for other files, so a trusted project is checked as a
+    /// whole.
     fn checks_files_alone(&self) -> bool {
         self.is_per_file() && matches!(self.input(), AnalyserInput::Files)
     }
@@ -151,8 +152,8 @@ trait Analyser: Sync {
         text
     }
 
-    /// Links downloaded dependencies of the user into the scratch folder, which is the home folder of
-    /// the analyser. Returns what it may read.
+    /// Links downloaded dependencies of the user into the scratch folder, which is the home folder
+    /// of the analyser. Returns the folders that the sandbox must let the analyser read.
     fn link_dependencies(&self, _: &Scratch, _home: &Path) -> io::Result<Vec<PathBuf>> {
         Ok(Vec::new())
     }
@@ -168,7 +169,7 @@ trait Analyser: Sync {
 /// What an analyser needs besides the files it checks.
 #[derive(Debug, Clone, Copy)]
 enum AnalyserInput<'a> {
-    /// Nothing: it checks one file at a time.
+    /// Nothing.
     Files,
     /// The whole tree and the modules installed in the checkout.
     Tree(&'a TrustedRepo),
@@ -176,7 +177,7 @@ enum AnalyserInput<'a> {
 
 impl Analysers {
     /// Finds the analysers in the folders of a `PATH`. `helper` is the program that sandboxes them.
-    /// If the change is not trusted, analysers inside the checkout are skipped.
+    /// If the change is not trusted, skips type checkers and all programs inside the checkout.
     pub fn find(
         helper: &Path,
         path: &OsStr,
@@ -218,7 +219,7 @@ impl Analysers {
         self.installed.iter().map(|(name, installed)| (*name, installed.program.as_path()))
     }
 
-    /// Analysers that are not used because only a shim of a version manager is installed, with the
+    /// Linters that are not used because only a shim of a version manager is installed, with the
     /// path of the shim.
     pub fn shims(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         LINTERS
@@ -251,7 +252,8 @@ impl Analysers {
         plans.filter(|(_, files)| !files.is_empty()).collect()
     }
 
-    /// Runs all analysers that have files to check. A failed analyser is a run with a note.
+    /// Runs all analysers that have files to check. The run of a failed analyser has a note, and
+    /// that of a panicked one an error.
     pub fn review(&self, change: &ChangeView<'_>) -> Vec<StaticRun> {
         let analysers = self.analysers_for(change);
         thread::scope(|scope| {
@@ -267,7 +269,8 @@ impl Analysers {
         })
     }
 
-    /// Runs ruff on a text. `None` if ruff is not installed. The error is a sentence.
+    /// Runs ruff on the text of a file with this name. `None` if ruff is not installed. The error
+    /// is a sentence.
     pub fn ruff(&self, name: &str, text: &str) -> Option<Result<Vec<RuffDiagnostic>, String>> {
         let installed = self.installed.get(ruff::NAME)?;
         Some(ruff::check_text(self, installed, name, text))
@@ -470,7 +473,7 @@ impl Analysers {
         let BatchResults { results, failed_files } = if analyser.checks_files_alone() {
             run_in_batches(&written_paths, installed.timeout, check_analyser, run)?
         } else {
-            // The configuration of a trusted project may be the cause as well.
+            // The configuration of a trusted project may be the cause too, so no file is blamed.
             let check_analyser = |why: &str| match analyser.input() {
                 AnalyserInput::Files => check_analyser(),
                 AnalyserInput::Tree(_) => Err(BatchError::Files(why.to_owned())),
@@ -533,7 +536,7 @@ impl Analysers {
     }
 }
 
-/// A path in the root folder that is none of these, with the extension of the first.
+/// A new path in the root folder, with the extension of the first of these paths.
 fn unused_path(paths: &[String]) -> String {
     let first = paths.first().map(|path| extension(path)).unwrap_or_default();
     let mut path = format!("empty.{first}");
@@ -553,7 +556,7 @@ fn batch_error(job_error: SandboxJobError) -> BatchError {
     }
 }
 
-/// The program that the checkout itself has installed.
+/// The eslint or tsc in the `node_modules` of the checkout.
 fn project_program(name: &str, checkout: &Path) -> Option<PathBuf> {
     if !matches!(name, eslint::NAME | tsc::NAME) {
         return None;
@@ -574,13 +577,13 @@ fn files_for<'c>(analyser: &dyn Analyser, change: &'c ChangeView<'_>) -> Vec<&'c
     change.files.iter().filter(is_handled).collect()
 }
 
-/// What an analyser says about a change.
+/// What an analyser finds in a change.
 #[derive(Default)]
 struct ChangeCheck {
     output: StaticOutput,
     /// Files that could not be given to the analyser, each with the reason.
     unread_files: Vec<(String, String)>,
-    /// Files that the analyser got and could not check, each with the reason.
+    /// Files that the analyser got and could not check or parse, each with the reason.
     unfinished_files: Vec<(String, String)>,
 }
 
@@ -598,8 +601,8 @@ struct SideDiagnostics {
     cleanup_error: Option<String>,
 }
 
-/// Links the packages of a trusted project into the scratch folder. Returns the folders that the
-/// sandbox must let the analyser read.
+/// Links the `node_modules` of a trusted checkout and downloaded dependencies into the scratch
+/// folder. Returns the folders that the sandbox must let the analyser read.
 fn link_folders(
     analyser: &dyn Analyser,
     scratch: &Scratch,
@@ -617,7 +620,8 @@ fn link_folders(
     Ok(readable)
 }
 
-/// Writes these files to the scratch folder, as UTF-8. Returns those that failed, each with the reason.
+/// Writes these files to the scratch folder, as UTF-8. Returns the files that it could not write,
+/// each with the reason.
 fn write_files(
     scratch: &Scratch,
     project: &dyn Project,

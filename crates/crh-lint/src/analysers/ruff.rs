@@ -19,10 +19,10 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an agent's tool call waits for ruff.
 const TEXT_TIMEOUT: Duration = Duration::from_secs(8);
 /// Rule groups to select. An unknown group is an error in some ruff versions, so only old, wide
-/// groups are listed. Rules outside the two lists below are dropped.
+/// groups are listed. A review drops rules that are in neither of the two lists below.
 const RULE_GROUPS: &str = "F,B,PLE,PLW,PLR,ASYNC,RUF,PIE,YTT";
-/// The newest version, so that ruff reports no syntax as too new. The project's version is not
-/// known.
+/// A recent Python version, so that ruff does not report syntax as too new. crh does not know the
+/// project's version.
 const TARGET_VERSION: &str = "py313";
 
 /// Rules about code that raises when it runs.
@@ -50,7 +50,7 @@ const MISLEADING_RULES: &[&str] = &[
     "YTT101", "YTT102", "YTT103", "YTT201", "YTT202", "YTT203", "YTT204", "YTT301", "YTT302", "YTT303",
 ];
 
-/// Names of syntax errors. In some versions they have no name.
+/// Rule names of syntax errors. Some ruff versions print no rule for them.
 const SYNTAX_ERRORS: [&str; 2] = ["invalid-syntax", "E999"];
 
 pub(super) struct RuffAnalyser;
@@ -64,7 +64,7 @@ pub struct RuffDiagnostic {
     pub line: u32,
     /// The message.
     pub message: String,
-    /// `error` for code that raises when it runs, otherwise `warning`.
+    /// `error` for syntax errors and code that raises when it runs, otherwise `warning`.
     pub severity: &'static str,
 }
 
@@ -165,7 +165,7 @@ fn severity(rule: &str) -> Option<Severity> {
     }
 }
 
-/// Runs ruff on a text with all rule groups. An agent that asks judges the results itself.
+/// Runs ruff on a text and returns all results: the agent that called this judges them itself.
 pub(super) fn check_text(
     analysers: &Analysers,
     program: &InstalledProgram,
@@ -173,7 +173,7 @@ pub(super) fn check_text(
     text: &str,
 ) -> Result<Vec<RuffDiagnostic>, String> {
     let scratch = Scratch::new().map_err(|why| why.to_string())?;
-    // ruff looks for settings near the path, so it gets only the file name.
+    // The folder does not matter: ruff runs with `--isolated`.
     let name = name.rsplit('/').next().unwrap_or(name).to_owned();
     scratch.write(&name, text.as_bytes()).map_err(|why| why.to_string())?;
     let output = analysers.run(program, args(&[name]), &scratch, Vec::new(), TEXT_TIMEOUT)?;

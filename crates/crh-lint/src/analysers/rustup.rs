@@ -1,5 +1,5 @@
-//! Installed toolchains of rustup. crh starts the `cargo` of a toolchain: the one in `PATH` may be a
-//! shim of rustup, which does not work in the sandbox and may download a toolchain.
+//! Installed toolchains of rustup. crh starts the `cargo` of a toolchain: the one in `PATH` may be
+//! a shim of rustup, which does not work in the sandbox and may download a toolchain.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +12,7 @@ use crh_review::finding::Side;
 
 /// Files of a project that name its toolchain. rustup prefers the first.
 const TOOLCHAIN_FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
-/// Longest name of a toolchain, with date and machine.
+/// Limit for the name of a toolchain, with date and machine.
 const NAME_CHARS_MAX: usize = 100;
 
 /// The folder of rustup.
@@ -31,7 +31,7 @@ struct ToolchainSection {
 }
 
 impl RustupFolder {
-    /// The folder of the user, if rustup is installed.
+    /// The folder `.rustup` in the home folder, if it exists.
     pub(super) fn find(home: &Path) -> Option<Self> {
         let folder = home.join(".rustup");
         folder.is_dir().then_some(Self(folder))
@@ -67,8 +67,8 @@ pub(super) fn is_rustup_shim(program: &Path) -> bool {
     id(&rustup).is_some_and(|rustup| id(program) == Some(rustup))
 }
 
-/// The `bin` of the toolchain that a project names; `None` if it names none. The error is a
-/// sentence.
+/// The `bin` of the toolchain that a project names; `None` if it names none. The error, for example
+/// for a toolchain that is not installed, is a sentence.
 pub(super) fn toolchain_bin(
     project: &dyn Project,
     rustup: Option<&RustupFolder>,

@@ -1,4 +1,5 @@
-//! The folder an analyser works in: the needed files of one side of the change and nothing else.
+//! The folder an analyser works in: the subfolder `tree` has files of one side of the change, and
+//! beside it are files for the analyser, such as its configuration.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -79,8 +80,8 @@ impl Scratch {
         fs::write(file, bytes)
     }
 
-    /// Writes a whole side of the repository, without symlinks. Returns the files whose names the
-    /// disk rejects, each with the reason. The error is a sentence.
+    /// Writes a whole side of the repository, without symlinks. Returns the files that it could not
+    /// write, each with the reason. The error is a sentence.
     pub(super) fn write_tree(
         &self,
         project: &dyn Project,
@@ -104,7 +105,8 @@ impl Scratch {
     }
 
     /// Links the `node_modules` of a checkout into the tree, for the root and all folders above
-    /// these files, where the tree has the folder and no own modules. Returns the link targets.
+    /// these files, if the tree has the folder and it has no `node_modules`. Returns the link
+    /// targets.
     pub(super) fn link_modules(
         &self,
         checkout: &Path,
@@ -137,8 +139,8 @@ impl Scratch {
 }
 
 /// Removes a folder with arbitrary contents: unreadable folders, and nesting deeper than the stack
-/// or the longest path. Moves each folder up to the root before emptying it, so that nothing is
-/// ever deep.
+/// or the longest path. Moves each folder up to the root before emptying it, so that paths stay
+/// short.
 fn remove(root: &Path) -> io::Result<()> {
     let mut pending_folders = vec![root.to_owned()];
     let mut number = 0_usize;
@@ -171,7 +173,7 @@ fn remove(root: &Path) -> io::Result<()> {
         if folder != root {
             fs::remove_dir(&folder)?;
         } else if !is_empty {
-            // The root's folders come after it on the list; the root goes last.
+            // Back to the bottom of the stack: the root goes after its folders.
             pending_folders.insert(0, folder);
         } else {
             fs::remove_dir(&folder)?;

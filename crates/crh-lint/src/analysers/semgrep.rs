@@ -33,7 +33,8 @@ struct SemgrepOutput {
     errors: Vec<SemgrepError>,
 }
 
-/// A file that semgrep could not parse, or not in time. Errors without a path are about the rules.
+/// An error with a path is about a file that semgrep could not parse, or not in time. An error
+/// without a path is about the rules.
 #[derive(Deserialize)]
 struct SemgrepError {
     path: Option<String>,
@@ -73,8 +74,8 @@ pub(super) fn rules(project: &dyn Project) -> Option<Vec<Vec<u8>>> {
 
 impl Analyser for SemgrepAnalyser {
     fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
-        // Each rule names its languages. Rule files are not code, and the change's own ignore file
-        // does not count.
+        // Each rule names its languages. Rule files are not code. Without its ignore file, the
+        // change cannot exclude files.
         !path.starts_with(RULE_FOLDER)
             && !RULE_FILES.contains(&path)
             && !path.ends_with(IGNORE_FILE)

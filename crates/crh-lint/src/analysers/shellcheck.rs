@@ -26,12 +26,12 @@ const MISLEADING_CHECKS: &[u32] = &[
     2152, 2157, 2158, 2159, 2160, 2161, 2170, 2193, 2221, 2222, 2229, 2242, 2252, 2255, 2257, 2259, 2260, 2261,
 ];
 
-/// Codes of files that shellcheck does not check: of an unknown shell, and not parsed.
+/// Codes for files that shellcheck does not check: unknown shell, and syntax error.
 const UNPARSED_CODES: [u32; 2] = [1071, 1072];
 
 /// Shells that shellcheck knows, without their versions.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ksh", "ash", "bats"];
-/// Shells whose scripts are not checked.
+/// Shells whose scripts are not checked, even if the file is named `*.sh`.
 const OTHER_SHELLS: [&str; 7] = ["zsh", "fish", "csh", "tcsh", "elvish", "nu", "xonsh"];
 
 /// The start of a directive, and its replacement of the same length.
@@ -69,9 +69,9 @@ impl Analyser for ShellcheckAnalyser {
         Ok(fixed_args.chain(files.iter().map(path_argument)).collect())
     }
 
-    /// Disarms directives, because shellcheck has no option for that, and a first line that names no
-    /// shell. Each would keep shellcheck from checking the file. The length stays the same, so lines
-    /// do not move.
+    /// Disarms directives, because shellcheck has no option for that, and a `#!` line without a
+    /// shell that shellcheck knows. Each would keep shellcheck from checking the file. The length
+    /// stays the same, so lines do not move.
     fn prepare_text(&self, mut text: Vec<u8>) -> Vec<u8> {
         let is_known = |name: String| SHELLS.contains(&name.as_str());
         if text.starts_with(b"#!") && !shell_name(&text).is_some_and(is_known) {
@@ -110,7 +110,7 @@ impl Analyser for ShellcheckAnalyser {
     }
 }
 
-/// A line without a shellcheck directive. A directive that only names the shell stays.
+/// Disarms the shellcheck directives of a line. A directive that only names the shell stays.
 fn without_directive(line: &[u8]) -> Vec<u8> {
     let offsets: Vec<usize> = memmem::find_iter(line, DIRECTIVE).collect();
     let mut line = line.to_vec();

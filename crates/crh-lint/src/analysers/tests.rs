@@ -91,12 +91,12 @@ fn diagnostic_on_moved_line_is_not_new() {
     let fixture = "//- a.py\nbad(1)\ngood()\n//- b.py\ny = 2\n//- head\n//- a.py\ngood()\n//- b.py\ny = 2\nbad(1)\n";
     let after = [diagnostic("b.py", 2, "X1", "bad")];
     check_new(fixture, &[diagnostic("a.py", 1, "X1", "bad")], &after, expect![""]);
-    // It was harmless at the old place.
+    // The analyser reported another rule at the old place.
     let new = expect![[r#"
         b.py:2 lint/X1: bad. (lint X1) | bad(1)
     "#]];
     check_new(fixture, &[diagnostic("a.py", 1, "X2", "bad")], &after, new);
-    // It was in a test.
+    // The line was in a test before.
     let test = fixture.replace("- a.py", "- tests/a.py");
     let new = expect![[r#"
         b.py:2 lint/X1: bad. (lint X1) | bad(1)
@@ -525,14 +525,14 @@ fn analysers_run_with_ignore_comments_disabled() {
     for (analyser, word, expected) in [
         (&ruff::RuffAnalyser as &dyn Analyser, "--ignore-noqa", true),
         (&eslint::EslintAnalyser { trusted: None }, "--no-inline-config", true),
-        // A project's own comments also declare globals.
+        // Comments of a project with its own configuration also declare globals, so they count.
         (&eslint::EslintAnalyser { trusted: Some(&trusted) }, "--no-inline-config", false),
         (&semgrep::SemgrepAnalyser { rules: Vec::new() }, "--disable-nosem", true),
     ] {
         let args = analyser.args(&["a".to_owned()], &scratch).unwrap();
         assert_eq!(args.contains(&word.to_owned()), expected, "{args:?}");
     }
-    // shellcheck has no such option.
+    // shellcheck has no option that ignores directives, so crh disarms them in the text.
     let text = "#!/bin/sh\n# shellcheck shell=sh disable=SC2086\necho disable=1\n  #shellcheck disable=all\n";
     let shown = shellcheck::ShellcheckAnalyser.prepare_text(text.as_bytes().to_vec());
     assert_eq!(
@@ -579,7 +579,7 @@ fn checkout_modules_are_linked_but_never_replace_files() {
     assert_eq!(linked, expected);
 }
 
-/// Analysers whose only program is an empty `tsc`. It must not run.
+/// Analysers whose only program is a `tsc` that fails. It must not run.
 fn with_tsc() -> (tempfile::TempDir, Analysers) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("tsc");

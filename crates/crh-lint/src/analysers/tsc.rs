@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "tsc";
 /// A large project takes a minute.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(180);
 const CONFIG_FILE: &str = "tsconfig.json";
-/// Errors about missing dependencies. Further errors follow from them.
+/// Errors about missing dependencies. crh drops them.
 const NOT_INSTALLED_CODES: [&str; 4] = ["TS2307", "TS2688", "TS7016", "TS6053"];
 
 pub(super) struct TscAnalyser<'a> {

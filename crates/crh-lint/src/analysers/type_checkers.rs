@@ -1,6 +1,6 @@
-//! Type checkers and compilers: `cargo check`, `mypy`, `pyright`, `go vet` and `javac`. They run only
-//! on trusted changes, because they need the whole tree and installed dependencies, and because
-//! builds run code of the project.
+//! Type checkers and compilers: `cargo check`, `mypy`, `pyright`, `go vet` and `javac`. They run
+//! only on trusted changes, because they need the whole tree and installed dependencies, and
+//! because builds run code of the project.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,9 +20,9 @@ use crh_review::finding::{Category, Confidence, Severity, Side};
 
 /// A large project takes minutes, and nothing is cached between the two sides.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(300);
-/// Maximum errors of `javac`. Its own limit of 100 would hide the new ones behind old ones.
+/// Maximum errors that `javac` prints. With its own limit of 100, old errors would hide new ones.
 const JAVAC_ERRORS: &str = "1000";
-/// Rules about modules that are not installed.
+/// Rules about modules that are not installed. crh drops their errors.
 const NOT_INSTALLED_RULES: [&str; 4] =
     ["import-not-found", "import-untyped", "reportMissingImports", "reportMissingModuleSource"];
 
@@ -59,7 +59,7 @@ impl TypeChecker {
         }
     }
 
-    /// Whether the project uses this checker. `javac` alone checks a project without a build tool.
+    /// Whether the project uses this checker. crh uses `javac` if no build tool for Java is set up.
     pub(super) fn is_used(self, project: &dyn Project) -> bool {
         let text = |path: &str| project.file(Side::New, path).ok().flatten();
         let exists = |path: &str| text(path).is_some();
@@ -82,7 +82,7 @@ impl TypeChecker {
         }
     }
 
-    /// Whether the output says that dependencies are missing. Further errors follow from them.
+    /// Whether the output says that dependencies are missing. Other errors may result from that.
     fn misses_dependencies(self, output: &str) -> bool {
         let signs: &[&str] = match self {
             Self::GoVet => &["no required module provides package", "missing go.sum entry"],
@@ -203,7 +203,8 @@ impl Analyser for TypeCheckAnalyser<'_> {
         false
     }
 
-    /// Packages that cargo and go have downloaded before. Cargo also runs build scripts in the tree.
+    /// Packages that cargo and go have downloaded before. Cargo also gets the right to execute
+    /// build scripts in the tree.
     fn link_dependencies(&self, scratch: &Scratch, home: &Path) -> io::Result<Vec<PathBuf>> {
         let (links, mut readable): (&[&str], Vec<PathBuf>) = match self.checker {
             TypeChecker::CargoCheck => (&[".cargo/registry", ".cargo/git"], vec![scratch.tree()]),
@@ -249,8 +250,8 @@ impl Analyser for TypeCheckAnalyser<'_> {
                 };
                 let is_settings = |path: &String| !self.handles(path, &Vec::new);
                 let code: Vec<String> = files.iter().filter(is_code).map(path_argument).collect();
-                // Both commits must check the same files. A commit without one of them has no
-                // errors.
+                // mypy must check the same files on both sides. If a side has none of them, mypy
+                // checks `pass`, which has no errors.
                 match code.is_empty() {
                     false => args.extend(code),
                     true if files.iter().any(is_settings) => args.push(".".to_owned()),
@@ -292,7 +293,7 @@ impl Analyser for TypeCheckAnalyser<'_> {
     }
 }
 
-/// An argument file with all Java files of the tree.
+/// Writes an argument file with all Java files of the tree, and returns the argument for it.
 fn java_sources(scratch: &Scratch) -> io::Result<String> {
     let tree = scratch.tree();
     let mut sources = Vec::new();
@@ -338,7 +339,7 @@ struct PyrightRange {
 
 #[derive(Deserialize)]
 struct PyrightPosition {
-    /// From 0.
+    /// 0-based.
     line: u32,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn depends_on_body(header: &str) -> bool {
     has_default && ["[", "{", "list", "dict", "set"].iter().any(|it| header.contains(it))
 }
 
-/// Keywords that leave an enclosing block, but not a function.
+/// Keywords that depend on an enclosing block. In a function, they depend on that function only.
 fn is_jump_keyword(word: &[u8]) -> bool {
     matches!(word, b"return" | b"yield" | b"break" | b"continue" | b"case")
 }

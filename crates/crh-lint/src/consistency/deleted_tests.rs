@@ -18,7 +18,7 @@ pub(super) const TEST_DELETED: LintRule = LintRule {
     aliases: &[],
 };
 
-/// A change that deletes more test files moves or replaces a suite on purpose.
+/// If more deleted test files would be reported, the change probably replaces a suite on purpose.
 const DELETED_MAX: usize = 5;
 /// Shorter lines are brackets or `end`: they do not identify moved text.
 const SIGNIFICANT_CHARS_MIN: usize = 10;
@@ -133,7 +133,7 @@ impl<'p> RemainingFiles<'p> {
             SubjectIndex::new(test.extensions, files, tests)
         });
         let subject = index.subject(test_path)?;
-        // The subject must be in the same package.
+        // The subject must be in the folder that contains the test folder, or below.
         let is_near = subject.starts_with(paths::folder_above_tests(split_path(test_path).0));
         (is_near && !index.tested.contains(subject)).then_some(subject)
     }
@@ -232,7 +232,7 @@ fn significant_line(line: &[u8]) -> Option<String> {
     (line.chars().count() >= SIGNIFICANT_CHARS_MIN).then_some(line)
 }
 
-/// Whether at least a third of a deleted file's lines are added elsewhere.
+/// Whether the change adds at least a third of a deleted file's significant lines elsewhere.
 fn has_moved(file: &ChangedFile, added_lines: &HashMap<String, usize>) -> bool {
     let lines: Vec<String> =
         file.removed.iter().filter_map(|line| significant_line(line)).collect();
@@ -254,7 +254,7 @@ fn finding(
     if !repository.has(Side::Old, subject) {
         return None;
     }
-    // Code that was removed from the subject needs no test.
+    // If the subject shrinks, the change may remove the code that the test covered.
     if subject_change.is_some_and(|it| it.removed.len() > it.added.len()) {
         return None;
     }

@@ -24,7 +24,8 @@ const NAMES_SHOWN: usize = 3;
 const MANIFESTS_MAX: usize = 50;
 /// Limit for the changed dependencies of one manifest.
 const CHANGES_MAX: usize = 100;
-/// Limit for packages of the same name that are checked for being part of the repository.
+/// How many `package.json` files in folders named like a dependency are read, to see whether the
+/// dependency is a package of this repository.
 const NAMESAKES_MAX: usize = 8;
 
 /// Reports manifests whose lock files are stale.
@@ -130,7 +131,8 @@ struct LockFile {
     effect: &'static str,
 }
 
-/// The lock files in the nearest folder that has any, if they cover this manifest.
+/// The lock files that cover this manifest, from the nearest folder that has any: the manifest's
+/// own or, except for Go, a folder above.
 fn lock_files_for(kind: ManifestKind, folder: &str, repository: &RepoReader<'_>) -> Vec<LockFile> {
     let mut search_folder = folder;
     loop {
@@ -140,7 +142,7 @@ fn lock_files_for(kind: ManifestKind, folder: &str, repository: &RepoReader<'_>)
             .filter(|(name, ..)| repository.has(Side::New, &format!("{search_folder}{name}")))
             .map(|(name, command, effect)| {
                 let path = format!("{search_folder}{name}");
-                // A binary lock file is compared with nothing.
+                // A binary lock file has no text to compare.
                 let text = repository.text(Side::New, &path).unwrap_or_default();
                 let relative_folder =
                     folder[search_folder.len()..].trim_end_matches('/').to_owned();
@@ -489,7 +491,8 @@ fn finding(
     Some(draft)
 }
 
-/// Where to report a dependency change: on the added line, otherwise on the removed one.
+/// Where to report a dependency change: on the added line that names it. A removed dependency is
+/// reported on the removed line. If no line names it, on the first added line.
 fn location(
     file: &ChangedFile,
     old: &str,

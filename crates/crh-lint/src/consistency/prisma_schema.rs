@@ -52,7 +52,7 @@ fn missing_migration(
     let text = repository.text(Side::New, path)?;
     let (old, new) =
         (columns(&repository.text(Side::Old, file.old_path.as_deref()?)?), columns(&text));
-    // A table that appears or disappears may only be renamed.
+    // A table that disappears may only be renamed.
     let tables = |columns: &PrismaColumns| {
         columns.keys().map(|(table, _)| table.clone()).collect::<BTreeSet<_>>()
     };

@@ -34,7 +34,7 @@ const HITS_MAX: usize = 200;
 pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Vec<FindingDraft> {
     let mut findings = Vec::new();
     let mut reported_schemas: HashSet<String> = HashSet::new();
-    // One finding per folder, at the last migration.
+    // One finding per schema, at the last migration.
     let migrations =
         change.files.iter().rev().filter(|file| split_path(&file.path).0.contains("migrat"));
     for file in migrations.take(CHECKED_MAX) {
@@ -51,7 +51,7 @@ pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Vec
     findings
 }
 
-/// A new migration that the schema does not contain.
+/// If this is a new migration that the schema does not contain, the schema's path and a finding.
 fn missing_from_schema(
     file: &ChangedFile,
     change: &ChangeView<'_>,

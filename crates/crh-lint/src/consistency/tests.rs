@@ -77,7 +77,7 @@ fn stale_npm_lock_file_is_reported() {
         npm.is_silent(&script);
         npm.is_silent(&NPM.replace("\n}}", "\n},\n\"peerDependencies\": {\"c\": \"1\"}}"));
         npm.is_silent(&NPM.replace("\n}}", ",\n\"b\": \"workspace:*\"\n}}"));
-        // The lock file changes too, or already contains it.
+        // The lock file changes too, or already contains the change.
         check(
             &format!(
                 "{around}//- package.json\n{NPM}\n//- head\n//- package.json\n{added}\n//- {name}\nnew\n"
@@ -130,7 +130,7 @@ fn stale_cargo_lock_file_is_reported() {
     ] {
         cargo.is_silent(&new);
     }
-    // It is outside of the workspace and not in the lock file at all.
+    // The package is outside of the workspace and not in the lock file at all.
     check_manifest(
         "fuzz/Cargo.toml",
         CARGO_LOCK,
@@ -225,7 +225,7 @@ fn migration_missing_from_schema_is_reported() {
     let path = "db/migrate/20240202000000_x.rb";
     let expected = format!("{path}:3 The migration is missing from `schema.rb`");
     check(&format!("//- db/schema.rb\n{SCHEMA}//- head\n//- {path}\n{add}"), &[&expected]);
-    // Older than the schema, but not in it.
+    // A migration that is older than the schema, but missing from it.
     let old = "db/migrate/20230202000000_x.rb";
     check(
         &format!("//- db/schema.rb\n{SCHEMA}//- head\n//- {old}\n{add}"),

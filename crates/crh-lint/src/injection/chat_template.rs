@@ -1,7 +1,7 @@
 //! Tokens of chat templates. A model may take the text after one for a turn of its conversation.
 //!
-//! Code about models contains such tokens, too. So the text after a token must be a sentence about a
-//! review, in a file about its result.
+//! Code about models contains such tokens, too. So in a file, a token counts only before a sentence
+//! about the result of a review. In other texts, the sentence must be about a review.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ const WORDS_MIN: usize = 2;
 const SPECIAL_TOKENS: &str = r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|end_header_id|eot_id|begin_of_text|end_of_text|endoftext|start|end|message|channel)\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>";
 /// Headings and tags that open a turn. Documents contain them for other reasons.
 const TURN_TAGS: &str = r"</?(?:system|assistant)(?:_prompt)?>|(?m:^)[#/*\t\x20-]*###\s*(?:system|instructions?|response|assistant)\s*:";
-/// Words that end a review.
+/// Words about the result of a review.
 const RESULT_WORDS: &str = r"\b(?:approve (?:it|this|the|all|every)|lgtm|no (?:issues|problems|bugs|findings|vulnerabilities)|findings are|without findings|ready to merge|nothing to report|found nothing)\b";
 const REVIEW_WORDS: &str = r"\b(?:approved?|findings?|review(?:ed|ers?)?|vulnerabilit(?:y|ies))\b";
 

@@ -201,7 +201,8 @@ fn decimal_code(text: &[u8]) -> Option<(u8, usize)> {
     (10..127).contains(&code).then_some((code, length))
 }
 
-/// Text contains no control characters. Encoded text without blanks is encoded twice.
+/// Converts bytes to text, unless they contain control characters. Blanks are not required: the
+/// text may itself be encoded.
 fn to_text(bytes: &[u8]) -> Option<String> {
     // A character may be cut at the end.
     let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
@@ -210,7 +211,7 @@ fn to_text(bytes: &[u8]) -> Option<String> {
     (end + 4 > bytes.len() && text.chars().all(is_readable)).then(|| text.to_owned())
 }
 
-/// A line that is readable in rot13 or backwards.
+/// Decodes a line that contains one of the words in rot13 or backwards.
 fn turned_text(line: &str) -> Option<String> {
     let lower = line.to_ascii_lowercase();
     let contains_any = |words: &[&str]| words.iter().any(|word| lower.contains(word));

@@ -22,9 +22,10 @@ static HIDING_ATTRIBUTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     bytes_regex(&format!(r"\shidden(?:[\s=]|\z)|{style}"))
 });
 
-/// crh's own marks: the fence around data in a prompt, and the marker in posted comments.
+/// The fence that crh puts around data in a prompt.
 static FENCE: LazyLock<Option<Regex>> =
     LazyLock::new(|| bytes_regex(r"<\s*/?\s*data-(?P<tag>[0-9a-f]{4,64})(?:[^0-9a-z_-]|\z)"));
+/// The start of the marker in comments that crh posts.
 static MARKER: LazyLock<Option<Regex>> =
     LazyLock::new(|| bytes_regex(r"<!--\s*(?:code-review-agent|crh)\s*:\s*[a-z0-9_.=-]"));
 /// A complete marker that could be mistaken for one of crh's.
@@ -61,7 +62,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// Offsets of forged data fences. Custom element names never end in a hash.
+/// Offsets of forged data fences. The tag must contain a digit, because `data-face` may be a custom
+/// element.
 pub(super) fn forged_fences(text: &str) -> Vec<usize> {
     if !contains(text.as_bytes(), b"data-") {
         return Vec::new();

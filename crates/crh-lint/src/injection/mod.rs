@@ -3,7 +3,7 @@
 //!
 //! This check uses no model, so it cannot be persuaded. Its findings come from code, so a model
 //! that obeyed an injection cannot approve the change. It finds plain attempts and the usual ways
-//! to hide them. An attacker can always find other words, so no rule relies on this check alone.
+//! to hide them. An attacker can always find other words, so crh does not rely on this check alone.
 //! Text that only describes such attempts is skipped if its wording shows that.
 
 mod chat_template;
@@ -297,7 +297,7 @@ fn normalize(lines: &[(u32, String)]) -> NormalizedText {
     NormalizedText::from_lines(lines.iter().map(|(number, text)| (*number, text.as_str())))
 }
 
-/// Lines in which an instruction in words begins, in any language.
+/// Lines in which an instruction begins, in English or a language of [`vocabulary`].
 fn instruction_lines(
     text: &NormalizedText,
     lines: &[(u32, String)],

@@ -11,7 +11,7 @@ pub(super) struct NormalizedText {
 }
 
 /// The words of a text, separated by one sign: a blank, a comma, a colon, `\n` where a new thought
-/// may begin, or `.` where a sentence ends. Non-Latin letters are `~`.
+/// may begin, or `.` where a sentence ends. Non-Latin letters and underscores inside words are `~`.
 #[derive(Debug, Default)]
 pub(super) struct NormalizedWords {
     pub(super) text: String,
@@ -197,8 +197,9 @@ fn leader(line: &str) -> &str {
     line[..end].trim_end()
 }
 
-/// Parses an escaped character: an HTML reference, a percent code or an escape sequence of a string.
-/// Returns the character and the length. A line break of a string separates words.
+/// Parses an escaped character: an HTML reference, a percent code or an escape sequence of a
+/// string. Returns the character and the length. The escape `\n` becomes `;`, which separates
+/// thoughts.
 fn escaped_char(text: &str) -> Option<(char, usize)> {
     // Enough for `&#x10FFFF;` with leading zeros.
     const LONGEST: usize = 12;
@@ -225,7 +226,7 @@ fn escaped_char(text: &str) -> Option<(char, usize)> {
     }
 }
 
-/// Whether a character has no visible width.
+/// Whether a character has no visible width. Combining accents count as invisible.
 pub(super) fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'

@@ -13,14 +13,14 @@ type WordChoice<'p> = Vec<&'p str>;
 #[derive(Debug)]
 pub(super) struct PhrasePrefilter {
     words: Option<AhoCorasick>,
-    /// For each word: the phrase and the bit of its requirement.
+    /// For each word: the index of its phrase, and the bit of the [`WordChoice`] with the word.
     word_bits: Vec<(usize, u32)>,
-    /// For each phrase: the bits of all its requirements.
+    /// For each phrase: the bits of all its word choices.
     required_bits: Vec<u32>,
 }
 
 impl PhrasePrefilter {
-    /// Requirements beyond 32 per phrase are ignored.
+    /// Word choices beyond 32 per phrase are ignored.
     pub(super) fn from_patterns(patterns: impl Iterator<Item = &'static str>) -> Self {
         let (mut words, mut word_bits, mut required_bits) = (Vec::new(), Vec::new(), Vec::new());
         for (phrase, pattern) in patterns.enumerate() {
@@ -61,8 +61,8 @@ struct PatternReader<'p> {
 }
 
 impl<'p> PatternReader<'p> {
-    /// Reads up to the end of a group or pattern. Of several alternatives only one matches, so one
-    /// word of each must be enough.
+    /// Reads up to the end of a group or pattern. A text has to match only one of several
+    /// alternatives, so they give one choice, with words of every alternative.
     fn parse_choice(&mut self) -> Vec<WordChoice<'p>> {
         let mut alternatives = vec![self.parse_sequence()];
         while self.consume('|') {

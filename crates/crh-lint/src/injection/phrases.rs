@@ -27,19 +27,19 @@ pub(super) enum TextOrigin {
     Message,
     /// A file name.
     Name,
-    /// HTML that is not displayed.
+    /// HTML that is not displayed, or decoded text.
     Hidden,
 }
 
-/// A phrase. In patterns a blank is any separator, `W` any word, `FILL` a filler word, and groups
-/// do not capture. A phrase that is not sufficient everywhere must be in one clause, since adjacent
-/// words of code can form any sentence.
+/// A phrase. In patterns a blank is any separator, `W` any word, `FILL` a filler word, `START` the
+/// start of a sentence, and groups do not capture. A phrase that is not sufficient everywhere must
+/// be in one clause, since adjacent words of code can form any sentence.
 struct Phrase {
     pattern: &'static str,
     excuse: Excuse,
     /// Where the phrase is sufficient on its own.
     sufficient_in: &'static [TextOrigin],
-    /// Who must be addressed for the phrase to count elsewhere.
+    /// Whom the text must address for the phrase to count elsewhere without a second phrase.
     addressee: Addressee,
 }
 
@@ -89,7 +89,8 @@ const PHRASES: &[Phrase] = &[
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer, pattern: "(forget|disregard) (everything|all|anything|what) (FILL ){0,4}(told|said|instructed|learned|know|read|above)" },
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer, pattern: "ignore (everything|all|anything|what) (that )?(you (were|have been|are|got)) (FILL |W )?(told|instructed|given|asked)" },
     Phrase { excuse: Excuse::ReportedOrConditional, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer, pattern: "(do not|dont|stop|never|no longer|must not|need not) (follow|following|obey|obeying|apply|applying|listen to|comply with|adhere to) (FILL ){0,3}(previous|prior|earlier|original|system|your|initial) (W ){0,2}(instructions|rules|guidelines|prompt|directives|orders)" },
-    // The same in other languages. An accented letter is `~`.
+    // Telling the model to ignore its instructions, in other languages. An accented letter may be
+    // `~`.
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer, pattern: "ignore[zr]? (toutes )?(les |vos |tes )?(instructions|consignes) pr[~e]c[~e]dentes|ignor(a|e|en|ar) (todas )?(las |tus |sus )?instrucciones (anteriores|previas)|ignorier(e|en sie|t) (alle |s[~a]mtliche )?(deine |ihre |die )?(vorherigen|bisherigen|vorigen|fr[~u]heren) (anweisungen|instruktionen)|ignor(e|a|ar) (todas )?(as |suas )?instru[~c][~o]es anteriores|ignora (tutte )?(le )?(istruzioni) precedenti" },
     // Changing the model's role, or revealing its prompt.
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer, pattern: "you are now (FILL |in |an? |W )?(dan|god mode|jailbroken|unrestricted|unfiltered|free (from|of) (all|any|your))" },
@@ -151,7 +152,7 @@ const TO_REVIEWERS: &[&str] = &[
     "you (must|shall|have to|need to|are (required|instructed|ordered|told|expected|hereby) (W )?to)",
 ];
 
-/// A name with a colon or a comma right before a phrase. Further away, such a name is a key in
+/// A name with a colon or a comma shortly before a phrase. Further away, such a name is a key in
 /// data.
 const CALLED_MACHINE: &str = "START(the |all |any |every |hi |hello |new |W )?(agents?|assistants?|bots?|models?|ai|llms?|gpt|chatgpt|claude|copilot|gemini|codex|coderabbit|crh|system|language models?)( note| message| instructions?| override| prompt)?[:,]TAIL|START(new|updated|hidden|secret|real|actual|important) (instructions?|prompt|directive|override)[:,]TAIL|START(system|im start system)( note| message| instructions?| override| prompt)?\nTAIL";
 const CALLED_REVIEWER: &str = "START(the |all |any |every |hi |hello |W )?reviewers?[:,]TAIL";
@@ -281,7 +282,7 @@ fn has_companion(hits: &[PhraseMatch], index: usize, range: (usize, usize)) -> b
     })
 }
 
-/// Whether the text near a match addresses a suitable reader.
+/// Whether the text near a match addresses the phrase's [`Addressee`].
 fn is_addressed(text: &str, hit: PhraseMatch) -> bool {
     let (from, to) = nearby_sentences(text, hit);
     let text_before = text.get(from..hit.start).unwrap_or_default();

@@ -93,8 +93,8 @@ pub(super) fn escape_invisible(line: &str) -> String {
     output
 }
 
-/// Unicode tag characters, which repeat ASCII invisibly. Some flag emoji use them after a black
-/// flag.
+/// Whether a line has Unicode tag characters, which repeat ASCII invisibly. Tags after a black flag
+/// belong to a flag emoji and do not count.
 fn has_tags(line: &str) -> bool {
     let mut in_flag = false;
     for char in line.chars() {
@@ -141,7 +141,8 @@ fn splits_words(line: &str) -> bool {
     count >= INSIDE_WORDS_MIN
 }
 
-/// An invisible Korean letter can be a variable name.
+/// Whether code without Korean text has an unquoted invisible Korean letter. Such a letter can be a
+/// variable name.
 fn has_blank_letter(line: &str, context: LineContext) -> bool {
     let is_blank = |char: char| matches!(char, '\u{3164}' | '\u{FFA0}' | '\u{115F}' | '\u{1160}');
     let is_korean = |char: char| {
@@ -161,7 +162,8 @@ fn has_blank_letter(line: &str, context: LineContext) -> bool {
         && !line.chars().any(is_korean)
 }
 
-/// Whether direction marks reorder a line without right-to-left text, or are not closed in code.
+/// Whether direction marks display a line in another order than it is read. Marks that the context
+/// explains do not count: any in translations, and in code those closed around right-to-left text.
 fn is_reordered(line: &str, context: LineContext) -> bool {
     let is_override = |char: char| matches!(char, '\u{202D}' | '\u{202E}');
     let is_opening = |char: char| {

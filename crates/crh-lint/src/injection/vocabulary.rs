@@ -41,7 +41,8 @@ const COMBINATIONS: [&[WordClass]; 5] = [
     &[WordClass::Machine, WordClass::Ignore, WordClass::Instructions],
 ];
 
-/// Words and stems in lower case. Words of alphabets with blanks match at the start of a word.
+/// Words and stems in lower case. In alphabets with capitals, they match only at the start of a
+/// word.
 #[rustfmt::skip]
 const WORDS: &[(WordClass, &[&str])] = &[
     (WordClass::Ignore, &[
@@ -115,7 +116,7 @@ pub(super) fn foreign_instructions(lines: &[(u32, String)]) -> Vec<u32> {
     (0..words.len()).filter(begins).map(|index| offsets.line_at(words[index].0.start)).collect()
 }
 
-/// Invisible characters, without the joiners and accents that Indic scripts and Persian need.
+/// Whether a character is invisible and not a combining accent.
 fn is_format_sign(char: char) -> bool {
     is_invisible(char) && !('\u{0300}'..='\u{036F}').contains(&char)
 }

@@ -32,7 +32,8 @@ const RUBY_BLOCKS: [&str; 12] = [
     "unless_modifier", "block", "do_block",
 ];
 
-/// Finds the debugger statements of a text.
+/// Finds the debugger statements of a text. A file with `debug` in its path has none: it probably
+/// implements a debugger.
 pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
     if source.path.to_ascii_lowercase().contains("debug") {
         return Vec::new();
@@ -187,7 +188,7 @@ fn in_ruby(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option
 
 fn in_rust(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
     let (node, source) = (candidate.node, text.source);
-    // Macro arguments are only tokens.
+    // In the arguments of another macro, `dbg!` is only a sequence of tokens.
     let is_called = match node.kind() {
         "macro_invocation" => {
             let name = node.child_by_field_name("macro")?;

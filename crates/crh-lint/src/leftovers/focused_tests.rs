@@ -104,7 +104,7 @@ fn in_script(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
     (is_test_call(arguments) || has_body()).then(|| finding(only, None, source))
 }
 
-/// The property of an object literal that is `true`.
+/// The property of an object literal with this name, if its value is `true`.
 pub(super) fn true_option<'t>(
     object: Node<'t>,
     name: &str,

@@ -43,7 +43,7 @@ fn merge_tool_original(name: &str) -> Option<String> {
     None
 }
 
-/// Reports the file if the original file exists as well.
+/// Reports the file if the original file exists as well, or if it is a `.rej` file.
 pub(super) fn find(ctx: &FileContext<'_>) -> Option<FindingDraft> {
     let original = original(ctx.file)?;
     let exists = |side| {

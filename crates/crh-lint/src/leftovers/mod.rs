@@ -1,7 +1,6 @@
 //! Leftovers of development: focused and skipped tests, debugger statements, merge files.
 //!
-//! All but merge files are found in the syntax tree, never in strings and comments. `secrets` finds
-//! passwords in URLs.
+//! All but merge files are found in the syntax tree, never in strings and comments.
 
 mod debugger_statements;
 mod focused_tests;

@@ -71,8 +71,8 @@ fn count_running<'t>(tests: &[TestState<'t>]) -> HashMap<&'t str, usize> {
     counts
 }
 
-/// Whether there is a comment on a line, or the change adds one above or below it. Attributes
-/// between the line and the comment above do not count.
+/// Whether there is a comment on a line, or the change adds one above or below it. Attributes may
+/// be between the line and the comment above.
 fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> bool {
     /// Tests rarely have more attributes.
     const ATTRIBUTES_MAX: u32 = 4;
@@ -92,7 +92,7 @@ fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> boo
         || [" //", " # ", "/*"].into_iter().any(|sign| line_text.contains(sign))
 }
 
-/// Whether a text contains a word that every skipped test needs.
+/// Whether a text may have a skipped test, judged by its words.
 fn may_skip(source: &SourceText<'_>) -> bool {
     let words: &[&str] = match source.language {
         Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {

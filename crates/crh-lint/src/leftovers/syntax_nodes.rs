@@ -4,7 +4,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::source::{SourceText, line_number};
 
-/// A node with its parent. Asking a node for its parent searches from the root.
+/// A node with its parent. `Node::parent` is slow: it searches from the root.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NodeWithParent<'t> {
     pub(super) node: Node<'t>,
@@ -92,7 +92,7 @@ pub(super) fn callee_names<'t>(callee: Node<'t>) -> Vec<Node<'t>> {
     Vec::new()
 }
 
-/// Whether JavaScript call arguments are those of a test: a title and a function.
+/// Whether JavaScript call arguments are those of a test: a function, or a title and more.
 pub(super) fn is_test_call(arguments: Node<'_>) -> bool {
     let arguments = named_children(arguments);
     let is_text = |node: &Node<'_>| matches!(node.kind(), "string" | "template_string");

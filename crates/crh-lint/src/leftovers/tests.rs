@@ -232,7 +232,7 @@ fn line_moved_from_a_sample_into_use_is_reported() {
         assert_eq!(moved("src/b.js", sample), [""; 0], "{sample}");
         assert_eq!(moved(sample, "tests/other/b.js"), [""; 0], "{sample}");
     }
-    // A line that a sample takes over does not make the one in use new.
+    // The removed line explains the line added to code in use, not the one added to a sample.
     let both = "//- src/a.js\ndebugger;\nf();\n//- src/b.js\ng();\n//- examples/c.js\nh();\n//- head\n\
                 //- examples/c.js\nh();\ndebugger;\n//- src/a.js\nf();\n//- src/b.js\ng();\ndebugger;\n";
     assert_eq!(places(both), ["examples/c.js:2"]);

@@ -24,10 +24,9 @@ use crh_syntax::SyntaxTree;
 const STEPS_PER_BYTE: u64 = 64;
 /// Smallest budget in steps, for short texts with complex rules.
 const STEPS_MIN: u64 = 300_000;
-/// Bytes of node text that can be read for one step, if the rule has no regular expression or a
-/// small one.
+/// Bytes of node text that can be read for one step if `byte_cost` is 1.
 const BYTES_PER_STEP: usize = 64;
-/// Size of a regular expression, in bytes, that makes reading text as expensive again. A state of a
+/// Bytes of a compiled regular expression that raise the cost of reading text by 1. A state of a
 /// compiled expression has about 24 bytes, so this is about one state.
 const REGEX_BYTES_PER_COST: usize = 32;
 

@@ -1,4 +1,4 @@
-//! Keywords that built-in rules need. With them, most rules are skipped for most texts.
+//! Keywords that built-in Python rules need. With them, most rules are skipped for most texts.
 //!
 //! Each alternative of a rule contains one of the rule's keywords: in its pattern, in an anchored
 //! regular expression for a name, or as the keyword of a node kind. So every text that the rule

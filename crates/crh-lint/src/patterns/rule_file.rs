@@ -43,7 +43,7 @@ pub(crate) struct RuleMetadata {
     /// Suggested fix, as a sentence.
     #[serde(default)]
     pub(crate) fix: String,
-    /// Whether the rule also applies to tests and examples.
+    /// Whether the rule also applies to tests and examples; it does if this is missing.
     samples: Option<bool>,
     /// If set, a match is reported only if it repeats an earlier one.
     pub(crate) once: Option<OnceScope>,
@@ -112,7 +112,7 @@ pub(crate) fn metadata(definition: &RuleDefinition) -> Result<RuleMetadata, Stri
 }
 
 /// Severity, category and confidence. The severity is crh's own field, otherwise ast-grep's. A
-/// repository rule without a category is a project standard.
+/// rule without a category is a project standard.
 pub(crate) fn rating(definition: &RuleDefinition, metadata: &RuleMetadata) -> RuleRating {
     let severity = metadata.severity.unwrap_or(match definition.severity {
         EngineSeverity::Error => Severity::P1,

@@ -34,7 +34,7 @@ pub(crate) enum ScanOutcome {
 /// What happens to matches in code with parse errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnparsedMatches {
-    /// Keeps them. Used for the old text: otherwise an old match might be reported as new.
+    /// Keeps them, for example in the old text: otherwise an old match might be reported as new.
     Keep,
     /// Drops them. Used for the new text.
     Drop,
@@ -101,7 +101,8 @@ pub(crate) fn scan(
 struct FirstMatches(HashSet<(String, usize, String)>);
 
 impl FirstMatches {
-    /// Whether the rule reports only repetitions and this is the first match.
+    /// Whether the rule reports only repetitions and this match is the first, or cannot be
+    /// compared.
     fn is_first_match(&mut self, rule: &PatternRule, matched: &NodeMatch<'_, Document>) -> bool {
         let Some(scope) = &rule.metadata.once else { return false };
         let mut ancestors =
@@ -155,7 +156,8 @@ fn finding(
 }
 
 /// The number of the last line to replace, and the new text from the first line of the match to
-/// that line. `None` if the fix starts on another line or there are several fixes.
+/// that line. `None` if the fix starts on another line, leaves only blank lines, or is not the
+/// only fix.
 fn replacement(
     text: &str,
     engine: &RuleConfig<Grammar>,

@@ -288,8 +288,8 @@ impl UseChecker<'_, '_> {
         )
     }
 
-    /// The path of a use from `crate`, `self`, `super` or a crate's name on; `None` if the start is
-    /// unknown.
+    /// The path of a use, starting with `crate`, `self`, `super` or a crate's name; `None` if the
+    /// start is unknown.
     fn full_path(&self, name_use: &NameUse) -> Option<String> {
         let first = name_use.qualifier.split("::").next()?;
         if matches!(first, "crate" | "self" | "super") {
@@ -384,8 +384,8 @@ impl UseChecker<'_, '_> {
         self.repo.paths(Side::New).is_ok_and(|index| !index.has_file(path))
     }
 
-    /// The file of the module that an import binds to its local name; `None` if the import binds a
-    /// name of a module.
+    /// The file of the module that an import binds to its local name; `None` if the import binds
+    /// something else or the file is unknown.
     fn imported_module(&self, import: &ModuleImport) -> Option<String> {
         let index = self.repo.paths(Side::New).ok()?;
         let path = match (&import.item, self.family) {

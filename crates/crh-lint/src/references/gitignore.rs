@@ -18,8 +18,8 @@ const PATTERN_BYTES_MAX: usize = 200;
 /// Bytes of a path that is looked up. Longer paths are not real files and count as not ignored.
 const PATH_BYTES_MAX: usize = 1_000;
 
-/// Paths looked up per review. A missing import needs about ten lookups, so this is enough for some
-/// hundred imports.
+/// Paths looked up per review; further paths count as ignored. A missing import needs about ten
+/// lookups, so this is enough for some hundred imports.
 const LOOKUPS_MAX: usize = 2_000;
 
 /// The `.gitignore` files of a repository, each read at most once, with cached answers.

@@ -113,8 +113,8 @@ fn list_uses(uses: &BTreeSet<BrokenUse>) -> String {
     }
 }
 
-/// A draft at the new signature, at the line that replaces the removed line, or else at the removed
-/// line.
+/// A draft at the new signature; for a removed file, at its first line; for a removed name, at the
+/// line that replaces its line, or else at the removed line.
 fn draft_at_removal(
     repo: &RepoIndex<'_>,
     rule: &LintRule,

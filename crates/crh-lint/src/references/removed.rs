@@ -17,8 +17,8 @@ pub(super) struct RemovedSymbol<'a> {
     pub(super) path: &'a str,
     /// The name of the symbol; for a module, the last part of its import path.
     pub(super) name: String,
-    /// The type or inline module that contains the symbol; empty at the top level of the file. In Rust
-    /// the name of a type ends with a dot.
+    /// The type or inline module that contains the symbol; empty at the top level of the file. In
+    /// Rust the name of a type ends with a dot.
     pub(super) container: String,
     /// Line in the old text, 1-based.
     pub(super) line: u32,

@@ -39,7 +39,7 @@ type TextKey = (Language, String);
 #[derive(Debug)]
 pub(super) struct SourceFile {
     pub(super) surface: Surface,
-    /// Uses of the tracked names and of the local names of imports.
+    /// Uses of the tracked names and of the local names of imports; empty if no names are tracked.
     pub(super) uses: Vec<NameUse>,
     pub(super) text: String,
 }
@@ -94,8 +94,8 @@ impl<'a> RepoIndex<'a> {
         *self.tracked_names.borrow_mut() = names;
     }
 
-    /// Returns a parsed file; `None` if the file does not exist, is not text, or [`FILES_MAX`] is
-    /// reached.
+    /// Returns a parsed file; `None` if the file does not exist or cannot be parsed, or if
+    /// [`FILES_MAX`] is reached.
     pub(super) fn source(&self, side: Side, path: &str) -> Option<Rc<SourceFile>> {
         let key = (side == Side::New, path.to_owned());
         if let Some(cached) = self.sources.borrow().get(&key) {

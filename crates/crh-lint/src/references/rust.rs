@@ -30,9 +30,9 @@ struct RustModule {
 /// name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MacroPolicy {
-    /// It may, so the name counts as unknown.
+    /// The macro may define the name, so the name counts as unknown.
     MayDefine,
-    /// It cannot: the old file defined the name in plain code, or no macro can define it.
+    /// The old file defined the name in plain code, or no macro can define such a name.
     CannotDefine,
 }
 

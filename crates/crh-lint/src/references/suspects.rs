@@ -1,5 +1,5 @@
-//! Selects the files that may break references, by the diff alone. Only files without a known name
-//! are read, so a change that removes nothing costs almost nothing.
+//! Selects the files that may break references, by the diff alone. crh reads a file only if its
+//! name does not tell the language, so a change that removes nothing costs almost nothing.
 
 use crate::{ChangeView, ChangedFile, paths};
 use crh_syntax::Language;
@@ -50,8 +50,8 @@ impl LanguageFamily {
     }
 }
 
-/// Files that may remove names, whether they are under review or not: other code breaks all the
-/// same.
+/// Files that may break references, whether they are under review or not: other code breaks all
+/// the same.
 pub(super) fn suspect_files<'a>(change: &ChangeView<'a>) -> Vec<SuspectFile<'a>> {
     change.all_files.iter().filter_map(|file| suspect_file(change, file)).collect()
 }

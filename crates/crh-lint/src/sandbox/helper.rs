@@ -117,7 +117,7 @@ fn die_with_parent() -> Result<(), String> {
         .map_err(|why| format!("cannot set the parent death signal: {why}"))
 }
 
-/// Closes files that crh inherited: no rule restricts open files.
+/// Closes files that the helper inherited: no rule restricts open files.
 fn close_inherited() -> Result<(), String> {
     let list_error = |why: std::io::Error| format!("cannot list open files: {why}");
     let mut descriptors: Vec<i32> = Vec::new();
@@ -218,7 +218,7 @@ fn apply_landlock(
     rules.restrict_self()
 }
 
-/// All file operations except executing, and creating pipes or devices.
+/// All file operations except executing files and creating pipes, sockets or devices.
 fn scratch_access() -> BitFlags<AccessFs> {
     AccessFs::ReadFile
         | AccessFs::ReadDir

@@ -22,8 +22,8 @@ use crate::process::{NEVER_STOPPED, ProcessCommand, ProcessError, ProcessLimits,
 /// The argument that turns crh into the sandbox helper.
 pub const HELPER: &str = "__sandbox";
 
-/// Exit code of a helper that could not restrict itself. An analyser with the same exit code is
-/// treated as failed.
+/// Exit code of a helper that did not run the program. An analyser may have the same exit code, so
+/// crh also looks for [`ERROR_PREFIX`] on stderr.
 const NOT_SANDBOXED: u8 = 125;
 /// Prefix of the helper's error message.
 const ERROR_PREFIX: &str = "crh-sandbox: ";

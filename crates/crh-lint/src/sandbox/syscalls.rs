@@ -109,8 +109,8 @@ fn deny_user_namespaces() -> Result<Vec<SeccompRule>, String> {
 }
 
 /// node and Python talk to their children through stream pairs, and Rust programs such as cargo
-/// through packet pairs. The ends of both are connected for good: the kernel ignores another address.
-/// Sockets of other pairs could send to any listening path, so they are denied.
+/// through packet pairs. The ends of both are connected for good: the kernel ignores another
+/// address. Sockets of other pairs could send to any listening path, so they are denied.
 fn deny_datagram_pairs() -> Result<Vec<SeccompRule>, String> {
     let number = |it: i32| u64::try_from(it).map_err(|why| why.to_string());
     let family = number(libc::AF_UNIX)?;

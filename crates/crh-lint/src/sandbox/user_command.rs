@@ -36,13 +36,14 @@ pub struct UserCommand<'a> {
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandOutcome {
-    /// It succeeded.
+    /// The command succeeded.
     Passed,
-    /// It failed: exit code (none after a signal) and output.
+    /// The command failed: exit code and output. After a signal, the code is 128 plus the signal's
+    /// number. It is `None` if the sandbox helper was killed.
     Failed(Option<i32>, String),
-    /// It exceeded the time limit, in seconds.
+    /// The command exceeded the time limit, in seconds.
     TooSlow(u64),
-    /// It could not be run, with the reason.
+    /// The command could not be run, with the reason.
     NotRun(String),
 }
 

@@ -230,7 +230,7 @@ impl SarifLog {
     }
 }
 
-/// The start of a text on one line, as long as two names.
+/// The start of a text on one line, at most twice [`NAME_CHARS`] long.
 fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(2 * NAME_CHARS).collect()
 }

@@ -19,7 +19,7 @@ pub(super) struct FindingText {
 }
 
 /// Builds the text of a finding. `mask` masks credentials before anything is cut. The title is the
-/// first sentence of the message, otherwise the description of the rule.
+/// first sentence of the message, otherwise the description of the rule, otherwise the rule's id.
 pub(super) fn finding_text(
     run: &ToolRun,
     result: &SarifResult,
@@ -101,7 +101,7 @@ fn to_plain_text(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Removes links such as `[text](3)`, which refer to related locations.
+/// Replaces links such as `[text](3)`, which refer to related locations, by their text.
 fn strip_links(text: &str) -> String {
     let mut output = String::new();
     let mut rest = text;

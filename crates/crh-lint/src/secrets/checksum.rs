@@ -6,7 +6,7 @@
 /// Result of verifying the checksum of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checksum {
-    /// This kind of token has no checksum.
+    /// crh knows no checksum for this kind or length of token.
     Absent,
     /// The token was issued by its vendor.
     Valid,

@@ -62,7 +62,7 @@ impl<'a> UnchangedLines<'a> {
         Self { file, project, lines: OnceCell::new() }
     }
 
-    /// Whether the rows below this line belong to a key whose header the change does not add.
+    /// Whether the row on this line belongs to a key whose header is an unchanged line above.
     fn has_header_above(&self, number: u32) -> bool {
         let read = || self.project?.file(Side::New, &self.file.path).ok().flatten();
         let lines = self.lines.get_or_init(|| {
@@ -142,7 +142,7 @@ pub(super) fn find_match(
     })
 }
 
-/// The rows of the key whose header a match is about.
+/// The rows of the private key that a match on this line is about; empty for other matches.
 pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Vec<String> {
     if hit.description != DESCRIPTION {
         return Vec::new();
@@ -205,7 +205,7 @@ fn is_key_block(rows: &[&[u8]]) -> bool {
     length >= ROW_BYTES_MIN && is_even && letters.len() >= LETTERS_MIN
 }
 
-/// The rows of a key, from the added line with its header on.
+/// The rows of a key, from the added line with its header or first added row on.
 fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
     let mut has_ended = false;
     let mut row_count = 0_usize;

@@ -43,8 +43,7 @@ enum SecretJudge {
     SignedToken,
     /// As a quoted value with a suspicious name.
     Name,
-    /// As an unquoted value with a suspicious name. Only outside of code, because there it is a
-    /// type or a variable.
+    /// As an unquoted value with a suspicious name. Not in code, where it is a type or a variable.
     Setting,
 }
 

@@ -10,7 +10,7 @@ use crate::paths;
 use crate::source::line_number;
 use crh_syntax::{Language, SyntaxTree};
 
-/// Words that every ignore comment contains. A text without them is not parsed.
+/// Every ignore comment contains one of these words. A text without them is not parsed.
 const IGNORE_WORDS: [&str; 6] = ["crh:ignore", "noqa", "eslint-", "nosem", "NOQA", "shellcheck"];
 /// Maximum lines that are searched for the end of a shell command.
 const COMMAND_LINES_MAX: usize = 2_000;
@@ -53,7 +53,7 @@ pub(super) struct LintAttribute {
 }
 
 impl IgnoreComment {
-    /// The last line that a form for the next line covers.
+    /// The next code line if the comment is alone on its lines, otherwise its own last line.
     pub(super) fn last_covered_line(&self) -> u32 {
         self.next_code_line.unwrap_or(self.last_line)
     }

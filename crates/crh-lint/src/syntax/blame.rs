@@ -14,9 +14,10 @@ struct LineHunk {
     new: Range<usize>,
 }
 
-/// The line of the new text to report. `parser_line` is the line where the parser failed; `is_valid`
-/// tells whether a text is valid (`None` if that is too expensive). The old text must be valid and
-/// the new one not. The result is `parser_line` for a new file, or if `is_valid` gives up.
+/// The line of the new text to report. `parser_line` is the line where the parser failed;
+/// `is_valid` tells whether a text is valid (`None` if that is too expensive). The old text must be
+/// valid and the new one not. The result is `parser_line` for a new file, or if `is_valid` gives
+/// up.
 pub(super) fn blamed_line(
     ctx: &FileContext<'_>,
     parser_line: u32,

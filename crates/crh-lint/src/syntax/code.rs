@@ -32,8 +32,8 @@ enum GrammarTrust {
     /// old file had no error, a new error comes from the change, unless the change uses syntax that
     /// the grammar does not know.
     InOldFiles,
-    /// Only an unbalanced bracket counts, in a file without errors before, and without preprocessor
-    /// conditions.
+    /// Only an unbalanced bracket counts, in a file without errors before, and only if the change
+    /// touches no preprocessor line.
     InBrackets,
 }
 
@@ -169,7 +169,7 @@ fn changes_bracket_balance(ctx: &FileContext<'_>, problems: &SyntaxProblems) -> 
     old != new
 }
 
-/// Whether the change adds or removes a preprocessor condition.
+/// Whether the change adds or removes a preprocessor line.
 fn touches_preprocessor(ctx: &FileContext<'_>) -> bool {
     let added = ctx.file.added.iter().map(|line| &line.text);
     added.chain(&ctx.file.removed).any(|line| line.trim_ascii_start().starts_with(b"#"))

@@ -62,7 +62,8 @@ pub(super) fn conflicts(ctx: &FileContext<'_>) -> FileFindings {
     }
 }
 
-/// Parses a marker: seven signs, then a blank or the line end. Anything else is a drawing.
+/// Parses a marker: `=======` alone, or seven other signs, a blank and text. Anything else is a
+/// drawing.
 fn marker(line: &[u8]) -> Option<ConflictMarker> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let marker = match line.first()? {
@@ -137,8 +138,8 @@ fn extend_last_span(spans: &mut [(u32, u32)], number: u32, is_open: bool) {
     }
 }
 
-/// Whether the file contained conflicts before the change, or its name says that it is about
-/// conflicts.
+/// Whether the file contained conflicts before the change, or is about conflicts: by its path, or
+/// as a new sample.
 fn is_about_conflicts(ctx: &FileContext<'_>) -> bool {
     let had_conflict = ctx.old.as_ref().is_some_and(|old| {
         old.lines().iter().any(|line| marker(line.as_bytes()) == Some(ConflictMarker::Begin))

@@ -208,8 +208,8 @@ fn is_intentionally_invalid(path: &str, old: Option<&str>) -> bool {
             && path_contains(&["bad", "error", "template", "{{", "cookiecutter", "skeleton"])
 }
 
-/// Whether the change adds template syntax. In a new file any line counts; an old template was
-/// never valid.
+/// Whether the change adds template syntax. A file that had template syntax before was not valid
+/// then, so it is not reported anyway.
 fn has_template(ctx: &FileContext<'_>) -> bool {
     ctx.file.added.iter().any(|line| {
         let line = String::from_utf8_lossy(&line.text);
@@ -316,7 +316,7 @@ fn parse_yaml(text: &str) -> DataParse {
     let line = u32::try_from(why.marker().line()).unwrap_or(u32::MAX);
     match why.kind() {
         ErrorKind::RecursionLimitExceeded => DataParse::Unfinished(TOO_DEEP.to_owned()),
-        // These depend on the program that reads the file.
+        // Whether these are errors depends on the program that reads the file.
         ErrorKind::UndeclaredTagHandle
         | ErrorKind::UnsupportedYamlMajorVersion
         | ErrorKind::BomInsideDocument => {

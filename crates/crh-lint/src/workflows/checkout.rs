@@ -161,7 +161,7 @@ static NEW_BRANCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&pattern).ok()
 });
 
-/// Checkout of a fetched commit.
+/// Commands that may check out a fetched commit.
 static ANY_CHECKOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"git\s+(?:-\S+\s+)*(?:pull|checkout|switch|reset|merge|worktree)\s").ok()
 });

@@ -50,8 +50,8 @@ pub(super) fn triggers(root: &YamlNode) -> Vec<(&str, u32)> {
 }
 
 impl<'n> WorkflowStep<'n> {
-    /// The values that become part of a text of this step, with their lines. `env.NAME` is replaced
-    /// by the values of the variable.
+    /// The values that become part of a text of this step, with their lines. For `env.NAME`, the
+    /// values of the variable are listed too.
     pub(super) fn flows(&self, node: &YamlNode, source: &str) -> Vec<(ValueFlow, u32)> {
         let Some(word) = node.scalar() else { return Vec::new() };
         let source_text = source.get(node.bytes.0..node.bytes.1).unwrap_or_default();

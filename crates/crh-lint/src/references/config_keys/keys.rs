@@ -2,7 +2,7 @@
 
 use crate::paths;
 
-/// Characters of a key in a YAML, TOML or JSON file. Shorter keys are ordinary words.
+/// Minimum characters of a key in a YAML, TOML or JSON file. Shorter keys are ordinary words.
 const DISTINCTIVE_CHARS_MIN: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

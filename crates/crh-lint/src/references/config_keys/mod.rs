@@ -106,7 +106,8 @@ fn removed_keys(file: &ChangedFile) -> impl Iterator<Item = RemovedKey<'_>> {
     })
 }
 
-/// Lines that read a key; `None` if another file may still set the key.
+/// Lines that read a key; `None` if another file may still set the key, or uses it in an unclear
+/// way.
 fn find_reads<'h>(
     repo: &RepoIndex<'_>,
     key: &RemovedKey<'_>,
