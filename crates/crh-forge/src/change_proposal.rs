@@ -39,7 +39,7 @@ pub struct ChangeProposal {
     pub comments: Vec<DiscussionComment>,
     /// Comment threads on lines, oldest first.
     pub threads: Vec<DiscussionThread>,
-    /// Votes by user. Empty on forges without votes.
+    /// Latest vote of each user. crh reads votes only on GitLab and Launchpad.
     pub votes: Vec<ReviewVote>,
     /// Rounds: known head commits of the proposal, oldest first. The last one is under review.
     pub rounds: Vec<ProposalRound>,
@@ -164,7 +164,7 @@ pub struct ReviewVote {
 pub struct ProposalRound {
     /// Id on the forge, or `1`, `2` and so on.
     pub id: String,
-    /// Tip of the target branch at that time, if known.
+    /// Tip of the target branch at that time, or the merge base, if known.
     pub target: Option<String>,
     /// Head commit.
     pub head: String,

@@ -4,8 +4,8 @@ use super::thread::{OwnThread, own_threads};
 use super::{Association, InlineComment, ProposalState};
 use crh_review::finding::Side;
 
-/// Phrases that dismiss an issue at the start of a reply. A fixed list, so that people do not dismiss
-/// by accident.
+/// Phrases that dismiss an issue at the start of a reply. A fixed list, so that people do not
+/// dismiss by accident.
 pub const DISMISSAL_PHRASES: [&str; 14] = [
     "won't fix",
     "wont fix",
@@ -214,7 +214,7 @@ fn words_after_phrase(reply: &str) -> String {
     let text =
         text.trim_start_matches(|char: char| char.is_whitespace() || "*_'\"`".contains(char));
     let lower = text.to_ascii_lowercase().replace('’', "'");
-    // The longest phrase: `dismiss` is the start of no other, but `intended` may be.
+    // If several phrases match, the longest counts.
     let phrases = DISMISSAL_PHRASES.iter().filter(|phrase| lower.starts_with(*phrase));
     let length = phrases.map(|phrase| phrase.chars().count()).max().unwrap_or_default();
     let rest: String = text.chars().skip(length).collect();

@@ -14,7 +14,8 @@ use super::{
     ReviewPosting, WriteKind,
 };
 
-/// Maximum number of unconfirmed writes of a kind: after three failures in a row, the forge is down.
+/// Maximum number of unconfirmed writes of a kind: after three failures in a row, the forge is
+/// down.
 const UNCONFIRMED_MAX: u32 = 3;
 /// Maximum number of refused reviews that crh splits in halves. To isolate five bad positions among
 /// fifty, fewer splits are enough. More refusals have another cause.
@@ -84,7 +85,7 @@ pub enum WriteAnswer {
     Misplaced(String),
     /// Rejected for another reason.
     Refused(String),
-    /// Not permitted (403, 404).
+    /// Not permitted, or not visible to this account.
     Forbidden(String),
     /// Unknown whether applied.
     Unconfirmed(String),
@@ -93,8 +94,8 @@ pub enum WriteAnswer {
 }
 
 impl<'a> PostingMachine<'a> {
-    /// Starts to post a review. The first step reads the state of the proposed change, which may have
-    /// changed during the review.
+    /// Starts to post a review. The first step reads the state of the proposed change, which may
+    /// have changed during the review.
     pub fn new(rules: &'a dyn ForgeRules, posting: ReviewPosting<'a>) -> Self {
         Self {
             rules,
@@ -150,8 +151,8 @@ impl<'a> PostingMachine<'a> {
         }
     }
 
-    /// Continues if the state shows whether the forge applied the unconfirmed write; otherwise reads
-    /// again.
+    /// Continues if the state shows whether the forge applied the unconfirmed write; otherwise
+    /// reads again, and gives up after [`REREADS_MAX`] reads.
     fn resolve_unconfirmed(&mut self, unconfirmed: UnconfirmedWrite, phase: PostingPhase) {
         let items = |write: &PostingWrite| write.deliveries().into_iter().map(|(item, _)| item);
         let missing_items: BTreeSet<PostedItem> = self.writes.iter().flat_map(items).collect();
@@ -159,7 +160,7 @@ impl<'a> PostingMachine<'a> {
         let repeats_writes = self.rules.profile().repeats_writes;
         let is_unchanged = unconfirmed.last_plan.as_ref() == Some(&self.writes);
         if is_applied && !repeats_writes {
-            // There is no later write whose plan would tell that this one is posted.
+            // No later plan lists the items as already posted, so record them here.
             self.item_deliveries.extend(unconfirmed.write.deliveries());
         }
         if is_applied || unconfirmed.write.is_idempotent() || (repeats_writes && is_unchanged) {
@@ -181,7 +182,8 @@ impl<'a> PostingMachine<'a> {
         self.phase = PostingPhase::Reading(rereads + 1);
     }
 
-    /// Records that the state could not be read. Nothing more is written.
+    /// Records that the state could not be read. Ends the posting, unless a later read is the only
+    /// way to learn whether an unconfirmed write was applied.
     pub fn record_read_failure(&mut self, why: &str) {
         let why = format!("cannot read the current state: {why}");
         if let (PostingPhase::Reading(rereads), Some(unconfirmed)) =
@@ -315,7 +317,7 @@ impl<'a> PostingMachine<'a> {
         self.plan();
     }
 
-    /// Records a failed write that is not a review. Without a summary, nothing else is posted.
+    /// Records a failed write. Ends the posting, except after a failed withdrawal.
     fn fail(&mut self, write: &PostingWrite, why: &str) {
         match &write.kind {
             WriteKind::Resolve { .. } => {

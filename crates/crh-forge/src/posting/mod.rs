@@ -1,8 +1,8 @@
 //! Posts a review, for all forges: plan (pure), steps, receipts. The report and the current state
 //! determine the writes, so posting twice changes nothing.
 //!
-//! [`plan()`] decides everything. After any failure, crh reads the state and plans again. A forge adds
-//! its rules ([`ForgeRules`]) and a poster ([`ForgePoster`]).
+//! [`plan()`] decides everything. After any failure, crh reads the state and plans again. A forge
+//! adds its rules ([`ForgeRules`]) and a poster ([`ForgePoster`]).
 
 mod apply_write;
 mod commit_status;
@@ -182,13 +182,13 @@ pub enum ItemDelivery {
     Posted,
     /// Changed.
     Updated,
-    /// No write was needed, with the reason.
+    /// Nothing was written, with the reason.
     Skipped(String),
     /// Not posted, with the reason.
     Failed(String),
 }
 
-/// Why an item needs no write.
+/// Why crh writes nothing for an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostingSkip {
     /// The item is already posted.
@@ -232,7 +232,7 @@ impl ItemDelivery {
 }
 
 impl PostingOutcome {
-    /// Whether everything was posted.
+    /// Whether nothing was refused and no item failed.
     pub fn is_complete(&self) -> bool {
         let has_failed =
             |receipt: &PostingReceipt| matches!(receipt.delivery, ItemDelivery::Failed(_));

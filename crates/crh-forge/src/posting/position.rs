@@ -1,5 +1,5 @@
-//! Determines which lines can have a comment: those that the forge's diff shows, with three lines of
-//! context.
+//! Determines which lines can have a comment: those that the forge's diff shows, with three lines
+//! of context.
 //!
 //! One bad line makes GitHub refuse a whole review, so crh checks every position first.
 
@@ -35,8 +35,8 @@ pub struct DiffPoint {
     pub side: Side,
     /// Line number in the file of that side.
     pub line: u32,
-    /// Line numbers in the old and in the new file. A line that one side lacks has the number of the
-    /// next line there.
+    /// Line numbers in the old and in the new file. A line that one side lacks has the number of
+    /// the next line there.
     pub numbers: (u32, u32),
     /// Kind of the line.
     pub kind: LineKind,

@@ -68,9 +68,9 @@ pub struct ProposalProperties {
     pub repo: String,
     /// Number.
     pub number: u64,
-    /// Path in the forge's API, if the forge's reply names it.
+    /// Path in the forge's API. Empty for GitHub, whose rules build it from `repo` and `number`.
     pub api_path: String,
-    /// Web address, if the forge's reply names it.
+    /// Web address. Empty for GitHub, whose rules build it from `repo` and `number`.
     pub url: String,
     /// Current head commit.
     pub head: String,
@@ -88,7 +88,7 @@ pub struct ProposalProperties {
     pub by_bot: bool,
     /// Whether the head is in another repository than the base.
     pub from_fork: bool,
-    /// Whether one of the repositories is private.
+    /// Whether one of the repositories is private. Set only for Launchpad.
     pub private: bool,
     /// The author's role in the target repository, if the forge names it.
     pub association: Option<Association>,

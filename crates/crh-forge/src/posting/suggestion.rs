@@ -27,8 +27,8 @@ pub(super) enum NoSuggestion {
     Repeats,
     /// The replacement lost the indentation of the replaced lines.
     Indentation,
-    /// Contains a code fence, the start of a crh marker (an HTML comment), a command such as `/merge`,
-    /// or invisible characters.
+    /// Contains a code fence, the start of a crh marker (an HTML comment), a command such as
+    /// `/merge`, or invisible characters.
     Unsafe,
     /// The replaced lines end in CRLF, which comments cannot express.
     LineEnds,

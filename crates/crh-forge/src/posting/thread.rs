@@ -12,8 +12,8 @@ use crh_review::report::Issue;
 /// Start of the mark in every answer of `crh serve`.
 pub const ANSWER_MARK: &str = "<!-- crh answer ";
 
-/// The line in which crh writes the mark of a comment: the last one. A mark elsewhere in a text is a
-/// quotation.
+/// The line in which crh writes the mark of a comment: the last one. A mark elsewhere in a text is
+/// a quotation.
 pub fn mark_line(text: &str) -> &str {
     text.trim_end().lines().next_back().unwrap_or_default()
 }
@@ -45,8 +45,8 @@ pub(super) fn own_threads<'a>(
 }
 
 impl<'a> OwnThread<'a> {
-    /// Replies of people. Answers of `crh serve` have a mark. So another own comment without a marker
-    /// is from a person who shares the account.
+    /// Replies of people. Answers of `crh serve` have a mark. So another own comment without a
+    /// marker is from a person who shares the account.
     pub(super) fn replies(self, instance: &str) -> impl Iterator<Item = &'a InlineComment> {
         let by_person = move |comment: &&InlineComment| {
             let is_crh = mark_line(&comment.body).starts_with(ANSWER_MARK)

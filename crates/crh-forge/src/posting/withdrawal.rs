@@ -7,7 +7,8 @@ use super::{
 };
 use crh_review::identity::inline_review_marker;
 
-/// The writes that withdraw this installation's approvals of older heads. Empty for a closed change.
+/// The writes that withdraw this installation's approvals of older heads. Empty for a closed change
+/// and without a login.
 pub fn plan_withdrawals(
     rules: &dyn ForgeRules,
     instance: &str,

@@ -50,8 +50,8 @@ pub fn is_rest_reference(forge: &dyn RestForge, text: &str) -> bool {
 }
 
 impl RestChangeRef {
-    /// Parses a reference. `default` is the configured server, which may be below a path; `clone` is
-    /// the repository of the current folder with its server.
+    /// Parses a reference. `default` is the configured server, which may be below a path; `clone`
+    /// is the repository of the current folder with its server.
     pub fn parse(
         forge: &'static dyn RestForge,
         text: &str,

@@ -22,7 +22,7 @@ pub trait RestForge: ForgeRules + RestLogins + RestServing + fmt::Debug {
     /// The forge.
     fn name(&self) -> ForgeName;
 
-    /// Its names and texts.
+    /// Names and texts of the forge.
     fn rest_profile(&self) -> &'static RestProfile;
 
     /// Path of a repository in the API.
@@ -100,9 +100,10 @@ pub struct RestProfile {
     pub reference_forms: &'static str,
     /// How to name a change, as a hint.
     pub reference_hint: &'static str,
-    /// Variables with the address of the server. A server passes it to its children in the first.
+    /// Variables with the address of the server. `crh serve` passes it to its child processes in
+    /// the first.
     pub server_variables: &'static [&'static str],
-    /// Variables with a token for the configured server. A server uses the first.
+    /// Variables with a token for the configured server. `crh serve` uses the first.
     pub token_variables: &'static [&'static str],
     /// Text before the token in the header `authorization`.
     pub token_prefix: &'static str,
@@ -124,7 +125,7 @@ impl RestProfile {
         RestHost::new(server, self.api, self.page_size_name)
     }
 
-    /// How the API takes a token.
+    /// A token with the header in which the API expects it.
     pub fn token(&self, token: SecretString) -> RestToken {
         RestToken { header: "authorization", prefix: self.token_prefix, token }
     }

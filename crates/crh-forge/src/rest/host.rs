@@ -84,7 +84,8 @@ pub(crate) fn parse_number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| is_number && *number > 0)
 }
 
-/// Whether a path has only segments that are names: no empty one, no dots, no control characters.
+/// Whether a path has at least two segments and each is a name: not empty, `.`, `..` or `-`, and
+/// without white space, control characters and characters that are special in an address.
 pub fn is_repository_path(path: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty()

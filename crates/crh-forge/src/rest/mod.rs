@@ -325,7 +325,8 @@ impl RestClient {
         })
     }
 
-    /// The server's reason, in one line: the field `message` or `error`, which may be nested.
+    /// The server's reason, in one line: the first field of the reply that has one, otherwise the
+    /// status.
     fn error_message(&self, reply: &HttpReply) -> String {
         let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let reason = ["message", "error_description", "error", "errors"]

@@ -27,7 +27,7 @@ pub trait RestServing {
     /// Name of an account in a reply.
     fn login<'v>(&self, account: &'v Value) -> Option<&'v str>;
 
-    /// API path of the comments of a conversation. A post there adds one.
+    /// API path of the general comments of a change. A POST there adds one.
     fn comments_path(&self, change: &RestChangeRef) -> String;
 
     /// The account that wrote a comment of a reply.
@@ -130,11 +130,11 @@ pub struct ChangeEvent {
 /// What happened to a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeAction {
-    /// It was opened, reopened, pushed to, or made ready.
+    /// The change was opened, reopened, pushed to or made ready, or edited on Gitea.
     Update,
     /// Labels were added.
     Label(Vec<String>),
-    /// It was closed, merged or made a draft.
+    /// The change was closed, merged or made a draft.
     Stop,
     /// Something that crh does not use.
     Other,

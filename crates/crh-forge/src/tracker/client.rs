@@ -48,7 +48,7 @@ pub(super) struct TrackerClient {
     network: NetworkSettings,
 }
 
-/// A reply with a status of 200 to 299 or 400 to 499.
+/// A reply with a status of 200 to 299 or 400 to 499, except 401 and 429.
 pub(super) struct TrackerReply {
     pub(super) status: u16,
     /// Null if the body is not JSON.

@@ -18,7 +18,7 @@ pub(super) trait TicketTracker {
 /// Whether to set labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LabelMode {
-    /// Set the labels that exist on the tracker.
+    /// Set those labels of the ticket that exist on the tracker; on Jira, only crh's own label.
     With,
     /// Set no labels.
     Without,

@@ -11,7 +11,8 @@ use crate::rest::{
 const TEA_CONFIG: &str = "tea/config.yml";
 
 impl RestLogins for Gitea {
-    /// `GITEA_SERVER_URL` or `FORGEJO_SERVER_URL`; codeberg.org if only `FORGEJO_TOKEN` is set.
+    /// `GITEA_SERVER_URL` or `FORGEJO_SERVER_URL`; otherwise codeberg.org if `FORGEJO_TOKEN` is
+    /// set.
     fn default_host(
         &self,
         environment: &dyn ForgeEnvironment,
@@ -30,7 +31,7 @@ impl RestLogins for Gitea {
         hosts.find(|host| host.authority().eq_ignore_ascii_case(authority))
     }
 
-    /// `tea` has tokens for other servers than the configured one.
+    /// From a variable, otherwise from `tea`, which may have tokens for several servers.
     fn find_token(&self, host: &RestHost, environment: &dyn ForgeEnvironment) -> Option<RestToken> {
         let token = self.variable_token(PROFILE.token_variables, host, environment);
         let token =

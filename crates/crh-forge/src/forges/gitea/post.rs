@@ -86,7 +86,7 @@ impl ForgeRules for Gitea {
                 format!("/repos/{repo}/issues/comments/{id}"),
                 json!({ "body": body }),
             ),
-            // The profile excludes the first, and the plan for threads has no such write.
+            // The profile excludes `Resolve`, and the plan for threads has no `WholeReview`.
             WriteKind::Resolve { .. } | WriteKind::WholeReview { .. } => {
                 (Verb::Post, pull.clone(), Value::Null)
             }

@@ -1,5 +1,5 @@
-//! Reads a pull request of Gitea or Forgejo with concurrent requests. A request waits only if it
-//! depends on an earlier reply.
+//! Reads a pull request of Gitea or Forgejo. The first requests run concurrently. The requests that
+//! need their replies follow.
 
 mod convert;
 mod wire;
@@ -145,7 +145,7 @@ fn check(path: &str, pull: &Pull, number: u64) -> Result<(), ForgeError> {
     }
 }
 
-/// A list that posting depends on.
+/// Entries of a list that posting depends on. Notes if the list is incomplete.
 fn required<T>(name: &str, list: RestList<T>, raw: &mut RawPullRequest) -> Vec<T> {
     if list.is_truncated {
         raw.notes.push(format!("There are more {name} than crh reads."));

@@ -80,8 +80,8 @@ pub async fn pull_request(
     }
 }
 
-/// Open pull requests of a branch, newest first. `owner` owns the branch. If `repo` is a fork, this
-/// also looks in its parent.
+/// Open pull requests of a branch, newest first. `owner` owns the branch. If `repo` has none and is
+/// a fork, this looks in its parent.
 pub async fn open_pulls_of_branch(
     client: &GitHubClient,
     repo: &Repo,

@@ -15,7 +15,7 @@ const GIT_USERS: [&str; 2] = ["oauth2", "gitlab-ci-token"];
 const JOB_HEADER: &str = "job-token";
 
 impl RestLogins for GitLab {
-    /// `GITLAB_HOST`, then the server of the CI job, then gitlab.com.
+    /// `GITLAB_HOST` or `GITLAB_URI`, then the server of the CI job, then gitlab.com.
     fn default_host(
         &self,
         environment: &dyn ForgeEnvironment,
@@ -33,7 +33,8 @@ impl RestLogins for GitLab {
         PROFILE.host(&format!("https://{authority}")).ok()
     }
 
-    /// `glab` has tokens for other servers than the configured one.
+    /// From `GITLAB_TOKEN`, then from `glab`, which may have tokens for several servers, then from
+    /// the CI job.
     fn find_token(&self, host: &RestHost, environment: &dyn ForgeEnvironment) -> Option<RestToken> {
         let variable = |name| self.variable_token(&[name], host, environment);
         let token = variable(TOKENS[0]).or_else(|| glab_token(host.authority(), environment));

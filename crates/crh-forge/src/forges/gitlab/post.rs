@@ -81,7 +81,7 @@ impl ForgeRules for GitLab {
             WriteKind::Resolve { node_id } => {
                 (Verb::Put, format!("{path}/discussions/{node_id}"), json!({ "resolved": true }))
             }
-            // GitLab's state has no pending reviews, and the plan for threads no such write.
+            // GitLab's state has no pending reviews, and the plan for threads has no `WholeReview`.
             WriteKind::Submit { .. } | WriteKind::WholeReview { .. } => {
                 (Verb::Post, path.clone(), Value::Null)
             }

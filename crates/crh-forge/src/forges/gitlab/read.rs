@@ -1,5 +1,5 @@
-//! Reads a merge request with concurrent requests. A request waits only if it depends on an earlier
-//! reply.
+//! Reads a merge request. The first requests run concurrently. The requests that need their replies
+//! follow.
 
 mod convert;
 mod wire;
@@ -148,7 +148,7 @@ fn viewer_or_none(viewer: Result<User, ForgeError>) -> Result<Option<User>, Forg
     }
 }
 
-/// A list that posting depends on.
+/// Entries of a list that posting depends on. Notes if the list is incomplete.
 fn required<T>(name: &str, list: RestList<T>, raw: &mut RawMergeRequest) -> Vec<T> {
     if list.is_truncated {
         raw.notes.push(format!("There are more {name} than crh reads."));
@@ -197,13 +197,13 @@ async fn read_jobs(
     }
 }
 
-/// The project of the source branch, if it is a fork that the token can see.
+/// The project of the source branch; `None` if it is gone or the token cannot see it.
 async fn read_source_project(client: &RestClient, merge_request: &MergeRequest) -> Option<Project> {
     let id = merge_request.source_project_id?;
     get_optional(client, &format!("/projects/{id}")).await
 }
 
-/// Roles of the author and of the people who wrote in threads.
+/// Roles of the author and of the people who wrote in threads or resolved them.
 async fn read_roles(
     client: &RestClient,
     change: &RestChangeRef,

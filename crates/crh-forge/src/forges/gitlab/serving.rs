@@ -14,7 +14,7 @@ use crate::rest::{
 /// Access level from which a member may push: Developer.
 const DEVELOPER: u64 = 30;
 
-/// Visibility of a project that everybody sees.
+/// Visibility level of a public project.
 const PUBLIC: u32 = 20;
 
 #[derive(Deserialize)]

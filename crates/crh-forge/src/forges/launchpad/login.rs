@@ -52,7 +52,7 @@ impl Default for LoginTimeout {
 /// Why the login failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoginError {
-    /// The user declined.
+    /// The user declined, or the request token expired.
     #[error("`{host}` denied the login: {message}")]
     Declined {
         /// Launchpad host.

@@ -156,8 +156,8 @@ impl<'a> PostingAnalysis<'a> {
         self.report.verdict != Verdict::Incomplete && !is_incomplete(&self.report, command)
     }
 
-    /// Own threads to resolve, all without replies: threads whose code and issue are gone, and
-    /// threads of an earlier version whose issue the current rules do not post.
+    /// Own threads to resolve, all without replies: threads whose code and issue are gone, and, if
+    /// prompts or settings changed since the last review, threads whose issue crh no longer posts.
     pub(super) fn threads_to_resolve(&self) -> Vec<OwnThread<'a>> {
         let is_conclusive = self.report.strategy != Strategy::Static && self.is_complete();
         let options = self.posting.options;
@@ -240,8 +240,8 @@ impl<'a> PostingAnalysis<'a> {
     }
 }
 
-/// Whether a dismissal hides an issue: only if it is for exactly the same key, or the issue is minor.
-/// Otherwise a later push could hide new code behind an old decision.
+/// Whether a dismissal hides an issue: only if it is for exactly the same key, or the issue is
+/// minor. Otherwise a later push could hide new code behind an old decision.
 fn covers(dismissal: &ThreadDismissal, issue: &Issue) -> bool {
     match issue.severity {
         Severity::P0 | Severity::P1 => dismissal.key == issue.dedupe_key,

@@ -528,7 +528,7 @@ fn stale_approval_is_dismissed() {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&clean_review, &mut memory);
     let id = memory.proposal_state.reviews[0].id;
-    // Dismissed at this head.
+    // crh does not repeat an approval that was dismissed at this head.
     let mut dismissed = memory.clone();
     dismissed.proposal_state.reviews[0].state = "DISMISSED".to_owned();
     assert_eq!(

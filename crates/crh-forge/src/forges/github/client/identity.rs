@@ -50,7 +50,7 @@ impl InstallationToken {
 }
 
 impl GitHubIdentity {
-    /// Returns `None` if the token has characters that are invalid in a header.
+    /// Returns `None` if the token is empty or has characters that are invalid in a header.
     pub(super) fn new(credentials: GitHubCredentials, host: &GitHubHost) -> Option<Self> {
         match credentials {
             GitHubCredentials::Token(token) => {

@@ -161,7 +161,7 @@ impl GitHubClient {
         self.inner.wait_notifier.set_callback(callback);
     }
 
-    /// Waits as long as after this many failures.
+    /// Waits `failures` times the first retry delay, at most the longest.
     pub(super) async fn pause(&self, failures: u32) {
         let policy = &self.inner.retry;
         let wait = policy.first_wait.saturating_mul(failures).min(policy.longest_wait);

@@ -27,7 +27,7 @@ const REDIRECTS_MAX: u32 = 3;
 /// have the permissions there.
 const APP_PERMISSIONS: [(&str, &str); 7] = [
     ("checks", "write"),
-    // crh only reads files, but resolving a thread requires write access.
+    // A review only reads files, but resolving a thread requires write access.
     ("contents", "write"),
     ("issues", "write"),
     ("metadata", "read"),

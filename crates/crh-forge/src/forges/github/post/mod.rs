@@ -28,9 +28,9 @@ const POSITION_WORDS: [&str; 7] = ["line", "lines", "position", "path", "side", 
 const RESOLVE: &str = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { id isResolved } } }";
 
 /// GitHub's abilities. It accepts about five hundred comments an hour from one account, and may not
-/// answer in time with more than fifty comments in a review. It cuts a request off after ten seconds
-/// but may continue to work on it, so the second read happens after twenty. It asks for a second
-/// between writes.
+/// answer in time with more than fifty comments in a review. It cuts a request off after ten
+/// seconds but may continue to work on it, so the second read happens after twenty. It asks for a
+/// second between writes.
 const PROFILE: ForgeProfile = ForgeProfile {
     name: "GitHub",
     sinks: &[
@@ -195,7 +195,7 @@ fn classify_error(error: &ForgeError) -> WriteAnswer {
         ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
             WriteAnswer::Forbidden(error_text)
         }
-        // GitHub probably applied the write. Reading the state shows whether it did.
+        // GitHub may have applied the write. Reading the state shows whether it did.
         ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Bazaar { .. }

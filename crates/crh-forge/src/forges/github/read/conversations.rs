@@ -1,5 +1,5 @@
-//! Data that only GraphQL has: our own account, threads with their resolved state, and closed
-//! issues.
+//! Data that only GraphQL has: our own account, threads with their resolved state, and the issues
+//! that the pull request closes.
 //!
 //! crh reads pages one after another, because each page names the next. It reads the rest of long
 //! threads concurrently.

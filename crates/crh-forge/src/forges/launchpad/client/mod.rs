@@ -27,7 +27,7 @@ use crh_http::{BaseUrl, ClientSetupError, NetworkSettings, Timeouts};
 /// Maximum number of concurrent requests. Launchpad is slow and shared.
 pub(super) const CONCURRENT_MAX: usize = 8;
 
-/// Longer than Launchpad works on a request: half a minute.
+/// crh waits longer than the half minute that Launchpad may work on a request.
 pub const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(15),
     first_byte: Duration::from_secs(40),
@@ -231,7 +231,7 @@ impl LaunchpadClient {
     }
 
     /// Calls a named operation that creates something, with JSON arguments, and returns the path of
-    /// the new entry. Retries only if nothing arrived; an unconfirmed write is
+    /// the new entry. Retries only if Launchpad certainly did nothing. An unconfirmed write is
     /// [`ForgeError::Ambiguous`]. Only a reply with the new address counts as success, because a
     /// proxy's page may have a successful status.
     pub(super) async fn create(

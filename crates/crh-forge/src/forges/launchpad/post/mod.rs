@@ -28,8 +28,8 @@ use crate::{ForgeError, ProposalKind};
 const OPERATION: &str = "ws.op";
 const ARGUMENTS: [&str; 5] = [OPERATION, "content", "vote", "previewdiff_id", INLINE];
 
-/// Launchpad's abilities. It sends all inline comments in one mail. The last delay is half a minute,
-/// as long as Launchpad may work on a request.
+/// Launchpad's abilities. It sends all inline comments in one mail. The last delay is half a
+/// minute, as long as Launchpad may work on a request.
 const PROFILE: ForgeProfile = ForgeProfile {
     name: "Launchpad",
     sinks: &[SinkProfile::new(

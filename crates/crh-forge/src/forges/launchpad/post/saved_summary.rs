@@ -59,7 +59,7 @@ impl SummaryState {
 }
 
 impl SavedSummary {
-    /// State of a comment that withdraws a vote. It equals the state of no review.
+    /// State of a comment that withdraws a vote. No review has an equal state.
     pub(super) fn withdrawn(head: &str) -> Self {
         let state = SummaryState {
             head: head.to_owned(),

@@ -179,7 +179,7 @@ fn line_below_form_feed_uses_row_number() {
     let mut proposal_state = open_proposal();
     let latest_diff = proposal_state.row_diff.as_mut().unwrap();
     let text = String::from_utf8(latest_diff.diff.clone()).unwrap();
-    // In the hunk header, so that the file's lines stay the same.
+    // The form feed is in the hunk header, so that the file's lines stay the same.
     latest_diff.diff = text.replacen(" @@\n", " @@ \u{c}f\n", 1).into_bytes();
     let plan = make_plan(&report(&[("a.rs", "new", 2)]), &proposal_state);
     let inline = argument(&plan, "inline_comments");

@@ -1,4 +1,4 @@
-//! A check run shows a review once and is never greener than the review.
+//! A check run shows a review once, and it succeeds only if the review does.
 
 use super::*;
 use crate::posting::tests_support::ReviewFixture;
