@@ -12,7 +12,7 @@ pub(crate) enum FailureKind {
     Usage,
     /// Git, the network, a service or the disk failed.
     External,
-    /// Skipped by a setting. Not an error, but not a success either.
+    /// Not reviewed because of a setting or a limit. Not an error, but not a success either.
     Skipped,
     /// A bug in crh.
     Bug,
@@ -27,8 +27,8 @@ pub(crate) struct Failure {
 }
 
 impl FailureKind {
-    /// Whether the disk or the user's path caused an error: crh may not write there, or the disk is
-    /// full.
+    /// The kind of a file error: `External` if crh may not write or the disk is full. Other errors
+    /// come from a wrong path.
     pub(crate) fn from_io(error: &io::Error) -> Self {
         match error.kind() {
             ErrorKind::PermissionDenied

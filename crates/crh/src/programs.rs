@@ -20,7 +20,8 @@ pub(crate) use self::verify::{COMPANION, VerifyJob, run_companion, run_verify};
 
 /// Time limit for `gh auth token`, which only reads local files.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often to poll for the exit of a program that has closed its output: for one second in total.
+/// How many times to poll for the exit of a program that has closed its output: one second in
+/// total.
 const EXIT_POLLS: u32 = 100;
 const EXIT_POLL: Duration = Duration::from_millis(10);
 /// Maximum output of `gh auth token`, in bytes. Longer output is not a token.

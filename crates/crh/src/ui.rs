@@ -79,7 +79,7 @@ pub(crate) fn result_line(text: &str) -> io::Result<()> {
     write_stdout(text.as_bytes(), AllowedCommands::None)
 }
 
-/// In CI systems that obey text, keeps text from acting as a workflow command.
+/// In CI systems that execute commands in the log, keeps text from acting as such a command.
 pub(crate) fn guard_workflow_commands(environment: &Environment) {
     let is_set = |name: &&str| environment.variable(name).is_some_and(|value| !value.is_empty());
     if environment::OBEYING_CI.iter().any(is_set) {
@@ -89,7 +89,7 @@ pub(crate) fn guard_workflow_commands(environment: &Environment) {
 
 fn write_stdout(text: &[u8], allowed: AllowedCommands) -> io::Result<()> {
     let stdout = io::stdout();
-    // The runner does not read files, and patches in them must stay exact.
+    // The CI system reads only its log. Patches in files must stay exact.
     let is_file = stdout.as_fd().try_clone_to_owned().is_ok_and(|stdout| {
         fs::File::from(stdout).metadata().is_ok_and(|metadata| metadata.is_file())
     });

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 /// Cargo features of this program, for bug reports.
 const FEATURES: [(&str, bool); 1] = [("server", cfg!(feature = "server"))];
 
-/// File in the root file system of the container that says so.
+/// File that marks crh's container image.
 const CONTAINER_MARK: &str = "/usr/share/crh/installed-by";
 
 /// The text after `crh ` that `crh --version` prints.

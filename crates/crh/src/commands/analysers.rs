@@ -16,7 +16,7 @@ use crh_lint::sandbox::Sandbox;
 use crh_llm::ModelName;
 use crh_pipeline::proof::TestCommand;
 
-/// Whether prompts must be the same on every machine, because the exchange is recorded or replayed.
+/// Whether prompts must be the same on every machine, because model calls are recorded or replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reproducible {
     Yes,
@@ -87,8 +87,8 @@ pub(crate) fn analysers(
     (linters.installed().count() > 0).then(|| Arc::new(linters))
 }
 
-/// The command of `verify.test` in its sandbox. None if there is no command, or if the change is not
-/// trusted. A recording must not depend on the user's command, so it has none either.
+/// The command of `verify.test` in its sandbox. None without a command or a sandbox, and if the
+/// change is not trusted. A recording must not depend on the user's command, so it has none either.
 pub(crate) fn test_command(
     settings: &Settings,
     environment: &Environment,
@@ -119,7 +119,7 @@ pub(crate) fn test_command(
     }))
 }
 
-/// Canonical path of the checkout.
+/// Canonical path of the working tree, or of the git directory of a bare repository.
 fn checkout(folder: &Path) -> Option<PathBuf> {
     let repository = Repository::discover(folder).ok()?;
     repository.work_tree.or(Some(repository.git_dir))?.canonicalize().ok()

@@ -82,7 +82,7 @@ pub(super) fn parse_target(
     })
 }
 
-/// Revisions of the command line that may have a file that the change deletes.
+/// Revisions on the command line that may contain a file that the change deletes.
 fn old_revisions(args: &TargetArgs) -> Vec<String> {
     let parent = args.commit.as_ref().map(|commit| format!("{commit}^"));
     let of_words = args.words.iter().filter_map(|word| {
@@ -128,11 +128,12 @@ pub(super) fn untracked_policy(
 /// The source of a change.
 pub(super) struct ChangeSource {
     pub(super) settings: Settings,
-    /// Settings before the change.
+    /// Settings with the repository's config from before the change. Equal to `settings` until
+    /// [`Self::load_change_settings`] reads it.
     pub(super) settings_before: Settings,
     pub(super) store: Option<Store>,
-    /// Base branch from the user's settings. The checkout cannot set it, because the change under
-    /// review would choose what it is compared with.
+    /// Base branch from the user's settings, or from the config at the detected base. The checkout
+    /// cannot set it, because the change under review would choose what it is compared with.
     base_branch: ResolvedSetting<BaseBranch>,
     /// Config file at the tip of the target branch, even if it is invalid.
     tip_config: Option<ConfigFile>,
@@ -216,8 +217,8 @@ impl ChangeSource {
     }
 
     /// Opens the source of a target and resolves the change. If the commits of an automatically
-    /// found pull request cannot be fetched, crh continues without it. If that fails because the
-    /// private store is damaged, crh deletes the store and tries once more.
+    /// found pull request cannot be fetched, crh continues without it. If resolving fails because
+    /// the private store is damaged, crh deletes the store and tries once more.
     pub(super) fn with_change(
         parsed: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
@@ -262,7 +263,7 @@ impl ChangeSource {
         };
         let mut source = open(pull.as_ref(), output_paths.clone())?;
         let root = source.store.as_ref().and_then(|store| store.repository().work_tree.as_deref());
-        // Git fails at the patterns that exclude the markers of fixes behind a link.
+        // crh excludes files in `.crh` from the change. If `.crh` is a symlink, git rejects that.
         root.map_or(Ok(()), run_lookup::reject_linked_state)?;
         let change = match (source.resolve_change(target, untracked), pull.as_ref()) {
             (
@@ -481,11 +482,12 @@ impl ChangeSource {
         })
     }
 
-    /// Reads the settings that apply to the change. For a named commit, they come from the config in
-    /// that commit, not in the checkout. The author of a committed change may be untrusted, so
-    /// settings of a repository come from the config before the change. Also
-    /// releases the store, which is read-only afterwards. Returns a note if the config is invalid
-    /// and therefore ignored, or if settings of the change do not apply to its review.
+    /// Reads the settings that apply to the change. The author of a committed change may be
+    /// untrusted, so the repository's settings come from the config before the change, or at the
+    /// tip of a proposal's target branch. The config of the checkout applies if the commits do not
+    /// change it. Also releases the store, which is read-only afterwards. Returns a note if the
+    /// config at the tip is invalid and therefore ignored, or if settings of the change do not
+    /// apply to its review.
     pub(super) fn load_change_settings(
         &mut self,
         target: &Target,
@@ -674,7 +676,8 @@ impl ChangeSource {
         }))
     }
 
-    /// Objects at the tip of the target branch that decide which files are reviewed.
+    /// Ids of the git objects that hold the attributes of the changed files at the tip of the
+    /// target branch. Attributes decide which files are reviewed.
     pub(super) fn attribute_objects(
         change: &PinnedChange,
         policy: Option<&BranchPolicy>,
@@ -748,7 +751,7 @@ pub(super) fn decide_scope(
     Ok((scope, unreadable))
 }
 
-/// Whether HEAD has this `crh.toml`.
+/// Whether the `crh.toml` at HEAD is the expected one. True before the first commit.
 fn has_committed_file(
     repository: &Repository,
     objects: &Objects,

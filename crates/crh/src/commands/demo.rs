@@ -114,8 +114,8 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     Ok(result)
 }
 
-/// Stamps the run with the user's key in place of the demo's own, so that the user's later commands
-/// use it.
+/// Replaces the stamp of the run by one with the user's key. Later commands read only runs with
+/// such a stamp, and the demo has its own key.
 fn stamp_kept_run(demo: &Environment, user: &Environment) -> Result<(), Failure> {
     let settings = config::load(user, None, RawSettings::default())?;
     let state = settings.state_folder.value.path()?;

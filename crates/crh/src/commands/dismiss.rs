@@ -21,7 +21,8 @@ use crh_review::identity::is_key;
 use crh_review::report::{Issue, Report};
 use crh_review::{PastDecisions, stable_json};
 
-/// Maximum digits of an issue number. Longer numbers are prefixes of run names.
+/// Maximum digits of an issue number. A longer number may be part of a run's name, so it is
+/// rejected.
 const DIGITS_MAX: usize = 5;
 const LIST_HINT: &str = "`crh dismiss --list` lists dismissed issues with their keys";
 
@@ -53,7 +54,7 @@ pub(crate) fn run(args: DismissArgs, environment: &Environment) -> Result<(), Fa
     match (args.undo, issue_ref) {
         (true, IssueRef::Key(key)) => undo_key(state, key, environment),
         (true, IssueRef::Number { run, number }) => {
-            // Later runs do not number dismissed issues.
+            // Dismissed issues have no number in later runs, so the hint names the list.
             let run_issue = find_issue(environment, run_dir, run, number);
             undo(state, &run_issue.map_err(|failure| failure.hint(LIST_HINT))?, environment)
         }
@@ -70,7 +71,7 @@ pub(super) fn load_past_decisions(
     settings: &Settings,
     repo: &str,
 ) -> Result<PastDecisions, Failure> {
-    // Without a home there are no dismissals.
+    // Without a state folder there are no dismissals.
     let Ok(state) = settings.state_folder.value.path() else { return Ok(PastDecisions::default()) };
     let dismissals =
         Dismissals::load(&dismissals::dismissals_path(state, repo)).map_err(dismissals_failure)?;

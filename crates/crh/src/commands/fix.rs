@@ -63,7 +63,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if !applied_fixes.is_empty() {
         note_changed_file(&session, &stored_run)?;
     }
-    // Before a fixer is paid for.
+    // Warn before crh pays for a fixer.
     let told = fix::unverifiable(&session, &report, &numbers, FixOrigin::Command);
     told.iter().for_each(warn_skipped);
     if args.dry_run {
@@ -185,7 +185,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
     print_restored(&files)
 }
 
-/// Name of the newest run whose fixes are in the checkout.
+/// Name of the newest run whose report lists applied fixes.
 fn newest_fixed_run(
     environment: &Environment,
     run_dir: Option<&Path>,
@@ -207,15 +207,15 @@ fn print_restored(files: &[String]) -> Result<(), Failure> {
     ui::result_text(&crh_review::escape_invisible(&format!("Restored:\n{lines}")))
 }
 
-/// Error: the checkout was changed, but the run folder could not be updated.
+/// The failure if crh cannot update the stored report. `state` says what became of the fixes.
 fn report_not_updated(state: &str, reason: &dyn Display, retry_command: &str) -> Failure {
     let message = format!("{state}, but the stored report could not be updated: {reason}");
     Failure::new(FailureKind::External, anyhow::anyhow!(message))
         .hint(format!("make the run folder writable, then run `{retry_command}` to update it"))
 }
 
-/// The report without the findings and warnings that were added after the review. Keeps the cost,
-/// which includes the fixes.
+/// The report as it was before the fixes, with the cost that includes the fixes. Without a stored
+/// copy, the report loses only its list of fixes.
 fn report_before_fixes(folder: &RunFolder, report: Report) -> Report {
     match folder.read::<Report>(fix::REVIEWED) {
         Ok(reviewed) => Report { stats: report.stats, ..reviewed },
@@ -253,7 +253,8 @@ fn fixes_text(outcome: &FixPass) -> String {
     crh_review::escape_invisible(&format!("{}{fixes}.\n", lines.collect::<String>()))
 }
 
-/// 1 if an issue was skipped, so that a partial fix does not look like success.
+/// 1 if an issue was skipped, so that a partial fix does not look like success. Ctrl-C has its own
+/// code.
 fn exit_code(outcome: &FixPass) -> ExitCode {
     match outcome.is_stopped {
         true => ExitCode::from(ui::INTERRUPTED),

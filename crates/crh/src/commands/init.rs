@@ -1,5 +1,5 @@
-//! `crh init`: writes a commented `crh.toml` to the root of the repository, or sets up something
-//! else.
+//! `crh init`: writes a commented `crh.toml` to the root of the repository, or sets up a coding
+//! agent, a git hook or a local model.
 
 mod agent;
 mod local;

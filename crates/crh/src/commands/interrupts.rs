@@ -1,5 +1,6 @@
 //! Ctrl-C handling: the first Ctrl-C stops the current work, so that partial results are reported.
-//! The second one kills running git fetches and exits. SIGTERM stops the work in the same way.
+//! The second one kills running git fetches and exits. SIGTERM stops the work in the same way, but
+//! crh ignores further SIGTERMs until the work has ended.
 //!
 //! Signals are handled on their own thread, so the second Ctrl-C works even while the main thread
 //! is busy or blocked on output.

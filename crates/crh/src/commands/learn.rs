@@ -34,16 +34,16 @@ use crh_memory::proposal::{
 use crh_pipeline::target_args::Target;
 use crh_review::{escape_invisible, stable_json};
 
-/// Proposals that may be unreadable before crh gives up.
+/// Pull requests that crh fails to read before it stops reading review comments.
 const UNREAD_MAX: usize = 3;
 /// Folder of documents about solved problems.
 const SOLUTIONS: &str = "docs/solutions";
 /// Maximum documents, as in a review.
 const DOCUMENTS_MAX: usize = 200;
-/// Maximum size of a document.
+/// Maximum size of a document, in bytes.
 const DOCUMENT_MAX: u64 = 256 << 10;
 
-/// Where lessons are read and written.
+/// The file of lessons: in the working tree, or with `--user` in the state folder.
 struct LessonPlace {
     path: PathBuf,
     text: Option<String>,
@@ -167,7 +167,7 @@ struct BaseLessons {
 }
 
 impl BaseLessons {
-    /// Reads the base branch as last fetched. Without one, the current branch is its own base.
+    /// Reads the base branch as last fetched. If crh finds none, it reads the current branch.
     fn load(repository: &Repository, settings: &Settings) -> Self {
         let head = repository.head().ok().flatten();
         let store = head.as_ref().and_then(|_| store::open(settings, repository).ok());
@@ -193,8 +193,8 @@ struct ListedLesson<'a> {
     hint: String,
 }
 
-/// Lessons of the file, then those that only the base branch has. Without a base, all of the file
-/// count.
+/// Lessons of the file, then those that only the base branch has. Without `base`, reviews use all
+/// lessons of the file.
 fn listed_lessons<'a>(
     place: &'a LessonPlace,
     base: Option<&'a BaseLessons>,
@@ -348,8 +348,8 @@ fn repairs(limit: u32, environment: &Environment) -> Vec<RepairCommit> {
     repairs.map(repair).collect()
 }
 
-/// Comments of maintainers on the newest merged changes, read from the forge. If it cannot be read,
-/// there is one note.
+/// Comments of maintainers on the newest merged changes, read from the forge. If some cannot be
+/// read, crh prints one note.
 fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewComment> {
     let mut known = BTreeSet::new();
     let commits = recent_commits(environment);
@@ -405,7 +405,7 @@ fn maintainers_comments(proposal: u64, state: &ProposalState) -> Vec<ReviewComme
     comments.filter_map(review_comment).collect()
 }
 
-/// Documents about solved problems at HEAD that name files of the repository.
+/// Documents about solved problems at HEAD, with the files of the repository that they name.
 fn solutions(repository: &Repository, today: &str) -> Vec<SolutionDocument> {
     let read = || -> Option<Vec<SolutionDocument>> {
         let head = repository.commit("HEAD")?;

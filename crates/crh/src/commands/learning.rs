@@ -33,8 +33,7 @@ use crh_pipeline::run_folder::Timestamp;
 use crh_pipeline::sinks::PostKind;
 use crh_review::report::{Report, Status};
 
-/// Maximum files to compare for the outcomes of a proposal. Larger changes get outcomes from their
-/// threads and later reviews alone.
+/// Maximum files to compare for the outcome of an issue: the cited files, then other changed files.
 const FILES_MAX: usize = 300;
 
 /// Lessons of a review, and why some are not used.
@@ -208,7 +207,7 @@ pub(super) fn clone_files(environment: &Environment, head: &str) -> HeadFiles {
     HeadFiles::open(bare.as_ref())
 }
 
-/// What is known about a proposed change later.
+/// What crh knows about a proposed change some time after it posted a review.
 pub(super) struct LaterState<'a> {
     pub(super) receptions: &'a [ThreadReception],
     /// The later review, if there is one.
@@ -243,7 +242,7 @@ impl LaterState<'_> {
                     && decided.by.is_empty()
             };
             let known = known.filter(is_same);
-            // A dismissal on this machine keeps its words.
+            // An unchanged outcome keeps its entry, with the words of a dismissal on this machine.
             known.cloned().unwrap_or(decided)
         });
         outcomes.map(HistoryEntry::Outcome).collect()
@@ -273,7 +272,7 @@ impl LaterState<'_> {
             },
             self.judge,
         );
-        // Without the code, an issue may be fixed.
+        // crh could not compare the code, so the author may have fixed the issue.
         let is_undecided = kind == OutcomeKind::Ignored && !is_code_known && is_outdated.is_none();
         let kind = if is_undecided { OutcomeKind::Open } else { kind };
         let quote = dismissal.filter(|it| it.by_maintainer && !it.words.is_empty());
@@ -315,7 +314,8 @@ impl LaterState<'_> {
         }
     }
 
-    /// Cited and changed files before and after. Empty if a commit is not known.
+    /// Cited and changed files at the reviewed head and at the current one. Empty if no repository
+    /// has both commits.
     fn texts(&self, review: &ReviewEntry, issue: &IssueEntry) -> (FileTexts, FileTexts) {
         let has_both =
             |files: &&&HeadFiles| files.has_commit(&review.head) && files.has_commit(self.head);

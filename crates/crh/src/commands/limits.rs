@@ -31,7 +31,7 @@ pub(super) fn watch_memory(environment: &Environment) {
     let Ok(settings) = config::load(environment, None, RawSettings::default()) else { return };
     let megabytes = settings.budget_memory_mb.value.get();
     let watch = move || {
-        // Other systems do not tell.
+        // Systems without `/proc` have no memory limit.
         while let Some(used) = used_memory() {
             if used >> 20 >= megabytes {
                 ui::exit_at_limit(
@@ -80,7 +80,7 @@ impl WorkTime {
         Self { _git: git, _running: running }
     }
 
-    /// Replaces the failure of a command that had no time left by the limit.
+    /// If no time is left, replaces an external failure by one that names the time limit.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
         explain_at(TimeLimit::left(), failure)
     }

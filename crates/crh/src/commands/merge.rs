@@ -1,4 +1,5 @@
-//! `crh merge`: merges reviewer output into one report.
+//! `crh merge`: merges the output of reviewers into one report. The JSON output of one reviewer is
+//! called its return.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

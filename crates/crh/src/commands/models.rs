@@ -39,7 +39,7 @@ pub(crate) struct ModelRoles {
     /// For simple tasks.
     #[serde(serialize_with = "serialize_name")]
     pub(crate) cheap: ModelName,
-    /// For findings that the reviewer was unsure about.
+    /// For findings that the reviewer was unsure about, and for reviewers of the tier `strong`.
     #[serde(serialize_with = "serialize_name")]
     pub(crate) escalation: ModelName,
     /// Decides which findings are published.
@@ -113,8 +113,8 @@ impl<'e> ModelResolver<'e> {
         })
     }
 
-    /// A model for the editor of another vendor, if the editor and the reviewers are of one vendor
-    /// and another vendor has a key. Providers with the same key variable are one vendor.
+    /// A model of another vendor for the editor, if the editor and the reviewers use one vendor and
+    /// another vendor has a key. Providers with the same key variable are one vendor.
     pub(crate) fn independent_editor(&self, roles: &ModelRoles) -> Option<LiveName> {
         let key = |provider: Provider| self.catalogue.provider(provider).key.as_deref();
         let (ModelName::Live(reviewer), ModelName::Live(editor)) = (&roles.reviewer, &roles.editor)
@@ -187,7 +187,7 @@ impl<'e> ModelResolver<'e> {
         Ok(model.with_recorder(self.recorder(file)?))
     }
 
-    /// Context length of a model, by its server.
+    /// Context length that the server of a model reports.
     fn server_context(&self, endpoint: &Endpoint) -> Option<u64> {
         let Endpoint { wire, url, key, model } = endpoint;
         match wire {
@@ -216,7 +216,7 @@ impl<'e> ModelResolver<'e> {
             match self.catalogue.resolve(name, &self.model_environment).map_err(resolve_failure)? {
                 ResolvedModel::Live(model) => {
                     let LiveModel { name, endpoint, headers, mut facts, context_source } = *model;
-                    // Vendors do not tell.
+                    // Only the user's own server tells its context length.
                     let is_own = name.base_url.is_some() || endpoint.url.is_loopback();
                     if context_source == ContextSource::Assumed
                         && is_own
@@ -279,7 +279,7 @@ pub(crate) fn warn_if_recording_failed(model: &Model) {
     }
 }
 
-/// Hint for an error in the network setup.
+/// Hint for a model client that cannot be set up.
 fn setup_hint(error: &ModelSetupError) -> &'static str {
     match error {
         ModelSetupError::Key => "`crh model list` shows which variable holds it",

@@ -55,7 +55,7 @@ struct PreparedWorkspace {
     commits: Option<(String, String)>,
     /// Git objects of the change; none for a diff without a repository.
     objects: Option<Objects>,
-    /// Attributes files at the tip of the target branch, for the bundle.
+    /// Git objects that hold attributes at the tip of the target branch, for the bundle.
     tip_objects: BTreeSet<String>,
 }
 
@@ -248,7 +248,7 @@ impl PrepareRequest {
 }
 
 impl PreparedWorkspace {
-    /// Decides the scope and adds the context pack of the files in scope.
+    /// Decides the scope and adds the context files for the files in scope.
     fn add_context(
         &mut self,
         source: &ChangeSource,

@@ -119,7 +119,7 @@ pub(crate) fn render_report(
     })
 }
 
-/// The current folder from the root of its repository. Empty outside a repository.
+/// The current folder, relative to the root of its repository. Empty outside a repository.
 pub(crate) fn folder_in_repository(environment: &Environment) -> String {
     let repository = Repository::discover(&environment.folder).ok();
     let root = repository.and_then(|repository| repository.work_tree);

@@ -65,8 +65,8 @@ fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Resu
     Ok(())
 }
 
-/// Rejects a `.crh` that is a link. `--run-dir` does not help: crh marks a checkout that it is fixing
-/// in `.crh`.
+/// Rejects a `.crh` that is a symlink, also with `--run-dir`: while crh fixes a checkout, it writes
+/// a marker into `.crh`.
 pub(crate) fn reject_linked_state(root: &Path) -> Result<(), Failure> {
     let path = root.join(STATE);
     match fs::symlink_metadata(&path) {
@@ -80,7 +80,7 @@ pub(crate) fn reject_linked_state(root: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Why crh cannot create runs in a folder, as the end of a sentence. Writes nothing.
+/// Why crh cannot create runs in a folder. Writes nothing.
 pub(crate) fn write_problem(folder: &Path) -> Option<String> {
     let existing = folder.ancestors().find(|path| path.exists())?;
     let allowed = rustix::fs::access(existing, Access::WRITE_OK | Access::EXEC_OK);
@@ -109,7 +109,8 @@ fn folder_problem(path: &Path) -> Option<&'static str> {
     path.join(".git").symlink_metadata().is_ok().then_some("is a git repository of its own")
 }
 
-/// Key that stamps runs, if the user's state folder has one.
+/// Key that stamps runs, if the user's state folder has one. A stamp shows that crh wrote the run
+/// on this machine.
 pub(crate) fn stamp_key(environment: &Environment) -> Result<Option<StampKey>, Failure> {
     let settings = config::load(environment, None, RawSettings::default())?;
     // Without a home there is no state folder, and crh has stamped nothing.

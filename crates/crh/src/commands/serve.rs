@@ -1,4 +1,4 @@
-//! `crh serve`: webhooks, the page and workers in one process.
+//! `crh serve`: webhooks, the web page and workers in one process.
 
 mod demo;
 mod traces;
@@ -352,7 +352,7 @@ pub(super) fn named_database(
     text.map(|text| DatabaseUrl::parse(&text).or_fail(FailureKind::Usage)).transpose()
 }
 
-/// Longest wait for a database at the start. Both may start at the same time.
+/// Longest wait for the database, which may start at the same time as the server.
 const DATABASE_WAIT: Duration = Duration::from_secs(60);
 
 /// Opens the database. Waits for a PostgreSQL server that does not answer yet.
@@ -404,7 +404,7 @@ fn limits(args: &ServeLimitArgs) -> BudgetLimits {
     }
 }
 
-/// Settings of the workers. Children get only these variables.
+/// Settings of the workers. Child processes get only the environment variables in these settings.
 pub(super) fn worker_settings(
     args: &ServeReviewArgs,
     limit_args: &ServeLimitArgs,

@@ -25,7 +25,7 @@ use crh_pipeline::target_args::Target;
 use crh_review::report::Report;
 use crh_review::stable_json;
 
-/// Number of commits in which crh looks for reverts.
+/// Number of commits that crh reads to find reverts, repairs and merged changes.
 const REVERT_COMMITS: u32 = 1_000;
 
 pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Failure> {
@@ -170,8 +170,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks the forge what became of the issues of a repository. A proposal that cannot be read is a
-/// note.
+/// Asks the forge what became of the issues of a repository. Warns about proposals that cannot be
+/// read.
 fn refresh(
     history: &History,
     state: &Path,

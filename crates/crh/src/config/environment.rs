@@ -25,9 +25,9 @@ const STATE_HOME: &str = "XDG_STATE_HOME";
 pub(crate) const CI: &str = "CI";
 /// Set by the runner of GitHub Actions.
 pub(crate) const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
-/// Set by CI systems that obey text in a log: GitHub Actions, Azure Pipelines, TeamCity.
+/// Set by CI systems that execute commands in the log: GitHub Actions, Azure Pipelines, TeamCity.
 pub(crate) const OBEYING_CI: [&str; 3] = [GITHUB_ACTIONS, "TF_BUILD", "TEAMCITY_VERSION"];
-/// Default GitHub and the current pull request; set in GitHub Actions.
+/// Default GitHub server and the current pull request; set in GitHub Actions.
 pub(crate) const GITHUB_VARIABLES: [&str; 5] = [
     "GITHUB_SERVER_URL",
     "GITHUB_API_URL",
@@ -122,7 +122,7 @@ impl Environment {
     }
 
     /// An environment for another folder with its own home, so that the user's settings and caches
-    /// do not apply. Keeps colour, terminal, proxy and certificate variables.
+    /// do not apply. Keeps the variables for CI, colour, terminal, proxies and certificates.
     pub(crate) fn isolated(&self, folder: &Path, home: &Path) -> Self {
         let names =
             ["NO_COLOR", CI, TERM].into_iter().chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY);

@@ -19,8 +19,8 @@ pub(crate) enum KeyAccess {
     /// Users, the environment and flags. The key affects the user's machine or costs, so a
     /// repository must not set it.
     UserOnly,
-    /// Users, the environment and flags. The value of a repository counts only if it is stricter,
-    /// and a flag overrides it.
+    /// Users, the environment and flags. The value of a repository counts only if it is not milder
+    /// than theirs, and a flag overrides it.
     RepositoryStricter,
 }
 
@@ -135,8 +135,8 @@ impl<T> SourcedValue<T> {
 }
 
 impl<T: ConfigValue> ResolvedSetting<T> {
-    /// Takes the first value of the variable, the repository and the user, else the default. Then
-    /// applies the flag.
+    /// Takes the first value of the variable, the repository and the user, else the default, with
+    /// the exception of [`KeyAccess::RepositoryStricter`]. Then applies the flag.
     pub(crate) fn resolve(
         spec: &KeySpec,
         flag: Option<SourcedValue<T>>,

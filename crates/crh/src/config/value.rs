@@ -22,7 +22,7 @@ const GLOBS_MAX: usize = 1_000;
 /// Maximum length of a branch name in bytes. Git stores refs as files, and most file systems limit
 /// file names to 255 bytes.
 const BRANCH_MAX: usize = 255;
-/// Maximum length of a quoted value in an error message.
+/// Maximum characters of a quoted value in an error message.
 const QUOTED_MAX: usize = 100;
 
 /// How to resolve paths in a value.
@@ -118,7 +118,7 @@ pub(super) fn text<'a, T: ConfigValue>(
 pub(crate) struct GlobPattern(String);
 
 impl GlobPattern {
-    /// Parses a glob. Rejects patterns that cannot match anything.
+    /// Parses a glob. Also rejects negated patterns, and patterns that cannot match anything.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("an empty glob matches nothing".to_owned());

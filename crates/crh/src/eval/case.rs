@@ -1,4 +1,4 @@
-//! A case: a change with known defects.
+//! A case: a change, and the defects that a review of it should find.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ const BODY_MAX: usize = 65_536;
 const TEXT_MAX: usize = 8_192;
 /// Maximum number of files per side: a small repository.
 const FILES_MAX: usize = 5_000;
-/// Largest file. Reviews leave out larger ones anyway.
+/// Largest file, in bytes. Reviews leave out larger ones by default.
 pub(crate) const FILE_MAX: usize = 2 << 20;
 /// Maximum bytes of a case, both sides together. Suites are stored in repositories and read into
 /// memory whole.
@@ -156,7 +156,7 @@ pub(crate) fn check_file(path: &str) -> Result<(), CaseError> {
         .hint("write it relative to the repository root, with `/`, without `..` and `.git`"))
 }
 
-/// Checks that a name has the form `owner/name`.
+/// Checks that the name of a repository is a relative path, such as `owner/name`.
 pub(crate) fn repository(repo: &str) -> Result<(), CaseError> {
     if check_file(repo).is_ok() && !repo.contains('\\') {
         return Ok(());

@@ -1,5 +1,5 @@
 //! Cache of reviews of cases, keyed by the content of all inputs. A killed evaluation resumes from
-//! it, and crh does not review unchanged cases again.
+//! it, and crh does not review unchanged cases again. An entry is called a row.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ use crh_review::stable_json_line;
 
 /// Rows that were not used for this long are deleted, because every build has its own rows.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// Largest row that is read. A report with ten thousand findings takes a tenth of this.
+/// Largest row that is read, in bytes. A report with ten thousand findings takes a tenth of this.
 const ROW_MAX: u64 = 64 << 20;
 
 /// Result of one review of a case.
@@ -29,7 +29,7 @@ const ROW_MAX: u64 = 64 << 20;
 pub(crate) struct CaseReview {
     /// Input of scoring.
     pub(crate) run: CaseRun,
-    /// `None` if the review failed.
+    /// `None` if the review failed, or if the model alone reviewed.
     pub(crate) report: Option<Report>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct AppliedFixes {
 struct FixReviews {
     /// Issues that were found again, with the number of the last fix before that.
     found_again: BTreeMap<u32, u32>,
-    /// Number of the last fix before the last review. A review looks at the fixes since the one
+    /// Number of the last fix before the last review. A review covers the fixes since the review
     /// before it.
     #[serde(default)]
     reviewed_to: u32,
@@ -93,7 +93,7 @@ impl AppliedFixes {
         self.applied_after(0)
     }
 
-    /// The same, without fixes up to this number.
+    /// Applied fixes by issue number, without the fixes up to this fix number.
     pub(crate) fn applied_after(&self, number: u32) -> Vec<AppliedFix> {
         let mut applied = Vec::new();
         for (at, journal) in self.journals.range(number.saturating_add(1)..) {
@@ -110,8 +110,8 @@ impl AppliedFixes {
         applied
     }
 
-    /// Stores the result of a review of the last fix: issues that were found again, and whether
-    /// the review verifies the fixes.
+    /// Stores the result of a review of the fixes: issues that were found again, and whether the
+    /// review verifies the fixes.
     pub(crate) fn keep_look(
         mut self,
         run: &RunFolder,
@@ -129,7 +129,7 @@ impl AppliedFixes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FixReviewResult {
     Verifying,
-    /// A reviewer failed, or the review was stopped.
+    /// A reviewer failed, a fixed file was not reviewed, or the review was stopped.
     Incomplete,
 }
 

@@ -65,7 +65,8 @@ struct UnitFilter<'s, 'r> {
 }
 
 impl FixJudge<'_, '_> {
-    /// Returns the units that pass the static checks and the verification command.
+    /// Returns the units that pass the static checks and the verification command. If the command
+    /// proves nothing, see [`Self::unproved`].
     pub(super) fn verified<'u, 'r>(
         &self,
         units: &'u [FixUnit<'r>],
@@ -114,7 +115,7 @@ impl FixJudge<'_, '_> {
         none
     }
 
-    /// Keeps the units that need no verification, and those that a second look verifies. Adds a
+    /// Keeps the units that need no verification, and those that a later review verifies. Adds a
     /// warning.
     fn unproved<'u, 'r>(
         &self,

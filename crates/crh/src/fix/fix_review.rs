@@ -10,7 +10,7 @@ use crh_review::report::{Report, ReviewMode};
 
 const NO_VERIFICATION: &str = "its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`";
 
-/// The fewest calls that a review needs: a finder and the editor.
+/// The fewest calls that a review needs: one of a reviewer and one of the editor.
 const CALLS_MIN: u32 = 2;
 
 /// Whether models review the fixes afterwards.
@@ -38,12 +38,13 @@ impl FixReviewPlan {
 /// Calls that the budget of the review has left.
 fn calls_left(session: &ReviewSession) -> u32 {
     let spent = session.place.folder().map(RunFolder::spent_before);
-    // The second look reports an unreadable run folder.
+    // The review of the fixes reports an unreadable run folder.
     let spent = spent.and_then(Result::ok).map_or(0, |totals| totals.llm_calls);
     session.terms.budget.llm_calls.saturating_sub(spent)
 }
 
-/// Open issues whose fix requires verification, if no command and no second look verifies it.
+/// Open issues whose fix requires verification, if neither a command nor a review of the fixes
+/// verifies it.
 pub(crate) fn unverifiable(
     session: &ReviewSession,
     report: &Report,

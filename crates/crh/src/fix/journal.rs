@@ -515,7 +515,7 @@ pub(super) fn applied_fixes(
                     applied_fixes.insert(folder.number(), (folder, journal));
                 }
             }
-            // Nothing of these is in the tree.
+            // Once an interrupted fix is rolled back, nothing of these is in the tree.
             Some(FixPhase::Placing | FixPhase::RolledBack) | None => {}
         }
     }

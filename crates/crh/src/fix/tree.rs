@@ -211,8 +211,8 @@ impl CheckoutTree {
         folder.sync_all()
     }
 
-    /// Swaps two files in the same folder, atomically and durably. Fails with `Unsupported` as
-    /// above.
+    /// Swaps two files in the same folder, atomically and durably. Fails with `Unsupported` if the
+    /// file system cannot do it.
     pub(super) fn exchange(&self, one: InsidePath<'_>, other: InsidePath<'_>) -> io::Result<()> {
         let folder = self.folder(other.folder())?;
         in_one_step(&folder, (one.name(), other.name()), RenameKind::Exchange)?;

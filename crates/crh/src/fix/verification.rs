@@ -14,7 +14,7 @@ use crate::programs::VerifyJob;
 use crh_git::TempCheckout;
 use crh_lint::sandbox::{CommandOutcome, Sandbox, UserCommand};
 
-/// Maximum characters of output in a message. The end is kept.
+/// Maximum characters of the command's last output line in a message.
 const WORDS_CHARS: usize = 200;
 
 /// Time for all runs of one pass, as a multiple of the time for one: with all fixes, without them,
@@ -49,9 +49,9 @@ pub(super) enum VerificationResult {
     Passed,
     /// It failed, with its last output as the end of a sentence.
     Failed(String),
-    /// It could not be started, with the reason.
+    /// It could not be run, or was stopped, with the reason.
     Nothing(String),
-    /// The remaining time was too short; has that time.
+    /// The time for all runs is used up; names that limit.
     OutOfTime(String),
 }
 

@@ -92,7 +92,7 @@ impl Tickets {
         Self::with_chain(chain, passed_over, named, instance, session.redactor.clone())
     }
 
-    /// The same for a given chain.
+    /// Like [`Self::detect`], for a given chain.
     fn with_chain(
         chain: VecDeque<Sink>,
         passed_over: Vec<String>,

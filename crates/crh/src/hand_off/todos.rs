@@ -224,7 +224,7 @@ fn id_of(name: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| is_id)
 }
 
-/// The dedupe key in a todo. `None` if the file was deleted meanwhile.
+/// The dedupe key in a todo. `None` if it has none, or if the file was deleted meanwhile.
 fn key_in(path: &Path) -> io::Result<Option<String>> {
     let mut start = Vec::new();
     match File::open(path).and_then(|file| file.take(FRONT_MATTER_MAX).read_to_end(&mut start)) {

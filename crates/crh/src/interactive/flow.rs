@@ -1,9 +1,9 @@
 //! State machine of an interactive review. It returns the next step and receives the result; it
 //! does no I/O.
 //!
-//! Invariants: fixes chosen in the walk-through are applied together at its end, and then issues are
-//! dismissed; cancelling a
-//! preview changes nothing; an answer that the question does not offer is ignored.
+//! Invariants: fixes chosen in the walk-through are applied together at its end, and then issues
+//! are dismissed; cancelling a preview changes nothing; an answer that the question does not offer
+//! is ignored.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

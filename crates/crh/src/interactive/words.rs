@@ -102,7 +102,8 @@ pub(super) fn question(ask: &Question, beside: RenderInput<'_>) -> MenuQuestion 
     }
 }
 
-/// At the last question, all decisions are made.
+/// What happens to the fixes if the user leaves a question. At the last question, all decisions are
+/// made, so the fixes stay.
 pub(super) fn on_leave(about: &QuestionSubject) -> LeaveEffect {
     match about {
         QuestionSubject::NextSteps { .. } => LeaveEffect::Keep,
@@ -179,7 +180,7 @@ fn stem(about: &QuestionSubject, beside: RenderInput<'_>) -> Vec<String> {
     }
 }
 
-/// Letters of the first question, as the specification names them. Other questions have numbers.
+/// Letters of the options of the first question. Other questions have numbers.
 fn letter(pick: Choice) -> Option<char> {
     match pick {
         Choice::ApplySafe => Some('F'),

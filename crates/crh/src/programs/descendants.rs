@@ -1,5 +1,5 @@
 //! Kills all descendants of a command, including those that left its process group. The companion
-//! is a subreaper, so orphaned descendants become its children.
+//! process (see `verify.rs`) is a subreaper, so orphaned descendants become its children.
 
 use std::time::{Duration, Instant};
 use std::{fs, io};

@@ -62,7 +62,7 @@ pub(super) fn dollars(dollars: f64) -> String {
     format!("{} USD", cents(dollars))
 }
 
-/// Amount in cents. Small costs are shown as `<0.01`, not as zero.
+/// Amount in dollars, rounded to cents. Small costs are shown as `<0.01`, not as zero.
 fn cents(dollars: f64) -> String {
     if dollars > 0.0 && dollars < 0.01 { "<0.01".to_owned() } else { format!("{dollars:.2}") }
 }
@@ -87,7 +87,7 @@ pub(super) fn duration(milliseconds: u64) -> String {
     }
 }
 
-/// The name of a run for people. Only the runs of reviewers are known by their own names.
+/// The name of a run for people. Runs other than those of reviewers get an explanation.
 pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     match run.strip_prefix("validate-") {
         Some(number) => format!("validation {number} (checks an issue again)").into(),

@@ -10,7 +10,7 @@ use crh_pipeline::events::ReviewEvent;
 
 /// Minimum time between two lines of a log.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
-/// Minimum time before a status line.
+/// Minimum time between the last line and a status line.
 const STATUS_INTERVAL: Duration = Duration::from_secs(10);
 /// Time without a line after which the status is printed, so that a slow model does not look like a
 /// hang.
@@ -26,7 +26,7 @@ pub(super) struct ProgressLine {
 /// Whether a line may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinePriority {
-    /// Overall progress; dropped if a newer line arrives.
+    /// Overall progress; dropped if another line waits.
     Status,
     /// Replaced by newer lines.
     Transient,

@@ -9,7 +9,7 @@ use crh_llm::Money;
 use crh_pipeline::events::{ReviewEvent, Stage};
 use crh_pipeline::plan::is_static;
 
-/// Current state of a review. All texts are escaped and on one line.
+/// Current state of a review. All texts but the errors are escaped and on one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ProgressState {
     pub(super) stage: Option<Stage>,

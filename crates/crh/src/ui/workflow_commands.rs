@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether crh runs in a CI system that obeys text.
+/// Whether crh runs in a CI system that executes commands in the log.
 static IS_GUARDED: AtomicBool = AtomicBool::new(false);
 
 /// Which workflow commands a text may contain.

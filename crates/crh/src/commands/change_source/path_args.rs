@@ -22,7 +22,7 @@ pub(super) fn split(
 ) -> (Vec<String>, Vec<PathBuf>) {
     let Ok(repository) = Repository::discover(&environment.folder) else { return (words, paths) };
     let is_path = |word: &String| {
-        // A short number is a pull request.
+        // A number is a pull request, or a commit if it is long.
         !word.is_empty()
             && !word.bytes().all(|byte| byte.is_ascii_digit())
             && repository.commit(word).is_none()
@@ -34,7 +34,8 @@ pub(super) fn split(
     (words, paths)
 }
 
-/// The first word that is neither a revision nor a path in this clone, nor has another form.
+/// The first word that can only be a revision, but names no commit of this clone. [`split`] has
+/// removed the paths before.
 pub(super) fn unknown_word<'a>(
     words: &'a [String],
     environment: &Environment,
@@ -50,7 +51,8 @@ pub(super) fn unknown_word_failure(word: &str) -> Failure {
     )
 }
 
-/// Whether the word can only be a revision or a path: no number, token, range or URL.
+/// Whether the word can only be a revision or a path: no number, range, URL, or word like
+/// `base:main`.
 fn is_name(word: &str) -> bool {
     let is_token = ["mode:", "base:", "plan:"].iter().any(|token| word.starts_with(token));
     let is_range = word.contains("..") && !word.starts_with("../");
@@ -150,13 +152,13 @@ pub(super) fn unmatched_warning(
     Ok((!unmatched.is_empty()).then(text))
 }
 
-/// Globs of the paths. Each path has two globs; that of a folder ends with a slash.
+/// One glob for each path. A path has a second glob for folders, which ends with a slash.
 fn path_globs(settings: &Settings) -> impl Iterator<Item = &str> {
     let globs = settings.scope_paths.value.0.iter().map(GlobPattern::as_str);
     globs.filter(|glob| !glob.ends_with('/'))
 }
 
-/// The path of a glob, as the user wrote it.
+/// The path of a glob, relative to the repository, in backticks.
 fn shown_path(glob: &str) -> String {
     format!("`{}`", glob.trim_start_matches('/').replace('\\', ""))
 }

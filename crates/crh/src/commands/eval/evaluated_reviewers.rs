@@ -71,8 +71,8 @@ impl EvaluatedReviewers {
         }
     }
 
-    /// Keeps cases with issues of the reviewers' categories, their twins, and clean cases. Keeps
-    /// all if no reviewer is named.
+    /// Keeps cases with issues of the reviewers' categories, their twins (the reversed changes),
+    /// and clean cases. Keeps all if no reviewer is named.
     pub(super) fn choose(&self, cases: &mut Vec<Case>) -> Result<(), Failure> {
         if self.named.is_empty() {
             return Ok(());

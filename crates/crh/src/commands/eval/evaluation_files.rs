@@ -70,8 +70,8 @@ pub(super) fn sheet(
     Sheet::new(evaluation, &baselines)
 }
 
-/// Adds the ruff baseline if ruff is installed and there are Python cases. If ruff fails, only its
-/// row is missing.
+/// The findings of ruff on the same cases. None if ruff is not installed or fails on all cases, or
+/// without Python cases.
 fn by_ruff(
     evaluation: &Evaluation,
     opened: &OpenedSuite,
@@ -124,7 +124,7 @@ pub(super) fn folder(
         .map_err(|failure| failure.hint("pass another folder with `--out DIR`"))
 }
 
-/// Deletes an earlier evaluation from a folder. Keeps all other files.
+/// Deletes an earlier evaluation from a folder. Fails if the folder has other files.
 fn emptied(folder: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
@@ -233,8 +233,9 @@ pub(super) fn stored(
     Ok(evaluation)
 }
 
-/// The given rule, or the default for the suite and the arm. A place cannot decide about comments
-/// that name no line, and the model alone names no category.
+/// The given rule for matching reports with expected issues, or the default for the suite and the
+/// arm. Expected issues without a line need a comparison of words, and the model alone names no
+/// category.
 pub(super) fn rule(given: Option<RuleArg>, suite: &Suite, arm: EvalArm) -> Result<Rule, Failure> {
     let has_no_place = |case: &Case| case.expected.iter().any(|issue| issue.spans.is_empty());
     let needs_words = suite.cases.iter().any(has_no_place);

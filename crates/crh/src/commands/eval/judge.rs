@@ -23,7 +23,7 @@ use crh_pipeline::judge::{DefectMatches, EvalJudge, JudgeAnswer, JudgeQuestion};
 use crh_review::eval::{CaseRun, Ending, Evaluation, JudgedBy, Labels, Reported, Rule};
 use crh_review::report::Decimal;
 
-/// Replaying a recording is free.
+/// Budget for a recording, whose replay is free.
 const ANY_AMOUNT: Money = Money::cents(u64::MAX);
 
 /// A model that acts as judge.
@@ -38,7 +38,7 @@ pub(super) struct JudgeModel {
     verbosity: Verbosity,
 }
 
-/// A run of a case or twin that needs judging.
+/// A run of a case, or of its twin (the reversed change), that needs judging.
 struct UnjudgedRun {
     case: usize,
     run: usize,
@@ -161,7 +161,7 @@ impl JudgeModel {
         })?;
         drop(shown);
         for run in evaluation.cases.iter_mut().flat_map(|case| &mut case.runs) {
-            // Every finding was published as it was, so its answer is known.
+            // Every finding was published unchanged, so the answer about the reports covers it.
             if let Some(funnel) = &mut run.funnel
                 && funnel.unpublished(&run.reported).is_empty()
             {

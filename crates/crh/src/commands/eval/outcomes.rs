@@ -1,4 +1,5 @@
-//! `crh eval outcomes`: decides labelled histories of issues and prints the confusion matrix.
+//! `crh eval outcomes`: decides the outcomes of issues with labelled histories, and prints how
+//! often label and decision agree, as a confusion matrix.
 
 use super::super::outcome_judge::with_judge;
 use crate::cli::EvalOutcomesArgs;

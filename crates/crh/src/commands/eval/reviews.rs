@@ -40,7 +40,7 @@ use crh_review::identity::content_id;
 use crh_review::report::{Report, ReviewMode, Stats, Status, Strategy};
 use crh_review::verdict::{CommandKind, is_incomplete};
 
-/// Folder of cached rows, beside the private stores.
+/// Folder of stored results (rows), beside the private stores.
 const ROWS: &str = "eval-rows";
 /// More threads would only wait for each other or hit rate limits.
 const JOBS_MAX: usize = 64;
@@ -141,7 +141,7 @@ impl ReviewBatch {
         let panel = PanelArgs::default();
         let mut terms =
             terms::terms(&settings, CommandKind::Review, ReviewMode::ReportOnly, &panel, &prompts)?;
-        // Canonical names, so that an alias finds the cached rows.
+        // Canonical names, so that an alias finds the stored results.
         terms.panel.only = evaluated.names();
         evaluated.warn_of_notes();
         let arm = match args.strategy {
@@ -241,7 +241,7 @@ impl ReviewBatch {
     }
 
     /// Reviews each task the given number of times in the repository `there`. Calls `ended` with
-    /// each row, its task number and its repeat; `ended` returns the progress line.
+    /// each result, its task number and its repeat; `ended` returns the progress line.
     pub(super) fn carry_out(
         &self,
         tasks: &[ReviewTask],
@@ -306,7 +306,7 @@ impl ReviewBatch {
         ui::note(&format!("{reviews} reviews, at most {each} each and {most} in total"));
     }
 
-    /// Returns the cached row of a task or computes it. `None` after an interruption.
+    /// Returns the stored result of a task, or reviews it. `None` after an interruption.
     fn row(
         &self,
         task: &ReviewTask,
@@ -488,7 +488,7 @@ pub(super) fn kept_rows(
     environment: &Environment,
 ) -> Result<ReviewCache, Failure> {
     let folder = settings.store_folder.value.path()?.join(ROWS);
-    // A recording must contain every exchange, so do not use cached rows.
+    // A recording must contain every model call, so do not use stored results.
     let is_made_anew = args.fresh || args.record.is_some();
     let use_of = if is_made_anew { CachePolicy::Replaced } else { CachePolicy::Taken };
     ReviewCache::open(folder.clone(), use_of, environment.now())
@@ -534,7 +534,7 @@ fn why(report: &Report) -> String {
         .map_or_else(|| report.verdict_reason.clone(), |row| format!("{}: {}", row.name, row.note))
 }
 
-/// Whether a row can be cached. A failed model call may succeed next time.
+/// Whether a result can be stored. A failed model call may succeed next time.
 fn is_lasting(row: &CaseReview) -> bool {
     let is_whole = |report: &Report| match report.status {
         Status::Ok | Status::Truncated => true,

@@ -86,7 +86,8 @@ impl OpenedSuite {
         }
     }
 
-    /// Reviews all cases the given number of times. `kept` receives every row with a report.
+    /// Reviews all cases the given number of times. Calls `kept` with each result, the id of its
+    /// case and its repeat.
     pub(super) fn review(
         &self,
         reviews: &ReviewBatch,
@@ -177,7 +178,7 @@ fn case_list(file: &Path) -> Result<Vec<String>, Failure> {
 fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
     let globs = PathGlobs::new(globs.iter().map(String::as_str)).or_fail(FailureKind::Usage)?;
     let matches = |id: &str| globs.is_match(id.as_bytes());
-    // A case and its twin are selected together.
+    // A case and its twin (the reversed change) are selected together.
     let pair = |case: &Case| case.twin_of.clone().unwrap_or_else(|| case.id.clone());
     let chosen: BTreeSet<String> =
         suite.cases.iter().filter(|case| matches(&case.id)).map(pair).collect();

@@ -39,7 +39,8 @@ pub(crate) struct ForgeProposal {
     pub(crate) remotes: ProposalRemotes,
     /// Target repository.
     pub(crate) target_repository: HostedRepository,
-    /// Whether the current folder is a clone of the target or the source repository.
+    /// Whether the current folder is a clone of the target or the source repository, or has commits
+    /// of the proposal.
     pub(crate) has_clone: bool,
     pub(crate) reviewed_head: ReviewedHead,
     /// Secrets to mask that are not in environment variables.
@@ -79,7 +80,8 @@ impl ForgeProposal {
         self.proposal.kind.word()
     }
 
-    /// Whether the source repository is neither the target nor the user's own.
+    /// Whether the source repository is neither the target nor the user's own. True if the forge
+    /// does not name it.
     pub(crate) fn is_foreign(&self) -> bool {
         let Some(source) = &self.proposal.source.repo else { return true };
         let owner = source.split('/').next().unwrap_or_default();
@@ -90,7 +92,8 @@ impl ForgeProposal {
         !source.eq_ignore_ascii_case(&self.proposal.repo) && !is_users
     }
 
-    /// Whether the change comes from a fork, or its author may not write to the target.
+    /// Whether the change comes from a foreign repository, or its author may not write to the
+    /// target.
     pub(crate) fn is_by_stranger(&self) -> bool {
         let has_no_access =
             self.state.properties.association.is_some_and(|role| !role.is_trusted());
@@ -113,7 +116,8 @@ impl ForgeProposal {
         }
     }
 
-    /// Effective dismissals on the forge. crh does not raise these issues again.
+    /// Dismissals on the forge by people who may dismiss issues. crh does not raise these issues
+    /// again.
     pub(crate) fn dismissals(&self, instance: &str) -> Vec<ForgeDismissal> {
         let thread_dismissals = dismissals(&self.state, instance).into_iter();
         let forge_dismissals =
@@ -152,7 +156,7 @@ impl Forge {
         }
     }
 
-    /// Whether the summary contains the state of the review for the next one.
+    /// Whether crh stores the review in its summary comment, for the next review.
     pub(crate) fn saves_reviews(&self) -> bool {
         match self {
             Self::GitHub(_) | Self::Rest(_) => true,
@@ -222,7 +226,7 @@ impl Forge {
         }
     }
 
-    /// Arguments of `crh post` for this proposal.
+    /// Arguments of `crh post` for this proposal; for GitHub with placeholders.
     pub(crate) fn post_arguments(&self, head: &str) -> String {
         match self {
             Self::GitHub(_) => "--repo OWNER/NAME --pr N --head SHA".to_owned(),
@@ -244,8 +248,8 @@ impl Forge {
     }
 }
 
-/// Finds the proposal of a target: the named one, or the open pull request of the current branch. A
-/// failure to find the latter is only a note.
+/// Finds the proposal of a target: the named one, or the open pull request of the current branch.
+/// If the search by branch fails, crh prints a note and goes on without a proposal.
 pub(crate) fn find_proposal(
     target: &Target,
     lookup: PullRequestLookup,

@@ -1,6 +1,6 @@
-//! Removes crh's own comments from a proposal: a GitHub pull request or a Launchpad merge proposal.
-//! They quote the change and contain markers: HTML comments by which crh recognises them. The next
-//! review must not take these texts for an attack.
+//! Removes crh's own comments from a proposal on a forge. They quote the change and contain
+//! markers: HTML comments by which crh recognises them. The next review must not take these texts
+//! for an attack.
 
 use crh_forge::{ChangeProposal, DiscussionComment, DiscussionThread};
 

@@ -20,7 +20,7 @@ use crh_pipeline::sinks::{ForgeName, PostKind};
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
-/// Largest file for which crh posts suggestions, in bytes.
+/// Largest file that crh reads from a commit, in bytes. Issues in larger files get no suggestions.
 const FILE_MAX: u64 = 4 << 20;
 
 /// A review to post.
@@ -37,7 +37,7 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) flags: PostFlags,
 }
 
-/// Files at the head, if available.
+/// A repository and the head commit of the review, if available.
 pub(crate) struct HeadFiles(Option<(Mutex<Objects>, String)>);
 
 pub(crate) enum PostResult {
@@ -47,26 +47,26 @@ pub(crate) enum PostResult {
 }
 
 impl HeadFiles {
-    /// Files of a commit. Empty if the repository cannot be opened.
+    /// Opens the repository. Empty if that fails.
     pub(crate) fn open(repository_and_commit: Option<&(BareRepository, String)>) -> Self {
         let files = repository_and_commit
             .and_then(|(bare, commit)| Some((Mutex::new(bare.objects().ok()?), commit.clone())));
         Self(files)
     }
 
-    /// Lines of a text file, without line endings.
+    /// Lines of a text file at the head, without line endings.
     fn lines(&self, path: &str) -> Option<Vec<String>> {
         let (_, commit) = self.0.as_ref()?;
         Some(self.text_at(commit, path)?.lines().map(str::to_owned).collect())
     }
 
-    /// Whether the files of a commit are known.
+    /// Whether the repository has a commit.
     pub(crate) fn has_commit(&self, commit: &str) -> bool {
         let objects = self.0.as_ref().map(|(objects, _)| objects);
         objects.is_some_and(|it| it.lock().unwrap_or_else(PoisonError::into_inner).has(commit))
     }
 
-    /// A text file of a commit.
+    /// A text file of a commit. `None` if it is too large or not UTF-8.
     pub(crate) fn text_at(&self, commit: &str, path: &str) -> Option<String> {
         let (objects, _) = self.0.as_ref()?;
         let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ impl PostRequest<'_> {
         })
     }
 
-    /// Result if the proposed change already has a review of this head with the same result.
+    /// The result if the last review covers this head already: crh posts nothing.
     pub(crate) fn nothing_new(&self) -> Option<PostResult> {
         let since = self.since.filter(|since| since.head_change == HeadChange::Same)?;
         if self.flags.dry_run {

@@ -51,7 +51,8 @@ impl PullRequestTarget {
         if !GitHubSession::has_credentials(&host, environment).map_err(one_line)? {
             return Err(format!("there is no token for `{}`", host.name()));
         }
-        // In a clone of a fork, the target is the repository of another remote, which comes first.
+        // In a clone of a fork, the target is the repository of another remote.
+        // `hosted_repositories` lists it first.
         let repositories = crh_git::hosted_repositories(repository).unwrap_or_default().into_iter();
         let on_host = repositories.filter(|remote_repo| remote_repo.host == host.name());
         let repo = on_host.filter_map(|remote_repo| Repo::parse(&remote_repo.name)).next();

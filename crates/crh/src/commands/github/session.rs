@@ -26,7 +26,7 @@ use crh_pipeline::sinks::{ForgeName, PostKind};
 /// Permissions for reading a pull request.
 const READ_PERMISSIONS_HINT: &str = "reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`";
 
-/// Largest key file, in bytes.
+/// Largest file with the key of a GitHub App, in bytes.
 const KEY_MAX: u64 = 64 << 10;
 
 /// Folder of the reply cache in the store.
@@ -149,7 +149,8 @@ impl GitHubSession {
     }
 }
 
-/// The credentials of the configured GitHub App, otherwise the token for that host.
+/// On the default host the credentials of the configured GitHub App, otherwise the token for
+/// `host`.
 fn credentials(
     host: &GitHubHost,
     default_host: &GitHubHost,

@@ -1,7 +1,7 @@
 //! Rules to skip pull requests in CI: drafts, bots, labels.
 //!
-//! At a terminal the user chose the pull request, so the rules do not apply. A skipped pull request
-//! is reported as such and never passes.
+//! At a terminal the user chose the pull request, so the rules do not apply. If crh skips a pull
+//! request, the command fails with the exit code of [`FailureKind::Skipped`].
 
 use super::super::forge::{Forge, ForgeProposal};
 use crate::config::github::{LabelList, Treatment};

@@ -59,7 +59,7 @@ pub(super) fn run(
         files.into_iter().partition(|file| file.path.symlink_metadata().is_ok());
     for file in &existing {
         let path = environment.display_path(&file.path);
-        // A larger file is not the one that crh writes.
+        // A file of another size is not the one that crh writes.
         let bytes = fs::metadata(&file.path).map_or(0, |data| data.len());
         if bytes == file.text.len() as u64
             && fs::read(&file.path).is_ok_and(|bytes| bytes == file.text.as_bytes())
@@ -145,8 +145,8 @@ fn is_agreed(files: usize, environment: &Environment) -> bool {
     answer.is_some_and(|answer| ["y", "yes"].contains(&answer.to_lowercase().as_str()))
 }
 
-/// Refuses a file whose folder is outside of the checkout: a symlink of the checkout may lead
-/// anywhere.
+/// Refuses a file whose folder is outside of the checkout and its git directory: a symlink of the
+/// checkout may lead anywhere.
 fn require_inside(
     file: &IntegrationFile,
     root: &Path,

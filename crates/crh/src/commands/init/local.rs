@@ -10,7 +10,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_llm::{BaseUrl, BaseUrlError, ContextLength, ModelServer, ServerKind};
 
-/// URLs of the servers at their usual ports.
+/// URLs of Ollama, LM Studio and llama.cpp at their usual ports.
 const USUAL_URLS: [&str; 3] =
     ["http://127.0.0.1:11434/v1", "http://127.0.0.1:1234/v1", "http://127.0.0.1:8080/v1"];
 
@@ -166,8 +166,8 @@ seconds = 3600        # local models are slow
     )
 }
 
-/// What to change if the server reads less than a review needs. crh asks the server for its context
-/// length before every review, so the config does not repeat it.
+/// What to change if the context length is unknown or smaller than recommended. crh asks the server
+/// for its context length before every review, so the config does not repeat it.
 fn context_advice(found: &FoundServer) -> Option<String> {
     let context = match found.context {
         Some(ContextLength::InUse(context)) if context >= CONTEXT_WANTED => return None,

@@ -48,8 +48,8 @@ pub(crate) struct LaunchpadLogin {
     pub(crate) from: Option<String>,
 }
 
-/// Finds credentials: variables, then the configured file, then the file of a login, otherwise
-/// anonymous.
+/// Finds credentials: for the configured server in variables, then in the configured file; for any
+/// server in the file of a login. Otherwise access is anonymous.
 pub(crate) fn find_login(
     service: &LaunchpadService,
     environment: &Environment,
@@ -103,7 +103,7 @@ pub(super) fn git_token(
     (is_configured_service(service, settings) && !token.is_empty()).then(|| token.into())
 }
 
-/// Whether this is the configured server, for which the environment variables are.
+/// Whether this is the configured server. The environment variables are only for that one.
 fn is_configured_service(service: &LaunchpadService, settings: &Settings) -> bool {
     settings.launchpad_service_root.value.service() == service
 }
@@ -123,7 +123,7 @@ fn file_hint(settings: &Settings) -> String {
     }
 }
 
-/// Reads a credentials file. `hint` is for a missing file.
+/// Reads a credentials file. `hint` is for a file that cannot be read.
 fn read_file(
     path: &Path,
     environment: &Environment,

@@ -25,7 +25,7 @@ use crh_review::stable_json;
 
 /// Enough for a sentence, even of a model that thinks first.
 const ANSWER_TOKENS: u32 = 2_000;
-/// Six questions, one of them twice, plus retries.
+/// Six questions, plus retries.
 const CALLS_MAX: u32 = 40;
 /// Time limit for all questions; local models are slow.
 const TIME_MAX: Duration = Duration::from_secs(600);
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     for row in &mut checks {
         row.observation = redactor.redact(&row.observation).into_owned();
     }
-    // A local server chooses the context length when it loads the model.
+    // A local server tells its context length only after it has loaded the model for the questions.
     let context = models.open(&name, None)?.facts().context;
     let checked = ModelCheckReport {
         model: client.model().name().to_owned(),
@@ -121,7 +121,7 @@ async fn checks(
     Ok(checks)
 }
 
-/// If the model does not answer a plain question, no further test is run.
+/// An error at this plain question ends the command: no further test would work.
 async fn text_and_streaming(
     client: &ModelClient,
     pieces: &AtomicU32,

@@ -19,7 +19,8 @@ use crh_pipeline::checks::{
     BASELINE, Baseline, ChangeAuthor, ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin,
 };
 
-/// Maximum size of a baseline. A large repository has a few thousand rows of a hundred bytes.
+/// Maximum size of a baseline in the checkout, in bytes. A large repository has a few thousand rows
+/// of a hundred bytes.
 const BASELINE_MAX: u64 = 64 << 20;
 
 /// Minimum similarity of a rule's name for a suggestion.
@@ -51,12 +52,13 @@ pub(in crate::commands) struct SuppressionSettings {
 struct Ignored {
     rules: String,
     globs: Vec<String>,
+    /// Whether the change itself adds or edits this row.
     is_brought_along: bool,
 }
 
 impl SuppressionSettings {
-    /// Suppressions from the settings and the baseline. A row that is missing in the settings
-    /// `before` the change belongs to the change.
+    /// Suppressions from the settings and the baseline. A row that is missing or different in the
+    /// settings `before` the change belongs to the change.
     pub(in crate::commands) fn new(
         ignore: &RulePaths,
         before: &RulePaths,
@@ -213,7 +215,8 @@ fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Fai
     }
 }
 
-/// The lessons of a commit. Of a larger file, one byte more than allowed, so that it is refused.
+/// The lessons of a commit. A file that is too large is cut to one byte more than allowed, so that
+/// its parser refuses it.
 pub(in crate::commands) fn lessons_at(
     bare: &BareRepository,
     commit: &str,

@@ -20,9 +20,10 @@ use crh_pipeline::target_args;
 use crh_review::finding::Owner;
 use crh_review::report::{AppliedFix, FixOutcome, Queue, Report, ReviewMode};
 
-/// Maximum number of rounds; each round is a review of its own.
+/// Maximum number of rounds. A round applies fixes and reviews the fixed files again.
 const ROUNDS: u32 = 2;
-/// The calling program decides about further rounds.
+/// Number of rounds in headless mode. Its only round ends without another review, because the
+/// calling program decides how to go on.
 const HEADLESS_ROUNDS: u32 = 1;
 
 const FIXING_STOPPED: &str = "you stopped the fixing; crh applied only the fixes in the report";
@@ -118,7 +119,7 @@ pub(super) struct FixPhaseResult {
 }
 
 /// Applies the fixes that need no question, and updates the report. Errors become warnings in the
-/// report, so that there always is one.
+/// report, so that the user always gets a report.
 pub(super) fn fix(
     session: &ReviewSession,
     report: &mut Report,
@@ -262,7 +263,7 @@ pub(crate) fn chosen_fixes(
     let _watch = InterruptGuard::watch(|| {})?;
     let mut fixed = fix::fix(session, report, numbers, asker(session), environment)?;
     if !fixed.applied.is_empty() {
-        // After the rounds of safe fixes.
+        // Numbered after the rounds of safe fixes.
         let round = ROUNDS + 1;
         let looked = looked_again(session, report, &fixed.applied, round, verbosity, environment);
         fixed.is_stopped |= looked == RepeatResult::Stopped;

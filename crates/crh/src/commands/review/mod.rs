@@ -319,7 +319,7 @@ fn stale_approvals(sinks: &[ReportSink], flags: PostFlags, estimate: bool) -> St
     }
 }
 
-/// Fails if an argument would be ignored.
+/// Fails if `--repo` would be ignored.
 fn check_repo_flag(prepared: &WorkspaceArgs) -> Result<(), Failure> {
     match prepared {
         WorkspaceArgs { repo: Some(_), workspace: None, resume: None, .. } => {

@@ -1,4 +1,4 @@
-//! Validates the panel options: reviewer names and the requirements document.
+//! Validates the panel options: reviewer names and the requirements document (`--plan`).
 
 use std::fs;
 use std::path::Path;
@@ -23,14 +23,15 @@ use crh_review::report::Strategy;
 /// Setting with the names of reviewers that do not run.
 const OFF: &str = "reviewers.off";
 
-/// Maximum size of a requirements document; larger files are something else.
+/// Maximum size of a requirements document, in bytes; larger files are something else.
 const PLAN_MAX: usize = 500_000;
 
 /// Maximum number of untracked plans, which crh reads before it chooses one.
 const UNTRACKED_PLANS_MAX: usize = 100;
 
 impl ReviewRequest {
-    /// Validates the panel options. A resumed review did this before.
+    /// Validates the panel options and reads the requirements documents. A resumed review did this
+    /// before.
     pub(super) fn settle_panel(
         &self,
         terms: &mut ReviewOptions,
@@ -185,8 +186,8 @@ pub(super) fn plan(
     Ok(Some(RequirementsFile { path: tidy, text }))
 }
 
-/// The path of an existing file from the root of the repository around the current folder. None if
-/// the file is not in it.
+/// The path of an existing file, relative to the root of the current repository. None if the file
+/// is not in it.
 fn path_in_repository(path: &str, environment: &Environment) -> Option<String> {
     let file = fs::canonicalize(environment.folder.join(path)).ok()?;
     let root = Repository::discover(&environment.folder).ok()?.work_tree?;

@@ -11,7 +11,7 @@ use crh_forge::posting::{ForgeRequest, PostingOutcome};
 use crh_pipeline::sinks::{ForgeSink, SinkDelivery};
 use crh_review::report::Report;
 
-/// File with the result of each part.
+/// File in the run folder with the result of posting to a sink.
 fn stored_at(place: ForgeSink) -> String {
     format!("stages/posted-{}.json", place.name())
 }

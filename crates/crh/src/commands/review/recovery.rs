@@ -75,8 +75,8 @@ impl ReviewRequest {
                 true
             }
             Target::Commit(_) | Target::Range(_) | Target::Diff(_) => false,
-            // This is known only after they are resolved. They are resolved again after the
-            // rollback, which reports errors.
+            // Only resolving shows whether these are checked out. crh ignores errors here, because
+            // it resolves the target again after the rollback.
             Target::Named(_) | Target::PullRequest(_) => {
                 let (asked, flags) = (&self.typed, self.flags.clone());
                 ResolvedChange::target(

@@ -32,7 +32,8 @@ use crh_review::verdict::has_lost_findings;
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
-/// Why a finding in a file without a fix is no issue: the first review has decided about that file.
+/// Why a finding milder than P1 in a file without a fix is no issue: the first review has decided
+/// about that file.
 const OUTSIDE_FIXES: &str = "the review of the fixes found it in a file without a fix";
 /// Coverage reason of a file whose fix was not fully reviewed.
 const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
@@ -227,7 +228,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
     let (mut new, mut found_again, mut elsewhere) = (Vec::new(), BTreeSet::new(), Vec::new());
-    // The first review applied the limit on issues. A fix is not hidden by its own review.
+    // The limit on issues holds for the first review only. It must not hide a problem of a fix.
     for issue in second.issues.into_iter().chain(second.over_cap) {
         let is_fixed_file = changed.contains(&issue.location.file);
         match known(&issue) {
@@ -305,7 +306,8 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     fixed
 }
 
-/// Adds the durations. The cost is computed from the transcripts.
+/// Adds the time of model calls, and takes the longer total time, since both are measured from the
+/// start of the command. The cost is computed from the transcripts.
 fn both(one: &Stats, other: &Stats) -> Stats {
     let llm = one.latency_seconds_llm.0.saturating_add(other.latency_seconds_llm.0);
     Stats {

@@ -151,7 +151,7 @@ enum WorkspaceSource {
 impl ResolvedChange {
     /// Resolves a target. `runs` is the folder of all runs, which is not part of the checkout.
     /// `heard` gets the change as soon as it is known. `pull` is the pull request; it is cleared if
-    /// it was found by name only and cannot be read.
+    /// crh found it by the current branch and cannot fetch its commits.
     pub(super) fn target(
         asked: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
@@ -261,8 +261,8 @@ impl ResolvedChange {
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
         let read = read.or_fail(FailureKind::External)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-        // A prepared change may be foreign code: it is compared with its target, or with the state
-        // before it.
+        // A prepared change may be foreign code, so its own attributes do not apply: those of the
+        // target branch do, or those before the change.
         let tip = decided.as_ref().and_then(|decided| decided.tip.clone());
         let attributes = match (resumed, tip) {
             (Some(resumed), _) => resumed.found.attributes.clone(),

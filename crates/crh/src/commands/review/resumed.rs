@@ -73,8 +73,7 @@ pub(super) fn mode(
     progress::ended_in(&found).or_else(began_in)
 }
 
-/// Stores what a resumed run needs. It is stored before the change is read, so it cannot contain
-/// its secrets.
+/// Stores what a resumed run needs, with the secrets of the change masked in its title.
 pub(super) fn store(
     folder: &RunFolder,
     terms: &ReviewOptions,

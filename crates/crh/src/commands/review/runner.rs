@@ -117,7 +117,7 @@ fn carried_out(
     }
     // The ledger limits the time of models.
     let time_left = session.terms.budget.wall.saturating_sub(session.since.elapsed());
-    // A second look starts late, and it needs some time too.
+    // The review of fixes starts late, and it needs some time too.
     let time_left = time_left.max(SECOND_LOOK_TIME);
     let _time = session.model_set.is_none().then(|| WorkTime::start(time_left));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -161,7 +161,7 @@ fn carried_out(
         }
     };
     journal.finish(&report, &records, completion);
-    // Only now: Ctrl-C before the report is stored would lose it.
+    // Keep the guard until here: a Ctrl-C before the report is stored would lose the report.
     drop(interrupts);
     Ok(EndedReview { report, end, write_problems: journal.write_problems() })
 }

@@ -48,7 +48,7 @@ use crh_review::verdict::CommandKind;
 /// Hint if no model is configured.
 pub(in crate::commands) const NO_MODEL: &str = "set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, name a model with `--model`, or set up a local one with `crh init --local`; `crh doctor` says more";
 
-/// File with the basis of a run, for posting.
+/// File in the run folder with the [`ReviewBasis`], for posting.
 pub(in crate::commands) const BASIS: &str = "stages/basis.json";
 
 /// A request for a review, as parsed from the command line.
@@ -198,7 +198,7 @@ impl ReviewRequest {
         Self::from_prepared(packed, flags)
     }
 
-    /// Prepares the review. Sends nothing to a model and writes only the run folder.
+    /// Prepares the review. Sends nothing to a model.
     pub(super) fn begin(self, environment: &Environment) -> Result<ReviewSession, Failure> {
         // A repository cannot set the limit, so its config is not read.
         let user_settings = config::load(environment, None, self.flags.clone())?;
@@ -345,7 +345,7 @@ impl ReviewRequest {
         run.map(|run| ResumedRun::open(run, self, environment)).transpose()
     }
 
-    /// Folder of all runs, if this review keeps one.
+    /// Folder of all runs, if this review creates a run in it.
     fn runs(
         &self,
         resumed: Option<&ResumedRun>,
@@ -360,7 +360,7 @@ impl ReviewRequest {
         }
     }
 
-    /// Key that stamps the run, if this review keeps one.
+    /// Key that stamps the run, if this review keeps its run.
     fn stamp_key(&self, settings: &Settings) -> Option<StampKey> {
         let create = || {
             let state =
@@ -423,7 +423,7 @@ impl ReviewRequest {
         }
     }
 
-    /// Withdraws before the review what its end may not reach.
+    /// Withdraws crh's approvals of older heads before the review, because the review may fail.
     fn withdraw_stale_approvals(
         &self,
         pull: Option<&ForgeProposal>,

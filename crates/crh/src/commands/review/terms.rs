@@ -22,7 +22,7 @@ use crh_review::verdict::CommandKind;
 /// Maximum number of issues that `crh check` shows by default.
 const CHECK_ISSUES_MAX: usize = 15;
 
-/// Maximum length of a prompt; longer files are something else.
+/// Maximum length of a prompt, in characters; longer files are something else.
 const PROMPT_MAX: usize = 100_000;
 
 pub(crate) fn terms(

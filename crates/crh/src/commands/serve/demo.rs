@@ -191,7 +191,7 @@ fn recording_with_address(url: &str) -> Option<String> {
                 question.and_then(|question| question_with_address(question, url))
             {
                 piece["value"]["user"]["text"] = json!(question);
-                // A piece is known by the hash of its content.
+                // The id of a piece is the hash of its content.
                 let id = content_id(piece["value"].to_string().as_bytes())[..16].to_owned();
                 new_ids.insert(piece["id"].as_str()?.to_owned(), id.clone());
                 piece["id"] = json!(id);

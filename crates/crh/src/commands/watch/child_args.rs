@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, CommandFactory};
 
 use crate::cli::Cli;
 
-/// Arguments that the watcher sets itself.
+/// Arguments that are not passed on as they are: only the review gets the last three.
 const OWN_ARGS: [&str; 4] = ["watch", "max_cost", "no_pr", "offline"];
 const REVIEW: &str = "review";
 const CHECK: &str = "check";
@@ -20,7 +20,7 @@ pub(super) struct ChildArgs {
     check_options: Vec<OsString>,
     /// What to review, and `--` with paths.
     target: Vec<OsString>,
-    /// `--max-cost`, `--no-pr` and `--offline`, which hold for the review only.
+    /// `--no-pr` and `--offline` as the user gave them. A check always gets both.
     review_only: Vec<OsString>,
     max_cost: Vec<OsString>,
 }
@@ -70,7 +70,7 @@ impl ChildArgs {
         own.chain(self.check_options.clone()).chain(self.target.clone()).collect()
     }
 
-    /// `crh review`, with another limit on the cost if there is one.
+    /// `crh review`. `max_usd` replaces the user's `--max-cost`.
     pub(super) fn review(&self, max_usd: Option<f64>) -> Vec<OsString> {
         let max_cost = match max_usd {
             Some(usd) => vec![format!("--max-cost={usd}").into()],

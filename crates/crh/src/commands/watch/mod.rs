@@ -321,7 +321,7 @@ impl Watcher<'_> {
                 self.schedule.end_check(None);
                 return Ok(());
             }
-            // What keeps the first check from running is wrong with the command line or the setup.
+            // If the first check fails, the command line or the setup is wrong.
             Err(failure) if is_first => {
                 self.schedule.end_check(None);
                 return Err(failure);

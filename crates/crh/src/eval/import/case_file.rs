@@ -5,7 +5,7 @@ use crate::eval::checked::DRAFT;
 use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::finding::Side;
 
-/// Title and body of a twin.
+/// Title and body of a change or of its twin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TwinText {
     pub(super) title: String,

@@ -25,7 +25,7 @@ pub(super) struct Snapshot {
     bytes: usize,
 }
 
-/// Source of a snapshot's side.
+/// Side of a snapshot.
 #[derive(Debug, Clone, Copy)]
 enum SnapshotSource {
     Base,

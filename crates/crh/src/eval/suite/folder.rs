@@ -30,7 +30,7 @@ pub(crate) const DIFF: &str = "change.diff";
 /// The clone of a pull request's repository.
 pub(crate) const CLONE: &str = "repo";
 
-/// Hundreds of times the size of a hand-written case.
+/// Maximum size of `case.toml`, in bytes: hundreds of times a hand-written one.
 const CASE_FILE_MAX: usize = 1 << 20;
 
 const CASE_KEYS: &[&str] = &[

@@ -116,12 +116,12 @@ impl FileEntry {
         Ok(inside(&self.path)?.beside(&format!("{draft}-{}", self.number)))
     }
 
-    /// The reverse.
+    /// The entry that undoes this one.
     pub(super) fn reversed(self) -> Self {
         Self { before: self.after, after: self.before, ..self }
     }
 
-    /// The same with other names for the stored bytes.
+    /// The same entry with other names for the stored bytes.
     pub(super) fn renamed(&self, name: impl Fn(&str) -> String) -> Self {
         let image =
             |image: &StoredVersion| StoredVersion { name: name(&image.name), ..image.clone() };
