@@ -52,7 +52,7 @@ pub enum Dialect {
 struct DialectRules {
     version: &'static str,
     api_path: &'static str,
-    /// Between repository and number in the web address of a change.
+    /// Path between repository and number in the web address of a change.
     change_path: &'static str,
     /// The part of a ref of a change between `refs/` and its number.
     ref_path: &'static str,
@@ -289,7 +289,7 @@ impl FakeForge {
         self.service.traffic().writes
     }
 
-    /// Requests that the forge does not know. Tests expect none.
+    /// Requests that the forge does not know or that crh should not send. Tests expect none.
     pub fn surprises(&self) -> Vec<String> {
         self.state().surprises.clone()
     }

@@ -116,7 +116,7 @@ impl FakeTracker {
         self.service.state().refuses_labels = true;
     }
 
-    /// Adds a ticket of another user.
+    /// Adds an existing ticket.
     pub fn add(&self, ticket: FakeTicket) {
         self.service.state().tickets.push(ticket);
     }

@@ -1,5 +1,5 @@
 //! Test support for crh: real repositories from a string, a program runner, a terminal, a scripted
-//! model, and stateful fakes of GitHub, Launchpad, Linear and Jira.
+//! model, and stateful fakes of GitHub, GitLab, Gitea, Launchpad, Linear and Jira.
 //!
 //! Nothing here uses the network beyond loopback, reads user configuration or depends on the time
 //! of day.
@@ -53,8 +53,8 @@ pub fn skip_test(test: &str, reason: &str) {
     std::io::stderr().write_all(notice.as_bytes()).unwrap();
 }
 
-/// Whether a test tries this choice, such as a kind of fault, at this step. CI tries one choice at
-/// each step, in turn. With `CRH_TEST_ALL=1`, tests try every choice at every step.
+/// Whether a test tries this choice, such as a kind of fault, at this step. By default, tests try
+/// one choice at each step, in turn. With `CRH_TEST_ALL=1`, tests try every choice at every step.
 pub fn tries_case(step: usize, choice: usize, choices: usize) -> bool {
     step % choices == choice || runs_all_cases()
 }

@@ -311,7 +311,8 @@ impl Tracer {
         resume(thread, None);
     }
 
-    /// The change that a thread is about to make below the folder, and its path.
+    /// The change that a thread is about to make below the folder: the name of its system call, and
+    /// that name with the path.
     fn pending_change(&self, thread: Pid) -> Option<(&'static str, String)> {
         let line = fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
         let mut words = line.split_whitespace();

@@ -26,7 +26,8 @@ impl FakeForgeState {
         (kind == "blob").then(|| StoredFile { mode, bytes: bare.blob(&blob), blob, last_commit })
     }
 
-    /// Commits a file that exists on a branch. `None` if the account may not push.
+    /// Commits new text of a file that exists on a branch. `None` if the account may not push, or
+    /// if the file is missing.
     pub(super) fn commit_file(
         &mut self,
         repository: &str,

@@ -134,7 +134,7 @@ pub struct ForgeThread {
     pub(super) head: String,
     /// Position as the client sent it.
     pub(super) sent_position: Value,
-    /// Review of Gitea.
+    /// Id of the Gitea review that it belongs to, or 0.
     pub(super) review: u64,
 }
 

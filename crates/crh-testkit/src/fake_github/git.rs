@@ -196,7 +196,7 @@ impl FakeBareRepository {
         git(&self.path).args(["cat-file", "blob", id]).output().unwrap().stdout
     }
 
-    /// Entries of a tree: mode, type, id and name. None if there is no such tree.
+    /// Entries of a tree: mode, type, id and name. Empty if there is no such tree.
     pub(crate) fn tree(&self, id: &str) -> Vec<(String, String, String, String)> {
         let output = git(&self.path).args(["ls-tree", "-z", id]).output().unwrap().stdout;
         let output = String::from_utf8_lossy(&output);

@@ -79,7 +79,7 @@ impl FakeGitHub {
         self
     }
 
-    /// Expires all App tokens.
+    /// Expires all tokens of Apps and of users who signed in.
     pub fn end_tokens(&self) {
         for token in self.service.state().tokens.values_mut() {
             token.ends = token.ends.map(|_| 0);
@@ -168,8 +168,8 @@ impl FakeGitHub {
         self.in_repository(name, |repository| repository.gone = true);
     }
 
-    /// Sets an account's role: `MEMBER`, `COLLABORATOR`, `CONTRIBUTOR`. The default is `OWNER` for
-    /// the owner and `NONE` for others.
+    /// Sets an account's `author_association`: `MEMBER`, `COLLABORATOR`, `CONTRIBUTOR`. The default
+    /// is `OWNER` for the owner and `NONE` for others.
     pub fn association(&self, name: &str, login: &str, word: &str) -> &Self {
         self.in_repository(name, |repository| {
             repository.associations.insert(login.to_owned(), word.to_owned());

@@ -1,4 +1,4 @@
-//! A barrier that proves concurrency: sequential requests never reach it.
+//! A barrier that proves concurrency: sequential requests never complete it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

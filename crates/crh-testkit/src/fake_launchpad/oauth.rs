@@ -59,7 +59,7 @@ fn scheme(header: &str) -> &str {
     header.split(' ').next().unwrap_or_default()
 }
 
-/// `name="value"` by `name="value"`.
+/// Fields of an OAuth header, such as `name="value", name="value"`.
 fn fields_of(text: &str) -> Vec<(String, String)> {
     let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
     pairs.map(|(name, value)| (name.to_owned(), percent_decode(value.trim_matches('"')))).collect()

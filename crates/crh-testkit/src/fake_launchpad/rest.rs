@@ -15,7 +15,6 @@ pub(super) struct LaunchpadCall {
     pub(super) method: String,
     /// Decoded path after `/devel/`.
     pub(super) path: String,
-    /// Query and form.
     pub(super) query: Vec<(String, String)>,
     pub(super) form: Vec<(String, String)>,
     /// Requested media type.

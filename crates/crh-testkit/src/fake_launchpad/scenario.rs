@@ -76,7 +76,7 @@ impl FakeLaunchpad {
         self
     }
 
-    /// Serves a description of the web service, with `of` replaced by its own address.
+    /// Serves a description of the web service, with `real_url` replaced by the fake's address.
     pub fn describe(&self, wadl: &str, real_url: &str) -> &Self {
         let api_url = format!("{}/", self.api_url());
         self.service.state().wadl = Some(wadl.replace(real_url, &api_url));

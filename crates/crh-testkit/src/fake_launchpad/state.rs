@@ -189,7 +189,8 @@ impl PreviewDiff {
         self.text.split_inclusive(|byte| *byte == b'\n').count()
     }
 
-    /// Number of rows as Launchpad's pages count them: a form feed ends a row, too.
+    /// Number of rows as Launchpad's pages count them: form feeds and some other control characters
+    /// end a row, too.
     pub(super) fn rows(&self) -> usize {
         let feeds = self.text.iter().filter(|byte| matches!(byte, 0xb | 0xc | 0x1c..=0x1e));
         self.lines() + feeds.count()

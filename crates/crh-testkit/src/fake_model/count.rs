@@ -16,13 +16,13 @@ pub const BYTES_PER_TOKEN: usize = 4;
 pub struct Tokens {
     /// Everything read, from the cache or not.
     pub input: u64,
-    /// Of these, read from the cache.
+    /// Input tokens read from the cache.
     pub cached: u64,
-    /// Of these, written to the cache. Only Anthropic's format has it.
+    /// Input tokens written to the cache. Only Anthropic's format has it.
     pub written: u64,
-    /// Everything written, thoughts included.
+    /// Everything that the model writes, thoughts included.
     pub output: u64,
-    /// Of these, thoughts.
+    /// Output tokens that are thoughts.
     pub thoughts: u64,
 }
 
@@ -36,11 +36,11 @@ pub struct FakeUsage {
     pub answered: u64,
     /// Everything read, from the cache or not.
     pub input: u64,
-    /// Of these, read from the cache.
+    /// Input tokens read from the cache.
     pub cached: u64,
-    /// Of these, written to the cache.
+    /// Input tokens written to the cache.
     pub written: u64,
-    /// Everything written.
+    /// Everything that the model writes.
     pub output: u64,
 }
 

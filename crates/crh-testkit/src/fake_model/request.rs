@@ -101,7 +101,7 @@ impl FakeRequest {
         header.map(|(_, value)| value.as_str())
     }
 
-    /// What the model reads: tools, rules, then the messages.
+    /// What the model reads: tools, system prompt, then the messages.
     pub fn prompt_parts(&self) -> Vec<PromptPart> {
         self.blocks().into_iter().map(|block| block.part).collect()
     }

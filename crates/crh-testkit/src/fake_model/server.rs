@@ -38,7 +38,7 @@ pub(super) struct FakeModelState {
     pub(super) tags: Vec<(String, String)>,
     /// Pages besides the model APIs, by path.
     pub(super) pages: BTreeMap<String, Value>,
-    /// Pages that exist from the first request on.
+    /// Pages that exist after the first request to the model.
     pub(super) pages_when_loaded: BTreeMap<String, Value>,
 }
 
@@ -204,7 +204,7 @@ fn parse_request(request: HttpRequest) -> Result<FakeRequest, String> {
     Ok(FakeRequest { caller, number: 0, wire, model, path, headers, body })
 }
 
-/// Whether a request asks about the server, and not a model. Every server may be asked so.
+/// Whether a request asks about the server, not the model. crh may send it to any server.
 fn is_page(request: &HttpRequest) -> bool {
     match request.method.as_str() {
         "GET" => true,

@@ -71,7 +71,7 @@ fn verify_jwt<'a>(state: &'a FakeGitHubState, call: &Call) -> Result<&'a App, Re
     };
     let (head, body) = decode(head).zip(decode(body)).ok_or_else(undecoded)?;
     let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| undecoded())?;
-    // The issuer is the client id or the App's number, as text or number.
+    // The issuer is the App's id, as text or number. The fake does not know client ids.
     let issuer = body["iss"].as_u64().or_else(|| body["iss"].as_str()?.parse().ok());
     let app = state.apps.iter().find(|app| Some(app.id) == issuer);
     let app = app.ok_or_else(|| refused("Integration not found"))?;
