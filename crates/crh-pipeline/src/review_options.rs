@@ -216,9 +216,10 @@ impl ModelSet {
         Self { reviewer, cheap, escalation, editor: model }
     }
 
-    /// The smaller context window of the two models that review the change, in tokens.
+    /// The smallest context window of the models that get the whole change, in tokens.
     pub fn min_context(&self) -> u64 {
-        self.reviewer.facts().context.min(self.escalation.facts().context)
+        let models = [&self.reviewer, &self.escalation, &self.editor];
+        models.map(|model| model.facts().context).into_iter().min().unwrap_or_default()
     }
 
     /// The models of all roles.

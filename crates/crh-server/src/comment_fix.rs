@@ -103,7 +103,7 @@ impl CommentJobRunner {
         attempt.begin_step("check").await?;
         let (packed, fixed) = (pack.to_string_lossy(), fixed.to_string_lossy());
         let path = format!("--path={path}");
-        let arguments = ["check-fix", "--packed", &packed, &path, "--text", &fixed];
+        let arguments = ["serve-check-fix", "--packed", &packed, &path, "--text", &fixed];
         let arguments = arguments.map(str::to_owned).into();
         let timeout = attempt.settings.timeouts.prepare;
         let stdout = match attempt.run_crh(arguments, ChildAccess::Nothing, timeout).await {
@@ -124,7 +124,7 @@ impl CommentJobRunner {
     }
 }
 
-/// What `crh check-fix` prints.
+/// What `crh serve-check-fix` prints.
 #[derive(Deserialize)]
 struct FixCheck {
     objection: Option<Objection>,

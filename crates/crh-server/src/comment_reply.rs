@@ -33,7 +33,7 @@ const LAST_ANSWER: &str = "This is the last answer of crh in this conversation. 
 /// Longest reason of a withdrawal, in characters.
 const REASON_MAX: usize = 500;
 
-/// What `crh answer` prints.
+/// What `crh serve-answer` prints.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct PrintedAnswer {
     answer: Option<ReplyAnswer>,
@@ -210,7 +210,7 @@ impl CommentJobRunner {
         prepared?;
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let arguments = vec![
-            "answer".to_owned(),
+            "serve-answer".to_owned(),
             "--packed".to_owned(),
             text(attempt.folder().pack()),
             "--issue".to_owned(),

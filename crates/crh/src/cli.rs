@@ -131,11 +131,11 @@ pub(crate) enum Command {
     Worker(Box<WorkerArgs>),
     /// Answer a reply to an issue; `crh serve` uses it
     #[cfg(feature = "server")]
-    #[command(hide = true)]
+    #[command(hide = true, name = "serve-answer")]
     Answer(Box<AnswerArgs>),
     /// Check a fix of a file with the static checks; `crh serve` uses it
     #[cfg(feature = "server")]
-    #[command(hide = true)]
+    #[command(hide = true, name = "serve-check-fix")]
     CheckFix(Box<CheckFixArgs>),
     /// Log in to Launchpad
     #[command(subcommand)]

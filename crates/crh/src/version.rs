@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// Cargo features of this program, for bug reports.
-const FEATURES: [(&str, bool); 1] = [("server", cfg!(feature = "server"))];
+const FEATURES: [(&str, bool); 2] =
+    [("server", cfg!(feature = "server")), ("otel", cfg!(feature = "otel"))];
 
 /// File that marks crh's container image.
 const CONTAINER_MARK: &str = "/usr/share/crh/installed-by";

@@ -213,7 +213,7 @@ fn words_after_phrase(reply: &str) -> String {
     let text = lines.join(" ");
     let text =
         text.trim_start_matches(|char: char| char.is_whitespace() || "*_'\"`".contains(char));
-    let lower = text.to_ascii_lowercase().replace('’', "'");
+    let lower = text.to_ascii_lowercase().replace(['’', '`'], "'");
     // If several phrases match, the longest counts.
     let phrases = DISMISSAL_PHRASES.iter().filter(|phrase| lower.starts_with(*phrase));
     let length = phrases.map(|phrase| phrase.chars().count()).max().unwrap_or_default();

@@ -120,11 +120,13 @@ fn self_suppression_warning(mut findings: Vec<String>) -> Option<String> {
 
 /// Says which suppressions that the change adds have no effect.
 fn refused_suppression_note(places: &[String]) -> Option<String> {
-    let shown: BTreeSet<&str> = places.iter().map(String::as_str).take(SHOWN_PLACES_MAX).collect();
-    let shown: Vec<&str> = shown.into_iter().collect();
+    let places: BTreeSet<&str> = places.iter().map(String::as_str).collect();
+    let shown: Vec<&str> = places.iter().copied().take(SHOWN_PLACES_MAX).collect();
+    let omitted = places.len() - shown.len();
+    let rest_text = if omitted > 0 { format!(" and {omitted} more") } else { String::new() };
     (!places.is_empty()).then(|| {
         format!(
-            "ignored the suppression at {}: in a change from a fork or by an author without write access, it cannot hide a P0, a P1 or a credential",
+            "ignored the suppression at {}{rest_text}: in a change from a fork or by an author without write access, it cannot hide a P0, a P1 or a credential",
             shown.join(", ")
         )
     })

@@ -159,7 +159,7 @@ impl FixSandbox {
         let last = lines
             .end()
             .saturating_add(EXCERPT_CONTEXT)
-            .min(first.saturating_add(EXCERPT_LINES_MAX));
+            .min(first.saturating_add(EXCERPT_LINES_MAX - 1));
         Some(numbered_rows(&text, &(first..=last)))
     }
 

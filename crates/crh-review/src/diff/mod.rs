@@ -157,17 +157,21 @@ pub struct DiffProblem {
     pub kind: DiffProblemKind,
 }
 
+fn plural(lines: u64) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
+}
+
 /// Kind of problem in a diff.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffProblemKind {
     /// Lines outside any file.
-    #[error("{lines} line(s) outside any file or hunk were ignored")]
+    #[error("ignored {} outside any file or hunk", plural(u64::from(*lines)))]
     Stray {
         /// Number of consecutive lines.
         lines: u32,
     },
     /// A hunk with fewer lines than its header says.
-    #[error("the hunk is {missing} line(s) shorter than its header says")]
+    #[error("the hunk is {} shorter than its header says", plural(*missing))]
     ShortHunk {
         /// Number of missing lines on both sides together.
         missing: u64,

@@ -252,7 +252,7 @@ fn truncated_diff_is_a_problem() {
             y "modified" +1 -1
               12 - 1/0
               13 + 0/1
-            ! line 4: the hunk is 6 line(s) shorter than its header says
+            ! line 4: the hunk is 6 lines shorter than its header says
             ! line 13: the last line has no newline; the diff may be truncated
         "#]]
     .assert_eq(&checked(
@@ -311,7 +311,7 @@ fn arbitrary_text_has_no_files() {
             ! line 3: the hunk header cannot be read
             ! line 4: the hunk header cannot be read
             ! line 5: the hunk header cannot be read
-            ! line 2: 4 line(s) outside any file or hunk were ignored
+            ! line 2: ignored 4 lines outside any file or hunk
             ! line 1: the file header announces changes, but no hunk follows
         "#]]
     .assert_eq(&checked(
@@ -323,7 +323,7 @@ fn arbitrary_text_has_no_files() {
 fn hunk_before_first_file_is_a_problem() {
     expect![[r#"
             x "mode" +0 -0
-            ! line 1: 3 line(s) outside any file or hunk were ignored
+            ! line 1: ignored 3 lines outside any file or hunk
         "#]]
     .assert_eq(&checked(
         "@@ -1 +1 @@\n-secret\n+leak\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",

@@ -9,13 +9,16 @@ use crh_forge::ForgeName;
 use crh_forge::rest::RestForge;
 
 /// Flags of a real server, which the demo does not use.
-const DEMO_CONFLICTS: [&str; 11] = [
+const DEMO_CONFLICTS: [&str; 14] = [
     "public_url",
     "state",
     "database",
     "app_id",
     "app_key",
     "webhook_secret",
+    "forge",
+    "forge_token",
+    "forge_secret",
     "page_token",
     "client_id",
     "client_secret",

@@ -49,7 +49,8 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     let applied_fixes =
         session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
     if let Some(reason) = fix::not_the_checkout(&session) {
-        return Err(Failure::usage(format!("cannot fix this run: {reason}"))
+        let run = &report.run_id;
+        return Err(Failure::usage(format!("cannot fix the issues of run `{run}`: {reason}"))
             .hint("review the checkout itself, for example with `crh review`"));
     }
     fix::settled(&session, &mut report)?;

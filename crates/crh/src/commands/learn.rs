@@ -37,7 +37,7 @@ use crh_review::{escape_invisible, stable_json};
 /// Pull requests that crh fails to read before it stops reading review comments.
 const UNREAD_MAX: usize = 3;
 /// Folder of documents about solved problems.
-const SOLUTIONS: &str = "docs/solutions";
+const SOLUTIONS: &str = "docs/solutions/";
 /// Maximum documents, as in a review.
 const DOCUMENTS_MAX: usize = 200;
 /// Maximum size of a document, in bytes.

@@ -132,7 +132,7 @@ fn wrong_input_gets_a_hint_or_a_warning() {
     let cut = DIFF.strip_suffix("+c\n+d\n").unwrap();
     expect![[r#"
         exit 0
-        warning: standard input, line 7: the hunk is 2 line(s) shorter than its header says
+        warning: standard input, line 7: the hunk is 2 lines shorter than its header says
         ---
         [
           {

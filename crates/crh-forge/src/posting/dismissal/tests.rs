@@ -187,6 +187,7 @@ fn resolving_dismisses_only_by_person_without_code_change() {
 fn reason_is_what_follows_the_phrase() {
     for (reply, reason) in [
         ("won't fix", ""),
+        ("won`t fix: costs more than it brings", "costs more than it brings"),
         ("Won’t fix.", ""),
         ("Not a bug: the lock is held.", "the lock is held."),
         ("false positive -- see the caller", "see the caller"),

@@ -31,15 +31,17 @@ impl LaunchpadSession {
     }
 }
 
-/// Rejects flags that only GitHub supports.
+/// Rejects flags that Launchpad does not support.
 pub(crate) fn check_flags(flags: PostFlags) -> Result<(), Failure> {
-    let github_flags = [
+    let unsupported = [
         ("--request-changes", flags.request_changes, "the vote follows from the verdict"),
         ("--resolve-outdated", flags.resolve_outdated, "inline comments stay"),
     ];
-    match github_flags.iter().find(|(_, is_given, _)| *is_given) {
-        Some((flag, _, why)) => Err(Failure::usage(format!("`{flag}` works only with GitHub"))
-            .hint(format!("leave it out: at Launchpad, {why}"))),
+    match unsupported.iter().find(|(_, is_given, _)| *is_given) {
+        Some((flag, _, why)) => {
+            Err(Failure::usage(format!("`{flag}` does not work with Launchpad"))
+                .hint(format!("leave it out: {why}")))
+        }
         None => Ok(()),
     }
 }

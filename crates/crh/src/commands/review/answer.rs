@@ -1,4 +1,4 @@
-//! `crh answer`: answers a person's reply to an issue of a packed change. `crh serve` runs it with
+//! `crh serve-answer`: answers a person's reply to an issue of a packed change. `crh serve` runs it with
 //! model keys and without a token of the forge, and posts what it prints.
 
 use std::hash::{BuildHasher, RandomState};
@@ -22,7 +22,7 @@ use crh_pipeline::static_findings::StaticFindings;
 use crh_review::report::Issue;
 use crh_review::stable_json;
 
-/// What `crh answer` prints.
+/// What `crh serve-answer` prints.
 #[derive(Debug, Serialize)]
 struct PrintedAnswer {
     /// `None` if the model gave no answer.

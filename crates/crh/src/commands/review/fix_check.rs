@@ -1,4 +1,4 @@
-//! `crh check-fix`: runs the static checks on a packed change with another text of one file. `crh serve`
+//! `crh serve-check-fix`: runs the static checks on a packed change with another text of one file. `crh serve`
 //! runs it without any secret before it commits or suggests a fix.
 
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crh_pipeline::checks;
 use crh_review::finding::{Member, Severity};
 use crh_review::stable_json;
 
-/// What `crh check-fix` prints.
+/// What `crh serve-check-fix` prints.
 #[derive(Debug, Serialize)]
 struct FixCheck {
     /// The first finding of P0 or P1 that the fix introduces.

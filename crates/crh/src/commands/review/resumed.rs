@@ -73,13 +73,17 @@ pub(super) fn mode(
     progress::ended_in(&found).or_else(began_in)
 }
 
-/// Stores what a resumed run needs, with the secrets of the change masked in its title.
+/// Stores what a resumed run needs, with the secrets of the change masked in its title and in plans.
 pub(super) fn store(
     folder: &RunFolder,
     terms: &ReviewOptions,
     found: ResumeState,
 ) -> Result<(), Failure> {
-    folder.store_masked(OPTIONS_FILE, terms).or_fail(FailureKind::External)?;
+    let mut terms = terms.clone();
+    for plan in terms.panel.plan.iter_mut().chain(&mut terms.panel.untracked_plans) {
+        folder.mask_secrets(&mut plan.text);
+    }
+    folder.store_masked(OPTIONS_FILE, &terms).or_fail(FailureKind::External)?;
     let found = found.with_title(|title| folder.mask_secrets(title));
     folder.store_masked(FOUND, &found).or_fail(FailureKind::External)
 }

@@ -59,7 +59,7 @@ impl ReviewExtent {
             (Self::SinceLast, None) => Err(Failure::usage("`--since-last` needs a pull request")
                 .hint("pass its address, `OWNER/NAME#N`, or `N` inside a clone")),
             (Self::SinceLast, Some(false)) => {
-                Err(Failure::usage("`--since-last` works only for GitHub pull requests")
+                Err(Failure::usage("`--since-last` does not work with Launchpad")
                     .hint("leave it out to review everything"))
             }
             (Self::SinceLast, Some(true)) | (Self::Everything, _) => Ok(()),

@@ -98,6 +98,6 @@ fn diff_of_other_files_is_refused() {
     check(
         &a,
         "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-1\n",
-        Err("x: `diff`, line 3: the hunk is 2 line(s) shorter than its header says"),
+        Err("x: `diff`, line 3: the hunk is 2 lines shorter than its header says"),
     );
 }

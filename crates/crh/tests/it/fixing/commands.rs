@@ -224,7 +224,7 @@ fn run_without_a_checkout_cannot_be_fixed() {
         hint: create one with `crh review`; choose another folder with `--run-dir DIR`
         ---
         exit 2
-        error: cannot fix this run: the reviewed change is not the current checkout
+        error: cannot fix the issues of run `RUN`: the reviewed change is not the current checkout
         hint: review the checkout itself, for example with `crh review`
         ---
         exit 2

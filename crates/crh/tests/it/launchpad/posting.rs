@@ -213,8 +213,8 @@ fn run_for_another_target_is_refused() {
         hint: use `--proposal URL`
         ---
         exit 2
-        error: `--resolve-outdated` works only with GitHub
-        hint: leave it out: at Launchpad, inline comments stay
+        error: `--resolve-outdated` does not work with Launchpad
+        hint: leave it out: inline comments stay
         ---
         exit 2
         error: `github` and `launchpad` cannot be combined
@@ -327,8 +327,8 @@ fn impossible_posting_is_refused_early() {
         hint: use the one where the change is proposed
         ---
         exit 2
-        error: `--request-changes` works only with GitHub
-        hint: leave it out: at Launchpad, the vote follows from the verdict
+        error: `--request-changes` does not work with Launchpad
+        hint: leave it out: the vote follows from the verdict
         ---
         exit 2
         error: `--dry-run` needs a sink that posts

@@ -84,7 +84,7 @@ fn impossible_review_is_refused_offline() {
     }
     expect![[r#"
         exit 2
-        error: `--since-last` works only for GitHub pull requests
+        error: `--since-last` does not work with Launchpad
         hint: leave it out to review everything
         ---
         exit 2
