@@ -20,20 +20,26 @@ const DOCS: &str = "docs-that-lie";
 /// The combined reviewer of tests, documentation, rules and idiom.
 const UPKEEP: &str = "upkeep";
 
+/// The reviewer of data that already exists.
+const DATA_MIGRATIONS: &str = "data-migrations";
+
 /// Specialists by importance. The default team has the first ones that the change calls for.
 const SPECIALISTS: [&str; 7] = [
     SECURITY,
-    "data-migrations",
+    DATA_MIGRATIONS,
     "concurrency",
     "frontend-races",
     "api-contract",
     "reliability",
     "performance",
 ];
-/// Maximum number of specialists in the default team. More of them repeat what finders report.
-const SPECIALISTS_MAX: usize = 2;
-/// Number of executable lines from which facts may call for a second specialist.
-const SECOND_SPECIALIST_LINES: u64 = 400;
+/// Specialists of changes below [`ANY_SPECIALIST_LINES`]. In measured reviews of such changes, finders
+/// reported all that a specialist did, so only those run whose omission could cost the most.
+const SMALL_CHANGE_SPECIALISTS: [&str; 2] = [SECURITY, DATA_MIGRATIONS];
+/// Number of executable lines from which every specialist may run.
+const ANY_SPECIALIST_LINES: u64 = 400;
+/// Number of executable lines from which a team may have a second specialist.
+const SECOND_SPECIALIST_LINES: u64 = 1_000;
 /// Number of executable lines from which a second finder pays for itself.
 const SECOND_FINDER_LINES: u64 = 600;
 
@@ -90,6 +96,8 @@ pub struct Team {
     pub left_out: Vec<SkippedReviewer>,
     /// Notes for the reader.
     pub notes: Vec<String>,
+    /// Whether this is the default team, which has fewer reviewers than the change has triggers for.
+    pub(crate) is_narrowed: bool,
 }
 
 /// A chosen reviewer.
@@ -126,7 +134,8 @@ pub fn choose_team(
             Err(why) => team.left_out.push(SkippedReviewer { name: reviewer.name.clone(), why }),
         }
     }
-    if selector.is_narrowed() {
+    team.is_narrowed = selector.is_narrowed();
+    if team.is_narrowed {
         selector.narrow(&mut team);
     }
     team.notes.extend(selector.guard_note(&team));
@@ -243,15 +252,15 @@ impl TeamSelector<'_> {
             .chosen
             .iter()
             .map(|choice| choice.reviewer.name.as_str())
-            .filter(|name| SPECIALISTS.contains(name))
+            .filter(|name| self.eligible_specialists().contains(name))
             .filter(|name| self.is_called_for(name) || self.is_suggested(name))
             .collect();
         specialists.sort_by_key(|name| SPECIALISTS.iter().position(|known| known == name));
-        // `specialists_max` bounds those that facts call for. The scout may add another.
+        // Facts come first. The scout fills the places that are left.
         let (mut called_for, suggested): (Vec<&str>, Vec<&str>) =
             specialists.into_iter().partition(|name| self.is_called_for(name));
         called_for.truncate(self.specialists_max());
-        let suggested_max = SPECIALISTS_MAX.saturating_sub(called_for.len());
+        let suggested_max = self.specialists_max().saturating_sub(called_for.len());
         let (suggested, surplus) = suggested.split_at(suggested_max.min(suggested.len()));
         let surplus_note = surplus_note(surplus);
         let specialists = called_for.iter().chain(suggested);
@@ -284,8 +293,8 @@ impl TeamSelector<'_> {
         team.left_out.sort_by_key(|skipped| position(&skipped.name));
     }
 
-    /// Whether a fact, a path or a language calls for a specialist. A word in the code is not enough:
-    /// finders look at such lines too.
+    /// Whether a fact, a path or a language calls for a specialist, below [`ANY_SPECIALIST_LINES`]
+    /// only a fact. A word in the code is not enough: finders look at such lines too.
     fn is_called_for(&self, name: &str) -> bool {
         if name == SECURITY && self.facts.has(ChangeFact::InjectionRisk) {
             return true;
@@ -294,7 +303,9 @@ impl TeamSelector<'_> {
         triggers
             .unwrap_or_default()
             .iter()
-            .any(|trigger| trigger.words.is_empty() && trigger.fires(self.facts).is_some())
+            .filter(|trigger| trigger.words.is_empty())
+            .filter(|trigger| trigger.fact.is_some() || !self.is_small())
+            .any(|trigger| trigger.fires(self.facts).is_some())
     }
 
     fn is_suggested(&self, name: &str) -> bool {
@@ -328,10 +339,18 @@ impl TeamSelector<'_> {
             || self.facts.has(ChangeFact::Guard) && !self.is_called_for(SECURITY)
     }
 
-    /// Maximum number of specialists by facts. A second finder takes the place of one.
+    fn is_small(&self) -> bool {
+        self.facts.lines() < ANY_SPECIALIST_LINES
+    }
+
+    /// The specialists that may run, by importance.
+    fn eligible_specialists(&self) -> &'static [&'static str] {
+        if self.is_small() { &SMALL_CHANGE_SPECIALISTS } else { &SPECIALISTS }
+    }
+
+    /// Maximum number of specialists.
     fn specialists_max(&self) -> usize {
-        let is_large = self.facts.lines() >= SECOND_SPECIALIST_LINES;
-        if is_large && !self.needs_second_finder() { SPECIALISTS_MAX } else { 1 }
+        if self.facts.lines() < SECOND_SPECIALIST_LINES { 1 } else { 2 }
     }
 
     /// A note if a guard changed and the adversarial reviewer is disabled.
@@ -440,12 +459,8 @@ impl TeamSelector<'_> {
 /// A note if the scout asks for more specialists than the default team may have.
 fn surplus_note(surplus: &[&str]) -> Option<String> {
     let names: Vec<String> = surplus.iter().map(|name| format!("`{name}`")).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "the scout also asked for {}; without `--depth full`, at most {SPECIALISTS_MAX} specialists run",
-            names.join(", ")
-        )
-    })
+    let names = (!names.is_empty()).then(|| names.join(", "))?;
+    Some(format!("the scout also asked for {names}; `--depth full` runs all that it asks for"))
 }
 
 #[cfg(test)]

@@ -88,7 +88,8 @@ pub async fn build_context(
         return draft.context;
     }
     let candidates = draft.candidates();
-    let mut context = if candidates.is_empty() {
+    // A default team needs the scout's intent even if the scout can add no reviewer.
+    let mut context = if candidates.is_empty() && !draft.context.team.is_narrowed {
         draft.context
     } else {
         let (answer, record) = scout::ask_scout(ctx, &candidates).await;

@@ -341,22 +341,44 @@ fn small_change_has_one_reviewer_except_guards() {
 }
 
 #[test]
-fn surplus_specialist_of_the_scout_is_noted() {
-    check(
-        "fact code\npython 5 a.py",
-        "scout=security:keys scout=reliability:retries scout=performance:a_loop",
-        expect![[r#"
-            correctness -- always
-            security -- keys
-            reliability -- retries
-            not project-standards: no standards file applies to the changed files
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not performance: other reviewers cover it without `--depth full`
-            not previous-comments: the change has no comments
-            not schema-drift, deployment: no migration was added and no database schema changed
-            ! the scout also asked for `performance`; without `--depth full`, at most 2 specialists run
-        "#]],
-    );
+fn number_and_kind_of_specialists_depend_on_size() {
+    let three = "scout=security:keys scout=reliability:retries scout=performance:a_loop";
+    let surplus = "the scout also asked for `reliability`, `performance`";
+    for (known, scout, specialists, note) in [
+        ("fact code\n- 399 a.sh", three, "security", ""),
+        ("fact code\n- 400 a.sh", three, "security", surplus),
+        (
+            "fact code\n- 1000 a.sh",
+            three,
+            "reliability, security",
+            "the scout also asked for `perf",
+        ),
+        ("fact code\n- 399 a.sh", "scout=reliability:retries", "", ""),
+        ("fact code\n- 400 a.sh", "scout=reliability:retries", "reliability", ""),
+        // Below 400 lines, a path alone calls for no specialist, and only two kinds run.
+        ("fact code\n- 399 app/routes/a.sh", "", "", ""),
+        ("fact code\n- 400 app/routes/a.sh", "", "security", ""),
+        ("fact code\nfact public_api\n- 399 a.sh", "", "", ""),
+        ("fact code\nfact public_api\n- 400 a.sh", "", "api-contract", ""),
+        ("fact code\nfact migrations\n- 5 a.sh", "", "data-migrations", ""),
+        ("fact code\nfact migrations\nfact guard\n- 999 a.sh", "", "security", ""),
+        (
+            "fact code\nfact migrations\nfact guard\n- 1000 a.sh",
+            "",
+            "data-migrations, security",
+            "",
+        ),
+    ] {
+        let (selection, suggestions) = parse_selection(scout);
+        let catalogue = ReviewerCatalogue::built_in();
+        let team = choose_team(catalogue, &facts(known), &selection, &suggestions);
+        let chosen = team.chosen.iter().map(|choice| choice.reviewer.name.as_str());
+        let mut chosen: Vec<&str> = chosen.filter(|name| SPECIALISTS.contains(name)).collect();
+        chosen.sort_unstable();
+        assert_eq!(chosen.join(", "), specialists, "{known}");
+        let notes = team.notes.join("\n");
+        assert!(notes.starts_with(note) && notes.is_empty() == note.is_empty(), "{known}: {notes}");
+    }
 }
 
 #[test]
@@ -367,9 +389,9 @@ fn scout_only_adds_reviewers() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            performance -- a query in a loop
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
+            not performance: other reviewers cover it without `--depth full`
             not adversarial: one finder is enough for this change
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed

@@ -75,9 +75,6 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     args.display.set(&mut flags);
     // The recording is of a panel, so the user's strategy is ignored.
     flags.review_strategy = Some(SourcedValue::from_flag("--strategy", StrategyChoice::Panel));
-    // The threshold decides what is validated, and the recording was made with this one.
-    let threshold = "0.4".parse().ok();
-    flags.review_threshold = threshold.map(|value| SourcedValue::from_flag("--threshold", value));
     // The output must not depend on installed linters.
     AnalyserFlags::with_choice(AnalysersChoice::Never).set(&mut flags);
     // The example has defects, so they do not fail the command. An incomplete review does.
