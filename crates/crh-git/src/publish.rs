@@ -3,6 +3,9 @@
 //!
 //! Hooks run here, because they are the user's checks for commits and pushes.
 
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::process::{Git, GitError};
@@ -33,7 +36,7 @@ pub struct RemoteBranch {
 }
 
 impl Repository {
-    /// Commits only these files on the current branch. If this fails, these files are not staged.
+    /// Commits only these files on the current branch. If this fails, the index is as it was before.
     /// An empty list is an error, because git would commit all paths.
     pub fn commit_files(
         &self,
@@ -55,15 +58,16 @@ impl Repository {
         // Staged changes of other files stay out of this commit. If nothing is staged, commit the
         // whole index, so that files staged by hooks are included.
         let nothing_staged = self.staged()?.is_empty();
+        let index = self.git_dir.join("index");
+        let old_index = fs::read(&index);
         let result = run(&["add", "--all"], paths).and_then(|()| match nothing_staged {
             true => git.run(["commit", "--quiet", "-m", message]).map(drop),
             false => run(&["commit", "--quiet", "--only", "-m", message], paths),
         });
         if result.is_err() {
-            // Unstage files added by hooks too. An error of the reset is ignored, because the error
-            // of the commit is more important.
-            let paths_to_unstage = if nothing_staged { &["."] } else { paths };
-            run(&["reset", "--quiet"], paths_to_unstage).unwrap_or_default();
+            // Restores what the user has staged, and drops what hooks have staged. An error is
+            // ignored, because the error of the commit is more important.
+            old_index.and_then(|bytes| replace_index(&index, &bytes)).unwrap_or_default();
         }
         result
     }
@@ -130,6 +134,14 @@ impl Repository {
     }
 }
 
+/// Replaces the index as git does: through its lock file.
+fn replace_index(index: &Path, bytes: &[u8]) -> io::Result<()> {
+    let lock = index.with_extension("lock");
+    let mut file = fs::File::create_new(&lock)?;
+    let replaced = file.write_all(bytes).and_then(|()| fs::rename(&lock, index));
+    replaced.or_else(|error| fs::remove_file(&lock).and(Err(error)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -165,23 +177,26 @@ mod tests {
     }
 
     #[test]
-    fn commit_rejected_by_hook_leaves_nothing_staged() {
+    fn commit_rejected_by_hook_leaves_the_index_as_it_was() {
         let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
         let repository = repository(&repo);
         let hook = repo.path().join(".git/hooks/pre-commit");
         fs::create_dir_all(hook.parent().unwrap()).unwrap();
-        fs::write(&hook, "#!/bin/sh\necho not today >&2\nexit 1\n").unwrap();
+        fs::write(&hook, "#!/bin/sh\ngit add other.txt\necho not today >&2\nexit 1\n").unwrap();
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-        repo.write("a.txt", "fixed\n");
+        repo.write("a.txt", "staged\n");
         repo.write("b.txt", "mine\n");
-        repo.git(&["add", "b.txt"]);
+        repo.git(&["add", "a.txt", "b.txt"]);
+        repo.write("a.txt", "fixed\n");
         repo.write("new.txt", "new\n");
+        repo.write("other.txt", "other\n");
         fs::remove_file(repo.path().join("c.txt")).unwrap();
         let before = git_output(&repo, &["status", "--porcelain"]);
         let files = ["a.txt", "c.txt", "new.txt"];
         let error = repository.commit_files(&files, "x", &HiddenVariables::default()).unwrap_err();
         assert!(error.to_string().contains("not today"), "{error}");
         assert_eq!(git_output(&repo, &["status", "--porcelain"]), before);
+        assert_eq!(git_output(&repo, &["show", ":a.txt"]), "staged\n");
     }
 
     #[test]

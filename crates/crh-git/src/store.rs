@@ -304,10 +304,56 @@ impl Store {
                 return Err(error);
             }
             if let Some(parent) = parent {
-                keep_committed_bytes(&git, parent)?;
+                self.keep_committed_bytes(&git, parent)?;
             }
         }
         git.text(["write-tree"])
+    }
+
+    /// Undoes what only the attributes of the checkout have changed in the index: a file whose
+    /// committed bytes git would convert to the same content is unchanged, and its committed bytes
+    /// are under review.
+    fn keep_committed_bytes(&self, git: &Git, parent: &str) -> Result<(), GitError> {
+        let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=M", "-z", parent];
+        let output = git.run(args)?;
+        let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
+        let changes: Vec<(Vec<&[u8]>, &[u8])> = fields
+            .chunks_exact(2)
+            .map(|pair| (pair[0].split(|byte| *byte == b' ').collect(), pair[1]))
+            .collect();
+        let paths: Vec<u8> =
+            changes.iter().flat_map(|(_, path)| [path, b"\0".as_slice()].concat()).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let args = [&["check-attr", "-z", "--stdin"], CONVERTING_ATTRIBUTES].concat();
+        let attributes = git.run_with_input(args, &paths)?;
+        let attributes: Vec<&[u8]> = attributes.split(|byte| *byte == 0).collect();
+        let converted: BTreeSet<&[u8]> = attributes
+            .chunks_exact(3)
+            .filter(|row| !matches!(row[2], b"unspecified" | b"unset"))
+            .map(|row| row[0])
+            .collect();
+        let Some(objects) = self.bare.objects().ok().filter(|_| !converted.is_empty()) else {
+            return Ok(());
+        };
+        let mut unchanged_entries = Vec::new();
+        for (change, path) in changes.iter().filter(|(_, path)| converted.contains(path)) {
+            let [_, mode, old_id, new_id, _] = change.as_slice() else { continue };
+            // Git cannot add a file whose conversion fails, either.
+            let Ok(committed) = objects.file(parent, path) else { continue };
+            let path_option = [b"--path=", *path].concat();
+            let args = ["hash-object", "--stdin"].map(OsStr::new).into_iter();
+            let args = args.chain([OsStr::from_bytes(&path_option)]);
+            let Ok(converted_id) = git.run_with_input(args, &committed) else { continue };
+            if converted_id.trim_ascii_end() == *new_id {
+                unchanged_entries.extend([*mode, b" ", *old_id, b"\t", *path, b"\0"].concat());
+            }
+        }
+        if unchanged_entries.is_empty() {
+            return Ok(());
+        }
+        git.run_with_input(["update-index", "-z", "--index-info"], &unchanged_entries).map(drop)
     }
 
     /// Whether the checkout differs from the index. A clean checkout needs no `git add`, which
@@ -360,48 +406,6 @@ impl Store {
         let new_path = path.with_extension("new");
         fs::write(&new_path, bytes).and_then(|()| fs::rename(&new_path, &path)).map_err(io)
     }
-}
-
-/// Undoes what only the attributes of the checkout have changed in the index: a file whose
-/// committed bytes git would convert to the same content is unchanged, and its committed bytes
-/// are under review.
-fn keep_committed_bytes(git: &Git, parent: &str) -> Result<(), GitError> {
-    let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=M", "-z", parent];
-    let output = git.run(args)?;
-    let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
-    let changes: Vec<(Vec<&[u8]>, &[u8])> = fields
-        .chunks_exact(2)
-        .map(|pair| (pair[0].split(|byte| *byte == b' ').collect(), pair[1]))
-        .collect();
-    let paths: Vec<u8> =
-        changes.iter().flat_map(|(_, path)| [path, b"\0".as_slice()].concat()).collect();
-    if paths.is_empty() {
-        return Ok(());
-    }
-    let args = [&["check-attr", "-z", "--stdin"], CONVERTING_ATTRIBUTES].concat();
-    let attributes = git.run_with_input(args, &paths)?;
-    let attributes: Vec<&[u8]> = attributes.split(|byte| *byte == 0).collect();
-    let converted: BTreeSet<&[u8]> = attributes
-        .chunks_exact(3)
-        .filter(|row| !matches!(row[2], b"unspecified" | b"unset"))
-        .map(|row| row[0])
-        .collect();
-    for (change, path) in changes.iter().filter(|(_, path)| converted.contains(path)) {
-        let [_, mode, old_id, new_id, _] = change.as_slice() else { continue };
-        let [mode, old_id, new_id] =
-            [mode, old_id, new_id].map(|field| String::from_utf8_lossy(field).into_owned());
-        // Git cannot add a file whose conversion fails, either.
-        let Ok(committed) = git.run(["cat-file", "blob", &old_id]) else { continue };
-        let path_option = [b"--path=", *path].concat();
-        let args = ["hash-object", "--stdin"].map(OsStr::new).into_iter();
-        let args = args.chain([OsStr::from_bytes(&path_option)]);
-        let Ok(converted_id) = git.run_with_input(args, &committed) else { continue };
-        if converted_id.trim_ascii_end() == new_id.as_bytes() {
-            let entry = [format!("{mode} {old_id}\t").as_bytes(), path, b"\0"].concat();
-            git.run_with_input(["update-index", "-z", "--index-info"], &entry)?;
-        }
-    }
-    Ok(())
 }
 
 /// Whether a git folder is a store that crh created.
