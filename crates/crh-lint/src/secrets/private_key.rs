@@ -124,14 +124,14 @@ pub(super) fn find_match(
             row.start()
         }
     };
-    let first_row = rows_below(file, at).next()?;
     // A random row of 32 letters has more than 12 distinct ones. Rows of repeated letters are
-    // placeholders.
-    let is_random = first_row.iter().collect::<BTreeSet<_>>().len() > 12;
+    // placeholders. One of them above a key does not hide it.
+    let is_random = |row: &[u8]| row.iter().collect::<BTreeSet<_>>().len() > 12;
+    let has_random_row = rows_below(file, at).any(is_random);
     let range = value_start..line.text.len();
     let mask = range.clone();
     let (severity, confidence) = (RULE.severity, RULE.confidence);
-    is_random.then_some(SecretMatch {
+    has_random_row.then_some(SecretMatch {
         rule: &RULE,
         description: DESCRIPTION,
         severity,

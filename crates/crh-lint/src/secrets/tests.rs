@@ -197,6 +197,8 @@ fn private_key_needs_rows_after_its_header() {
     assert_eq!(findings("a.pem", &no_key), Vec::<String>::new());
     let drawing = format!("{heading}\n{}\n", "AAAA".repeat(16));
     assert_eq!(findings("a.pem", &drawing), Vec::<String>::new());
+    let after_drawing = format!("{drawing}{}", ROWS_OF_KEY.join("\n"));
+    assert_eq!(findings("a.pem", &after_drawing), [format!("P0 Private key: {heading}")]);
 }
 
 #[test]

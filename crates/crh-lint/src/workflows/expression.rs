@@ -10,6 +10,8 @@ pub(super) struct ValueFlow {
     pub(super) path: Vec<String>,
     /// How often the value is serialized as JSON, with everything that it contains.
     json_levels: usize,
+    /// Whether the name may have more parts, because crh did not follow the expression.
+    is_open: bool,
 }
 
 impl ValueFlow {
@@ -20,7 +22,7 @@ impl ValueFlow {
         let is_prefix = self.path.iter().all(|own_part| {
             parts.next().is_some_and(|part| own_part == part || own_part == "*" || part == "*")
         });
-        is_prefix && (self.is_json() || parts.next().is_none())
+        is_prefix && (self.is_json() || self.is_open || parts.next().is_none())
     }
 
     /// Whether the text is JSON with everything that the value contains.
@@ -82,9 +84,9 @@ pub(super) fn flows(expression: &str) -> Vec<ValueFlow> {
     }
 }
 
-/// All values of an expression, also serialized if it calls `toJSON`.
+/// All values of an expression that crh does not follow, each with everything that it contains: a
+/// property may be read after a bracket, or by an index that is nested too deeply itself.
 fn all_values(tokens: &[Token]) -> Vec<ValueFlow> {
-    let levels = if tokens.contains(&Token::Name("tojson".to_owned())) { 0..=1 } else { 0..=0 };
     let mut values = Vec::new();
     let mut is_part = false;
     for (position, token) in (1..).zip(tokens) {
@@ -94,8 +96,7 @@ fn all_values(tokens: &[Token]) -> Vec<ValueFlow> {
             && !parser.consume_sign(b'(')
         {
             let path = [vec![name.clone()], parser.parse_parts().unwrap_or_default()].concat();
-            let flow = |json_levels| ValueFlow { path: path.clone(), json_levels };
-            values.extend(levels.clone().map(flow));
+            values.push(ValueFlow { path, json_levels: 0, is_open: true });
         }
         is_part = *token == Token::Sign(b'.');
     }
@@ -243,7 +244,7 @@ impl ExpressionParser<'_> {
                 }
                 let mut path = vec![name];
                 path.extend(self.parse_parts()?);
-                Some(vec![ValueFlow { path, json_levels: 0 }])
+                Some(vec![ValueFlow { path, json_levels: 0, is_open: false }])
             }
             Token::Or | Token::And | Token::Not | Token::Compare | Token::Sign(_) => None,
         }
@@ -332,6 +333,8 @@ mod tests {
         let deep = format!("{}github.head_ref{}", "(".repeat(35), ")".repeat(35));
         check(&deep, &["github.head_ref"]);
         check(&format!("{} == 'x'", "f(".repeat(40) + "a.b"), &["a.b"]);
+        let deep_index = format!("a.b[{}'c'{}]", "(".repeat(35), ")".repeat(35));
+        check(&deep_index, &["a"]);
         check("github.head_ref github", &[]);
         check("github..x", &[]);
         check(&"(".repeat(100_000), &[]);
@@ -350,6 +353,12 @@ mod tests {
         assert!(is("github.event.*.title", "github.event.issue.title"));
         assert!(!is("toJSON(github.event.repository)", "github.event.issue.title"));
         assert!(!is("github.event.issue.title.x", "github.event.issue.title"));
+        let nested = |text: &str| format!("{}{text}{}", "(".repeat(35), ")".repeat(35));
+        let deep_index = format!("github.event.issue[{}]", nested("'title'"));
+        assert!(is(&deep_index, "github.event.issue.title"));
+        assert!(!flows(&deep_index)[0].is_json(), "JSON counts as safe in JavaScript");
+        assert!(is(&format!("{}.title", nested("github.event.issue")), "github.event.issue.title"));
+        assert!(!is(&format!("matrix[{}]", nested("'title'")), "github.event.issue.title"));
     }
 
     #[test]
