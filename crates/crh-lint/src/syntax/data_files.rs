@@ -240,16 +240,14 @@ fn has_template_braces(line: &str) -> bool {
     false
 }
 
+/// Parses JSON of any depth: the parser skips ignored values without recursion.
 fn parse_json(text: &str) -> DataParse {
     let Err(why) = serde_json::from_str::<IgnoredAny>(text) else { return DataParse::Valid };
     let message = why.to_string();
     let message =
         message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text).to_owned();
     let line = u32::try_from(why.line()).unwrap_or(u32::MAX);
-    match message.starts_with("recursion limit") {
-        true => DataParse::Unfinished(TOO_DEEP.to_owned()),
-        false => DataParse::Invalid(DataError { line, message }),
-    }
+    DataParse::Invalid(DataError { line, message })
 }
 
 /// JSON without comments and trailing commas, replaced by blanks so that lines keep their length.
@@ -328,6 +326,10 @@ fn parse_yaml(text: &str) -> DataParse {
 
 fn parse_toml(text: &str) -> DataParse {
     let Err(why) = toml::from_str::<toml::Table>(text) else { return DataParse::Valid };
+    // The parser has no kind for this error, only two messages.
+    if why.message().contains("recursion") {
+        return DataParse::Unfinished(TOO_DEEP.to_owned());
+    }
     let start = why.span().map_or(0, |span| span.start).min(text.len());
     let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count();
     let message = why.message().lines().next().unwrap_or_default().to_owned();
@@ -346,5 +348,18 @@ mod tests {
         assert_eq!(to_strict_json(text), expected);
         assert_eq!(to_strict_json("{\"a"), "{\"a");
         assert_eq!(to_strict_json("/*"), "  ");
+    }
+
+    #[test]
+    fn deep_value_is_not_called_invalid() {
+        let unfinished = DataParse::Unfinished(TOO_DEEP.to_owned());
+        for depth in [300, 50_000] {
+            let value = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(DataFormat::Json.parse(&value), DataParse::Valid);
+            assert_eq!(DataFormat::Yaml.parse(&format!("a: {value}\n")), unfinished);
+            assert_eq!(DataFormat::Toml.parse(&format!("a = {value}\n")), unfinished);
+            let key = vec!["a"; depth].join(".");
+            assert_eq!(DataFormat::Toml.parse(&format!("{key} = 1\n")), unfinished);
+        }
     }
 }
