@@ -100,14 +100,8 @@ async fn render(state: &Shared) -> Result<String, StoreError> {
         let labels = format!("{{kind=\"{kind}\",outcome=\"{outcome}\"}}");
         text.value("crh_jobs_ended", &labels, *count as f64);
     }
-    review_durations(&mut text, &totals);
-    text.single(
-        "crh_tokens_total",
-        "counter",
-        "Model tokens of stored reviews.",
-        totals.tokens as f64,
-    );
-    text.single("crh_usd_total", "counter", "Money spent or set aside.", totals.spent.as_usd());
+    stored_reviews(&mut text, &totals);
+    text.single("crh_spent_usd", "gauge", "Money spent or set aside.", totals.spent.as_usd());
     text.family("crh_deliveries_total", "counter", "Deliveries that this process answered.");
     let counters = &state.counters;
     for (name, counter) in [
@@ -126,16 +120,19 @@ async fn render(state: &Shared) -> Result<String, StoreError> {
     Ok(text.0)
 }
 
-fn review_durations(text: &mut MetricsText, totals: &QueueTotals) {
-    const NAME: &str = "crh_review_seconds";
-    text.family(NAME, "histogram", "Time from the start of an attempt to the posted review.");
+/// Sums over the stored reviews. They are gauges: the server deletes old reviews, and a counter or a
+/// histogram must not go backwards.
+fn stored_reviews(text: &mut MetricsText, totals: &QueueTotals) {
+    let (reviews, tokens) = (totals.reviews as f64, totals.tokens as f64);
+    text.single("crh_stored_reviews", "gauge", "Stored reviews.", reviews);
+    let name = "crh_stored_reviews_within";
+    text.family(name, "gauge", "Stored reviews that were posted within a time after their start.");
     for (limit, count) in &totals.durations {
-        let labels = format!("{{le=\"{limit}\"}}");
-        text.value("crh_review_seconds_bucket", &labels, *count as f64);
+        text.value(name, &format!("{{seconds=\"{limit}\"}}"), *count as f64);
     }
-    text.value("crh_review_seconds_bucket", "{le=\"+Inf\"}", totals.reviews as f64);
-    text.value("crh_review_seconds_sum", "", seconds(totals.duration_ms));
-    text.value("crh_review_seconds_count", "", totals.reviews as f64);
+    let help = "Time from the start of an attempt to the posted review, of stored reviews.";
+    text.single("crh_stored_review_seconds", "gauge", help, seconds(totals.duration_ms));
+    text.single("crh_stored_tokens", "gauge", "Model tokens of stored reviews.", tokens);
 }
 
 fn seconds(ms: i64) -> f64 {

@@ -184,12 +184,17 @@ async fn metrics_need_the_token_and_count() {
         "crh_queue_jobs{state=\"dead\"} 1",
         "crh_jobs_ended{kind=\"review\",outcome=\"dead\"} 1",
         "crh_deliveries_total{result=\"accepted\"} 2",
-        "crh_review_seconds_count 0",
-        "crh_usd_total 0",
+        "crh_stored_reviews 0",
+        "crh_stored_reviews_within{seconds=\"30\"} 0",
+        "crh_spent_usd 0",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}\n{text}");
     }
     assert!(!text.contains("acme"), "{text}");
+    // Only what this process counts is a counter. Retention deletes rows, and counters only grow.
+    let kinds =
+        text.lines().filter(|line| line.starts_with("# TYPE ") && !line.ends_with(" gauge"));
+    assert_eq!(kinds.collect::<Vec<_>>(), ["# TYPE crh_deliveries_total counter"]);
     server.stop().await;
 }
 
