@@ -227,21 +227,21 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
         };
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
-    let (mut new, mut found_again, mut elsewhere) = (Vec::new(), BTreeSet::new(), Vec::new());
+    let (mut new, mut old) = (Vec::new(), Vec::new());
+    let (mut found_again, mut elsewhere) = (BTreeSet::new(), Vec::new());
     // The limit on issues holds for the first review only. It must not hide a problem of a fix.
-    for issue in second.issues.into_iter().chain(second.over_cap) {
+    for issue in second.issues.into_iter().chain(second.over_cap).chain(second.pre_existing) {
         let is_fixed_file = changed.contains(&issue.location.file);
         match known(&issue) {
             Some(number) if is_fixed_file => {
                 found_again.insert(number);
             }
             Some(_) => {}
+            None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
             None => elsewhere.extend(hidden(issue)),
         }
     }
-    let old: Vec<Issue> =
-        second.pre_existing.into_iter().filter(|issue| known(issue).is_none()).collect();
     let is_new = |dropped: &DroppedFinding| {
         dropped.fate != Fate::OverCap && report.suppressed.iter().all(|it| !is_same(it, dropped))
     };
@@ -314,5 +314,47 @@ fn both(one: &Stats, other: &Stats) -> Stats {
         latency_seconds_e2e: other.latency_seconds_e2e.max(one.latency_seconds_e2e),
         latency_seconds_llm: Decimal(llm),
         ..one.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn issue(number: u32) -> Issue {
+        let issue = json!({
+            "number": number, "dedupe_key": format!("{number:016x}"), "severity": "P1",
+            "title": format!("Trouble {number}"), "category": "bug", "file": "a.rs", "side": "new",
+            "line_start": 1, "line_end": 1, "confidence": 0.8, "why_it_matters": "",
+            "description": "", "suggestion": "", "evidence_snippet": "", "reviewers": [],
+            "language": "rust", "evidence": [], "tier": "primary", "validation": "not_run",
+            "autofix_class": "manual", "owner": "downstream-resolver", "queue": "residual",
+            "action": "defer", "requires_verification": false, "pre_existing": false, "members": [],
+        });
+        serde_json::from_value(issue).unwrap()
+    }
+
+    #[test]
+    fn fixed_issue_is_found_again_although_it_counts_as_old() {
+        let fixed = issue(1);
+        let file = fixed.location.file.clone();
+        let fix = AppliedFix {
+            number: 1,
+            description: String::new(),
+            files: vec![file.clone()],
+            outcome: FixOutcome::Done,
+        };
+        let mut report = Report { applied_fixes: vec![fix], ..Report::default() };
+        report.issues.push(fixed.clone());
+        let again = Issue { pre_existing: true, ..fixed };
+        let other = Issue { pre_existing: true, ..issue(2) };
+        let second = Report { pre_existing: vec![again, other], ..Report::default() };
+        let RepeatFindings { numbers, found_again } =
+            take_in(&mut report, second, &BTreeSet::from([file]));
+        assert_eq!((numbers, found_again), (vec![], vec![1]));
+        let old: Vec<u32> = report.pre_existing.iter().map(|it| it.number).collect();
+        assert_eq!(old, [2]);
     }
 }
