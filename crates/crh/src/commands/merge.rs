@@ -68,6 +68,7 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     }
     if report.reviewers.iter().all(|reviewer| reviewer.outcome == RunOutcome::Failed) {
         report.status = Status::Error;
+        mark_not_reviewed(&mut report);
     }
     // The result must not depend on the order of the files.
     report.reviewers.sort_by(|a, b| (&a.name, &a.note).cmp(&(&b.name, &b.note)));
@@ -104,6 +105,15 @@ fn read_answers(path: Option<&Path>) -> Result<MergeAnswers, Failure> {
         failure
             .hint("`crh merge --help` shows the format; the report of `crh merge` contains the ids")
     })
+}
+
+/// Says of every file that no reviewer read it.
+fn mark_not_reviewed(report: &mut Report) {
+    report.files_reviewed.clear();
+    for file in report.coverage.iter_mut().filter(|file| file.state != CoverageState::OutOfScope) {
+        file.state = CoverageState::NotReviewed;
+        file.reason = "all reviewers failed".to_owned();
+    }
 }
 
 /// The report before merging, from the diff alone.

@@ -234,6 +234,16 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
         Review complete
     "#]]
     .assert_eq(&output.stdin("not JSON").run().shown());
+    let output = crh(&["merge", "--diff", DIFF, "--keep-going", "--format", "json", "-"]);
+    let report: serde_json::Value =
+        serde_json::from_str(&output.stdin("not JSON").run().stdout).unwrap();
+    assert_eq!(report["files_reviewed"], serde_json::json!([]));
+    for file in report["coverage"].as_array().unwrap() {
+        assert_eq!(
+            (&file["state"], &file["reason"]),
+            (&"not_reviewed".into(), &"all reviewers failed".into())
+        );
+    }
 }
 
 #[test]
