@@ -1,5 +1,6 @@
 //! The change as static reviewers see it: its files and the repository around them.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -20,7 +21,8 @@ pub struct ChangeView<'a> {
     pub(crate) workflows: workflows::RepoWorkflows,
 }
 
-/// A changed file, as far as the diff describes it.
+/// A changed file, as far as the diff describes it. If the change lets an old file run, by a move or
+/// a mode, the file counts as new: all of its lines are added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedFile {
     /// The new path; for a deleted file, the old path.
@@ -39,6 +41,9 @@ pub struct ChangedFile {
     pub removed: Vec<Vec<u8>>,
     /// Line numbers of the removed lines in the old file.
     pub removed_line_numbers: Vec<u32>,
+    /// The file as in the diff, if it counts as new although it is in the base. Checks that compare
+    /// the whole repository before and after the change need this.
+    pub in_diff: Option<Box<Self>>,
 }
 
 /// What the change does to a line of the old file.
@@ -106,6 +111,16 @@ impl<'a> ChangeView<'a> {
         Self { files, all_files, project, moved_lines, workflows }
     }
 
+    /// Files under review and all files, as in the diff.
+    pub(crate) fn files_in_diff(&self) -> [Cow<'a, [ChangedFile]>; 2] {
+        [self.files, self.all_files].map(|files| {
+            match files.iter().any(|file| file.in_diff.is_some()) {
+                true => files.iter().map(ChangedFile::in_diff).cloned().collect(),
+                false => Cow::Borrowed(files),
+            }
+        })
+    }
+
     /// Language of a changed file, by its name or its first line. `None` if crh has no grammar for
     /// it.
     pub(crate) fn language(&self, file: &ChangedFile) -> Option<Language> {
@@ -164,6 +179,11 @@ fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
 }
 
 impl ChangedFile {
+    /// The file as in the diff.
+    pub(crate) fn in_diff(&self) -> &Self {
+        self.in_diff.as_deref().unwrap_or(self)
+    }
+
     /// The new path; `None` if the file is deleted or not a regular file.
     pub(crate) fn new_path(&self) -> Option<&str> {
         (!self.is_deleted && self.has_lines).then_some(self.path.as_str())

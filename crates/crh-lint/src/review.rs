@@ -56,12 +56,14 @@ pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun
     let cached_project = change.project.map(|project| CachedProject::new(project, change));
     let project = cached_project.as_ref().map(|it| it as &dyn Project);
     let change = &ChangeView::new(change.files, change.all_files, project);
+    let [files_in_diff, all_in_diff] = change.files_in_diff();
+    let in_diff = &ChangeView::new(&files_in_diff, &all_in_diff, project);
     thread::scope(|scope| {
         let references = scope.spawn(|| {
-            run_on_change("references", change, ReviewInput::Project, references::review)
+            run_on_change("references", in_diff, ReviewInput::Project, references::review)
         });
         let consistency = scope.spawn(|| {
-            run_on_change("consistency", change, ReviewInput::Project, consistency::review)
+            run_on_change("consistency", in_diff, ReviewInput::Project, consistency::review)
         });
         let secrets = run_on_change("secrets", change, ReviewInput::Diff, |change| {
             secrets::review(change.files, change.project)

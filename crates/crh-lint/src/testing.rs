@@ -171,6 +171,7 @@ fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
             .collect(),
         removed: removed.map(|line| line.as_bytes().to_vec()).collect(),
         unchanged: Vec::new(),
+        in_diff: None,
     }
 }
 

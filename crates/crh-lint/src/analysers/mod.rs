@@ -391,7 +391,10 @@ impl Analysers {
             let paths = match analyser.is_per_file() {
                 true => comparison::origin_paths(change, checked_files, &after, &mut texts)?,
                 // An error in one file may come from any other.
-                false => checked_files.iter().filter_map(|file| file.old_path.clone()).collect(),
+                false => checked_files
+                    .iter()
+                    .filter_map(|file| file.in_diff().old_path.clone())
+                    .collect(),
             };
             let handled_paths = paths.into_iter().filter(|path| {
                 let text = || project.file(Side::Old, path).ok().flatten().unwrap_or_default();

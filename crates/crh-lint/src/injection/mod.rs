@@ -173,7 +173,8 @@ pub fn review(texts: &[ChangeText], files: &[ChangedFile]) -> StaticOutput {
         let mut in_name = find_in_name(&name);
         in_name.extend(find_in_name(&[(1, split_name(&file.path))]));
         report.add(&file.path, "The name of a file", &name, in_name);
-        if let Some(old_path) = file.old_path.as_ref().filter(|old_path| **old_path != file.path) {
+        let old_path = file.in_diff().old_path.as_ref();
+        if let Some(old_path) = old_path.filter(|old_path| **old_path != file.path) {
             let old_name = [(1, old_path.clone())];
             report.add(&file.path, "The old name of a file", &old_name, find_in_name(&old_name));
         }

@@ -279,18 +279,17 @@ fn new_record(assignment: Assignment, output: StaticOutput) -> RunRecord {
 #[derive(Default)]
 struct CheckedFiles {
     in_scope: Vec<ChangedFile>,
-    /// All files of the diff, in its order. Then the old paths of renamed files that come into use.
+    /// All files of the diff, in its order.
     all: Vec<ChangedFile>,
 }
 
 /// The lines of a file that git calls binary come from its decoded text. A file that comes into use
-/// (its new path or mode lets it run) counts as new: all of its lines are added. If it was renamed,
-/// its old path counts as deleted.
+/// (its new path or mode lets it run) counts as new: all of its lines are added.
 fn checked_files(subject: &ChangeUnderReview) -> CheckedFiles {
     let repository = subject.tool_context.repository().ok();
     let project =
         repository.map(|revisions| RevisionProject::new(revisions, subject.tool_context.stop()));
-    let (mut files, mut old_files) = (CheckedFiles::default(), Vec::new());
+    let mut files = CheckedFiles::default();
     for (scoped, file) in subject.scope.files.iter().zip(subject.diff.files()) {
         let mut changed = changed_file(&subject.diff, file);
         if let (Content::Binary, Some(project)) = (file.content, &project) {
@@ -301,32 +300,19 @@ fn checked_files(subject: &ChangeUnderReview) -> CheckedFiles {
             changed.unchanged = Vec::new();
         }
         let project = project.as_ref().filter(|_| scoped.comes_into_use());
-        let added = project.and_then(|project| decoded_text::all_lines(project, &changed));
-        let Some(added) = added else {
-            files.in_scope.extend(scoped.is_checked().then(|| changed.clone()));
-            files.all.push(changed);
-            continue;
-        };
-        let path = changed.path.clone();
-        let new_file =
-            ChangedFile { path, has_lines: true, added: added.clone(), ..ChangedFile::default() };
-        files.in_scope.extend(scoped.is_checked().then(|| new_file.clone()));
-        match (file.change, changed.old_path.clone()) {
-            (FileChange::Renamed, Some(old_path)) => {
-                old_files.push(ChangedFile {
-                    path: old_path.clone(),
-                    old_path: Some(old_path),
-                    is_deleted: true,
-                    has_lines: true,
-                    ..ChangedFile::default()
-                });
-                files.all.push(new_file);
-            }
-            // Keeps the removed lines: the names that a script no longer defines matter, too.
-            _ => files.all.push(ChangedFile { added, ..changed }),
+        if let Some(added) = project.and_then(|project| decoded_text::all_lines(project, &changed))
+        {
+            changed = ChangedFile {
+                path: changed.path.clone(),
+                has_lines: true,
+                added,
+                in_diff: Some(Box::new(changed)),
+                ..ChangedFile::default()
+            };
         }
+        files.in_scope.extend(scoped.is_checked().then(|| changed.clone()));
+        files.all.push(changed);
     }
-    files.all.extend(old_files);
     files
 }
 
@@ -364,6 +350,7 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
         unchanged,
         removed,
         removed_line_numbers: removed_numbers,
+        in_diff: None,
     }
 }
 

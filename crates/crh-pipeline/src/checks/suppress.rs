@@ -15,6 +15,7 @@ use crate::text::one_line;
 use crh_lint::{ChangedFile, IgnoreComments, InvalidIgnore, Project, name_matches_rule};
 use crh_review::finding::{Finding, Member, Severity, Side};
 use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, EXTENDED_BY_CHANGE, Fate};
+use crh_syntax::{Language, SyntaxTree};
 
 /// Settings file of the repository.
 const SETTINGS: &str = "crh.toml";
@@ -146,6 +147,8 @@ struct FindingFiles<'a> {
 #[derive(Default)]
 struct FileText {
     lines: Vec<String>,
+    /// Brackets that each line opens, without those that it closes. Empty without ignore comments.
+    open_brackets: Vec<i64>,
     ignores: IgnoreComments,
     /// Numbers of the lines with each text, without indentation. Empty without ignore comments.
     numbers: BTreeMap<String, Vec<u32>>,
@@ -183,6 +186,7 @@ impl FileText {
         let mut file_text = Self {
             ignores: IgnoreComments::read(path, &text),
             lines: text.lines().map(str::to_owned).collect(),
+            open_brackets: Vec::new(),
             numbers: BTreeMap::new(),
             statement_hashes: RefCell::default(),
         };
@@ -190,6 +194,7 @@ impl FileText {
             for (number, line) in (1_u32..).zip(&file_text.lines) {
                 file_text.numbers.entry(line.trim().to_owned()).or_default().push(number);
             }
+            file_text.open_brackets = open_brackets(path, &text, &file_text.lines);
         }
         file_text
     }
@@ -200,23 +205,24 @@ impl FileText {
         let index = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
         let (first, last) = (index(first)?, index(last.max(first))?);
         let (first_line, _) = (self.lines.get(first)?, self.lines.get(last)?);
+        let open_in = |line: usize| self.open_brackets.get(line).copied().unwrap_or_default();
         let mut start = first;
         let mut open = 0;
         for above in (first.saturating_sub(STATEMENT_LINES_MAX)..first).rev() {
-            open += open_brackets(&self.lines[above]);
+            open += open_in(above);
             if open > 0 {
                 (start, open) = (above, 0);
             }
         }
         let indentation = |line: &str| line.len() - line.trim_start().len();
-        let mut open: i64 = self.lines[start..=last].iter().map(|line| open_brackets(line)).sum();
-        let below = self.lines[last + 1..].iter().take(STATEMENT_LINES_MAX);
-        let count = below.take_while(|line| {
+        let mut open: i64 = (start..=last).map(open_in).sum();
+        let below = self.lines.iter().enumerate().skip(last + 1).take(STATEMENT_LINES_MAX);
+        let count = below.take_while(|(index, line)| {
             let is_inside = open > 0
                 || line.trim().is_empty()
                 || indentation(line) > indentation(first_line)
                 || line.trim_start().starts_with([')', ']', '}']);
-            open += open_brackets(line);
+            open += open_in(*index);
             is_inside
         });
         let end = last + count.count();
@@ -457,15 +463,39 @@ fn new_lines(finding: &Finding) -> Option<(u32, u32)> {
     Some((first, finding.line_end.map_or(first, NonZeroU32::get)))
 }
 
-/// Number of brackets that a line opens, minus those that it closes. Strings and comments count as
-/// code. If a statement seems too long for that reason, the only effect is an additional note.
-fn open_brackets(line: &str) -> i64 {
+/// Number of brackets that each line opens, minus those that it closes. Brackets in strings and
+/// comments do not count if crh can parse the text.
+fn open_brackets(path: &str, text: &str, lines: &[String]) -> Vec<i64> {
     let weight = |letter: char| match letter {
         '(' | '[' => 1,
         ')' | ']' => -1,
         _ => 0,
     };
-    line.chars().map(weight).sum()
+    let language = Language::of_file(path, text.as_bytes());
+    let Some(Ok(syntax_tree)) = language.map(|language| SyntaxTree::new(language, text)) else {
+        return lines.iter().map(|line| line.chars().map(weight).sum()).collect();
+    };
+    let mut counts = vec![0; lines.len()];
+    // Uses a cursor, because texts can be nested deeper than the stack.
+    let mut cursor = syntax_tree.tree().walk();
+    loop {
+        let node = cursor.node();
+        // Signs are the nodes without a name. A missing sign is empty.
+        if !node.is_named()
+            && !node.is_missing()
+            && let Some(count) = counts.get_mut(node.start_position().row)
+        {
+            *count += node.kind().chars().map(weight).sum::<i64>();
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return counts;
+            }
+        }
+    }
 }
 
 fn is_added(file: &ChangedFile, line: u32) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use expect_test::expect;
 use tempfile::TempDir;
@@ -447,6 +448,43 @@ fn moved_file_is_new_where_it_runs() {
 }
 
 #[test]
+fn file_that_comes_into_use_is_compared_with_its_old_path() {
+    let migration = "db/migrate/20240202000000_a.rb";
+    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let lines = "x = 1\n".repeat(30);
+    // These problems are in the base: a migration without its schema, and a missing module.
+    repo.write(migration, "class A\n  def change\n    create_table :users\n  end\nend\n");
+    repo.write("db/schema.rb", "Schema.define(version: 2024_01_01_000000) do\nend\n");
+    repo.write("examples/q.rb", format!("require_relative \"nothing\"\n{lines}"));
+    repo.write("helper.py", format!("{lines}def load():\n    pass\n"));
+    repo.write("user.py", "from helper import load\n");
+    repo.commit("base");
+    repo.git(&["mv", "examples/q.rb", "q.rb"]);
+    // The change removes a name from a file that becomes executable.
+    repo.write("helper.py", &lines);
+    for path in [migration, "helper.py"] {
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(repo.path().join(path), executable).unwrap();
+    }
+    repo.commit("change");
+    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
+    let records = run_checks(&subject, &CheckOptions::default());
+    let files = format!("{migration} helper.py q.rb");
+    expect![[r#"
+        secrets Completed: FILES
+        syntax Completed: FILES
+        references Completed: FILES
+          P1 helper.py:31 `load` is gone, and 1 place still uses it
+        leftovers Completed: FILES
+        workflows Completed: 
+        consistency Completed: FILES
+        patterns Completed: FILES
+        injection Completed: FILES
+    "#]]
+    .assert_eq(&render(&records).replace(&files, "FILES"));
+}
+
+#[test]
 fn old_ignore_comment_does_not_cover_new_lines() {
     let key = format!("AKIA{}", "B3EGQW5RTYUIOPAS");
     let debugger = "breakpoint()  # tool\n";
@@ -475,6 +513,21 @@ fn old_ignore_comment_does_not_cover_new_lines() {
             "import subprocess\nsubprocess.run(  # noqa: S602\n\"ls\",\nshell=True,\n)\n"
                 .to_owned(),
             "import subprocess\nsubprocess.run(  # noqa: S602\nf\"ls {a}\",\nshell=True,\n)\n"
+                .to_owned(),
+        ),
+        // The same, with a bracket in the comment, or in a string above the edit.
+        (
+            "a.py",
+            "import subprocess\nsubprocess.run(  # noqa: S602 :)\n\"ls\",\nshell=True,\n)\n"
+                .to_owned(),
+            "import subprocess\nsubprocess.run(  # noqa: S602 :)\nf\"ls {a}\",\nshell=True,\n)\n"
+                .to_owned(),
+        ),
+        (
+            "a.py",
+            "import subprocess\nsubprocess.run(  # noqa: S602\nf\"ls {a}\",\ncwd=\":)\",\nshell=False,\n)\n"
+                .to_owned(),
+            "import subprocess\nsubprocess.run(  # noqa: S602\nf\"ls {a}\",\ncwd=\":)\",\nshell=True,\n)\n"
                 .to_owned(),
         ),
         // The change adds another line with the text of an accepted one.
