@@ -26,6 +26,8 @@ pub struct NameMention {
 pub enum MentionRole {
     /// Defined or bound: a definition, parameter, variable, argument or key.
     Named,
+    /// The property that a pattern of JavaScript reads and binds: `const { name } = value`.
+    Destructured,
     /// Imported.
     Imported,
     /// Called: `name()`.
@@ -124,6 +126,9 @@ fn role(
     let is_call = parent.contains("call") || parent.contains("invocation");
     // In PHP a name after a dollar sign is a variable.
     let is_variable = language == Language::Php && text_before.ends_with('$');
+    if node.kind() == "shorthand_property_identifier_pattern" || parent == "pair_pattern" {
+        return MentionRole::Destructured;
+    }
     if is_variable || !is_call && binds_name(&node, cursor.field_name(), ancestors) {
         return MentionRole::Named;
     }

@@ -156,7 +156,7 @@ impl ChangedCode {
         found.sort_by_key(|mention| (!is_call(&mention.role), mention.line));
         for mention in found {
             let is_use = match mention.role {
-                MentionRole::Named => false,
+                MentionRole::Named | MentionRole::Destructured => false,
                 MentionRole::Called | MentionRole::Member { .. } | MentionRole::Imported => true,
                 // Other words are mostly local variables.
                 MentionRole::Read => mention.name.starts_with(char::is_uppercase),

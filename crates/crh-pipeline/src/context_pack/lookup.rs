@@ -174,7 +174,11 @@ impl<'a> CodeLookup<'a> {
             let is_first_of_file = parsed_files.insert(path.clone());
             let Some(symbols) = self.symbols(path) else { continue };
             if is_first_of_file {
-                let symbols = symbols.all().iter().filter(|symbol| own_name(&symbol.name) == name);
+                // `?` and `!` at the end of a Ruby method are not part of a word.
+                let symbols = symbols
+                    .all()
+                    .iter()
+                    .filter(|symbol| own_name(&symbol.name).trim_end_matches(['?', '!']) == name);
                 sites.extend(symbols.map(|symbol| DefinitionSite {
                     path: path.clone(),
                     name: symbol.name.clone(),
@@ -208,7 +212,7 @@ impl<'a> CodeLookup<'a> {
         for hit in self.search(words, None) {
             let site = UseSite::new(&hit);
             let code = site.text.trim_start();
-            if is_comment(code) {
+            if is_comment(Language::from_path(&site.path), code) {
                 continue;
             }
             let words = code.split(|char: char| !char.is_alphanumeric() && char != '_');
@@ -368,15 +372,19 @@ fn searchable(names: &BTreeSet<String>) -> Vec<&str> {
     names.iter().map(String::as_str).filter(is_word).collect()
 }
 
-/// Whether a line without indentation starts with a comment. `#[` is an attribute, and `*name` a
-/// pointer.
-fn is_comment(line: &str) -> bool {
-    let is_text =
-        |rest: &str| !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_');
-    line.starts_with("//")
-        || line.starts_with("/*")
-        || line.strip_prefix('#').is_some_and(|rest| !rest.starts_with('['))
-        || line.strip_prefix('*').is_some_and(is_text)
+/// Whether a line without indentation starts with a comment, or continues one. `*name`, `*(` and
+/// `**name` are pointers, and `#` starts directives in some languages.
+fn is_comment(language: Option<Language>, line: &str) -> bool {
+    match language {
+        Some(Language::Python | Language::Ruby) => line.starts_with('#'),
+        Some(Language::Php) if line.starts_with('#') => !line.starts_with("#["),
+        _ => {
+            let continues = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t', '/']);
+            line.starts_with("//")
+                || line.starts_with("/*")
+                || line.strip_prefix('*').is_some_and(continues)
+        }
+    }
 }
 
 fn escape_pattern(text: &str) -> String {

@@ -49,7 +49,10 @@ pub(crate) fn related_functions(
         for mention in mentions(language, &text, &names).unwrap_or_default() {
             match mention.role {
                 MentionRole::Called | MentionRole::Member { .. } => {}
-                MentionRole::Named | MentionRole::Imported | MentionRole::Read => continue,
+                MentionRole::Named
+                | MentionRole::Destructured
+                | MentionRole::Imported
+                | MentionRole::Read => continue,
             }
             let contains_line = |index: &&usize| functions[**index].lines.contains(&mention.line);
             let Some(caller) = own_functions.iter().rfind(contains_line) else { continue };

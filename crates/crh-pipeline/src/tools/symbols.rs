@@ -264,7 +264,9 @@ impl<'a> AskedName<'a> {
             let rank = match role {
                 MentionRole::Named if definitions.contains(line) => LineRank::Definition,
                 MentionRole::Member { owner } if self.is_other_type(owner) => LineRank::DoubtfulUse,
-                MentionRole::Member { .. } | MentionRole::Imported => LineRank::Use,
+                MentionRole::Member { .. } | MentionRole::Imported | MentionRole::Destructured => {
+                    LineRank::Use
+                }
                 _ if self.is_method => continue,
                 MentionRole::Named | MentionRole::Called | MentionRole::Read => LineRank::Use,
             };

@@ -180,7 +180,10 @@ impl<'a> NameIndex<'a> {
         }
         let mention = file.mentions_of(&claim.name).find(|mention| match mention.role {
             MentionRole::Called | MentionRole::Read => true,
-            MentionRole::Named | MentionRole::Imported | MentionRole::Member { .. } => false,
+            MentionRole::Named
+            | MentionRole::Destructured
+            | MentionRole::Imported
+            | MentionRole::Member { .. } => false,
         })?;
         Some(used_at_text(&claim.name, &place.file, mention.line))
     }
@@ -336,6 +339,9 @@ fn is_use(role: &MentionRole, what: ClaimKind, name: &str) -> bool {
     match role {
         MentionRole::Called => true,
         MentionRole::Read => reading_counts,
-        MentionRole::Named | MentionRole::Imported | MentionRole::Member { .. } => false,
+        MentionRole::Named
+        | MentionRole::Destructured
+        | MentionRole::Imported
+        | MentionRole::Member { .. } => false,
     }
 }

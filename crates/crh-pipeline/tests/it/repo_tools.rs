@@ -133,6 +133,49 @@ fn path_suggestion_works_with_many_files() {
     assert!(says.starts_with(expected), "{says}");
 }
 
+#[test]
+fn symbol_tools_read_the_signs_of_each_language() {
+    let files = [
+        (
+            "a.c",
+            "#define TWICE(x) total(x)\n**total(p) = 1;\n*(total(p)) = 1;\n * total of all\n// total\n",
+        ),
+        ("b.py", "# total\nx = total(1)\n"),
+        (
+            "c.ts",
+            "class Cart { total() { return 1; } }\nconst { total } = cart;\nconst { total: all } = cart;\n",
+        ),
+        (
+            "d.rb",
+            "class Cart\n  def valid?\n    true\n  end\n\n  def save!\n    valid?\n  end\nend\n",
+        ),
+        ("e.php", "<?php\n#[total()]\n# total\n"),
+    ];
+    let repo = Repo::new();
+    for (path, text) in files {
+        repo.write(path, text);
+    }
+    repo.commit("all");
+    let ctx = tool_context(&repo, "HEAD", "HEAD");
+    let places = |tool: &str, name: &str| -> Vec<String> {
+        let reply = text_reply(&ctx, tool, &json!({ "name": name }));
+        let lines = reply.lines().filter(|line| !line.starts_with([' ', '[']) && !line.is_empty());
+        let place = |line: &str| match line.split_once(", lines ") {
+            Some((definition, _)) => definition.to_owned(),
+            None => line.split(' ').next().unwrap().trim_end_matches(':').to_owned(),
+        };
+        lines.map(place).collect()
+    };
+    let uses = ["a.c:1", "a.c:2", "a.c:3", "b.py:2", "c.ts:2", "c.ts:3", "e.php:2", "c.ts:1"];
+    assert_eq!(places("find_callers", "total"), uses);
+    // `total` without a value before it is no call of the method.
+    let method_uses: Vec<&str> = uses.into_iter().filter(|it| *it != "b.py:2").collect();
+    assert_eq!(places("find_callers", "Cart.total"), method_uses);
+    assert_eq!(places("find_definition", "Cart.valid?"), ["d.rb: Cart.valid?"]);
+    assert_eq!(places("find_definition", "save!"), ["d.rb: Cart.save!"]);
+    assert_eq!(places("find_callers", "valid?"), ["d.rb:2", "d.rb:7"]);
+}
+
 /// Lowest precision and recall of `find_callers` in the repositories of `data/lookup`, in percent.
 const FLOORS: [(&str, usize, usize); 4] =
     [("go", 76, 100), ("python", 78, 100), ("rust", 71, 91), ("typescript", 84, 84)];

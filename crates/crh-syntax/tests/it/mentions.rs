@@ -13,6 +13,7 @@ fn check(language: Language, text: &str, expected: Expect) {
             .map(|mention| {
                 let role = match &mention.role {
                     MentionRole::Named => "named".to_owned(),
+                    MentionRole::Destructured => "destructured".to_owned(),
                     MentionRole::Imported => "imported".to_owned(),
                     MentionRole::Called => "called".to_owned(),
                     MentionRole::Member { owner: of } => format!("of {of}"),
@@ -98,7 +99,7 @@ new Cart(total);
         1: total imported
         3: total named, total named, total called
         4: total named, total named, total of a, total named, total read
-        5: total named
+        5: total destructured
         6: Cart called, total read
     "#]];
     check(Language::JavaScript, text, expected);

@@ -70,8 +70,10 @@ impl ParsedFile {
     pub(super) fn has_other_binding(&self, name: &str, except: Option<&Symbol>) -> bool {
         let is_in_exception =
             |line: u32| except.is_some_and(|symbol| (symbol.start..=symbol.end).contains(&line));
+        let is_binding =
+            |role: &MentionRole| matches!(role, MentionRole::Named | MentionRole::Destructured);
         let mut mentions = self.mentions_of(name);
-        mentions.any(|mention| mention.role == MentionRole::Named && !is_in_exception(mention.line))
+        mentions.any(|mention| is_binding(&mention.role) && !is_in_exception(mention.line))
     }
 
     /// Whether the language has a value called `undefined`.
