@@ -24,7 +24,7 @@ pub struct MarkResult {
 }
 
 impl Workspace {
-    /// Marked files, in the order of marking.
+    /// Marked files, sorted. Agents mark them in parallel, so the order of marking tells nothing.
     pub fn reviewed(&self) -> Result<Vec<String>, WorkspaceError> {
         match self.look_up(FILE) {
             Err(PathError::Missing(_)) => Ok(Vec::new()),
@@ -43,6 +43,7 @@ impl Workspace {
         let was_marked = reviewed.iter().any(|marked| marked == path);
         if !was_marked {
             reviewed.push(path.to_owned());
+            reviewed.sort();
             let text =
                 stable_json(&reviewed).map_err(|error| write_error(io::Error::other(error)))?;
             write_marks(self.folder(), text.as_bytes()).map_err(write_error)?;
