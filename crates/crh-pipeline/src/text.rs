@@ -1,11 +1,6 @@
 //! Formats text for display.
 
-use crh_review::escape_invisible;
-
-/// Folds white space into one line and makes invisible characters visible.
-pub(crate) fn one_line(text: &str) -> String {
-    escape_invisible(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
+pub(crate) use crh_review::one_line;
 
 /// Truncates a text to a number of characters and marks the cut with `…`.
 pub(crate) fn cut(text: &str, chars: usize) -> String {
@@ -34,5 +29,24 @@ pub(crate) fn numbered_line(number: u32, line: &str, chars: usize) -> String {
             format!("{number:>5}  {}… [cut: {missing} more characters]\n", &line[..end])
         }
         None => format!("{number:>5}  {line}\n"),
+    }
+}
+
+/// Amount in dollars: `0.42 USD`.
+pub fn dollars(dollars: f64) -> String {
+    format!("{} USD", cents(dollars))
+}
+
+/// Amount in cents. Small costs are shown as `<0.01`, not as zero.
+pub fn cents(dollars: f64) -> String {
+    if dollars > 0.0 && dollars < 0.01 { "<0.01".to_owned() } else { format!("{dollars:.2}") }
+}
+
+/// Duration: `80 ms`, `3.2 s`, `75 s`.
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
+        60_000.. => format!("{} s", milliseconds / 1_000),
     }
 }

@@ -44,7 +44,7 @@ pub use merge::{
 pub use place::{Location, Quote, Tier};
 pub use precheck::{FindingCheck, FindingProblem, check_findings, cited_locations};
 pub use returns::{Dialect, ReturnError, ReviewerReturn, parse_return, parse_return_value};
-pub use sanitise::{escape_invisible, has_command};
+pub use sanitise::{escape_invisible, has_command, one_line};
 pub use shape::repair_whole_numbers;
 pub use strict_json::StrictJson;
 pub use width::{columns, truncate, truncate_middle, wrap};

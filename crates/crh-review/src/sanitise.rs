@@ -11,7 +11,7 @@ use crate::words::collapse_whitespace;
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
 /// Text on one line: white space collapsed, invisible characters escaped.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     collapse_whitespace(&escape_invisible(text))
 }
 

@@ -3,7 +3,6 @@
 mod eval;
 mod fix;
 mod flags;
-mod import;
 mod learning;
 mod login;
 mod model;
@@ -23,14 +22,13 @@ use clap_complete::Shell;
 pub(crate) use self::eval::{
     ArmChoice, EvalCalibrateArgs, EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs,
     EvalNoiseArgs, EvalOutcomesArgs, EvalReviewArgs, EvalRunArgs, EvalScoreArgs, EvalShowArgs,
-    NoiseFormatArg, RuleArg, SuiteArgs,
+    NoiseFormatArg, SuiteArgs,
 };
 pub(crate) use self::fix::FixArgs;
 pub(crate) use self::flags::{
     AnalyserFlags, CacheFlags, FixFlags, ModelFlags, PostFlags, SarifFlags,
 };
 use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, RoleFlags, ScopeFlags};
-pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
 pub(crate) use self::learning::{LearnArgs, OutcomeJudgeArgs, StatsArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};

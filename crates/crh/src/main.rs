@@ -3,7 +3,6 @@
 mod cli;
 mod commands;
 mod config;
-mod eval;
 mod failure;
 mod fix;
 mod hand_off;
@@ -60,6 +59,6 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Ok(code)) => code,
         Ok(Err(failure)) => ui::print_failure(&failure),
-        Err(_) => failure::FailureKind::Bug.exit_code(),
+        Err(_) => failure::exit_code(failure::FailureKind::Bug),
     }
 }

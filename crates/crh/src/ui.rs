@@ -29,6 +29,7 @@ use self::style::{OutputKind, ProgressStyle};
 use self::workflow_commands::AllowedCommands;
 use crate::config::environment;
 use crate::config::environment::Environment;
+use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_review::render::FileLinks;
 use crh_review::report::{Decimal, Report};
@@ -185,7 +186,7 @@ pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
         .replace("number would be zero for non-zero type", "must be at least 1");
     if error.use_stderr() {
         screen::print_line(text.trim_end_matches('\n'));
-        return FailureKind::Usage.exit_code();
+        return failure::exit_code(FailureKind::Usage);
     }
     match result_text(&text) {
         Ok(()) => ExitCode::SUCCESS,
@@ -205,7 +206,7 @@ pub(crate) fn print_failure(failure: &Failure) -> ExitCode {
     if let Some(hint) = &failure.hint {
         screen::print_line(&format!("hint: {}", crh_review::escape_invisible(hint)));
     }
-    failure.kind.exit_code()
+    failure::exit_code(failure.kind)
 }
 
 /// Prints the sandbox helper's error for its parent process, and returns its exit code.
@@ -230,20 +231,10 @@ pub(crate) fn print_panic(panic: &PanicHookInfo<'_>) {
 
 /// Formats an amount of money for people.
 pub(crate) fn dollars(amount: Decimal) -> String {
-    format::dollars(amount.0 as f64 / 1e6)
-}
-
-/// Formats a duration for people.
-pub(crate) fn duration(milliseconds: u64) -> String {
-    format::duration(milliseconds)
+    crh_pipeline::text::dollars(amount.0 as f64 / 1e6)
 }
 
 /// The exit code of an interrupted command.
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
-}
-
-/// Escapes control characters and joins lines.
-pub(crate) fn one_line(text: &str) -> String {
-    crh_review::escape_invisible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -10,11 +10,11 @@ use super::OutcomeJudgeArgs;
 use super::flags::{
     BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars, parse_repository,
 };
-use super::import::EvalImportArgs;
 use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::review::StrategyChoice;
-use crate::eval::REPEATS_MAX;
+use crh_eval::REPEATS_MAX;
+use crh_eval::import::ImportArgs;
 use crh_llm::Money;
 use crh_review::eval::Rule;
 
@@ -34,7 +34,7 @@ pub(crate) enum EvalCommand {
     Score(EvalScoreArgs),
     /// Create cases from commits, from bug fixes (crh reverses the fix), from two folders or from a
     /// JSON Lines file
-    Import(Box<EvalImportArgs>),
+    Import(Box<ImportArgs>),
     /// Review the last commits of a repository and count the findings
     Noise(Box<EvalNoiseArgs>),
     /// Test how well crh detects whether people fixed, rejected or ignored an issue, on examples
@@ -183,11 +183,11 @@ impl ArmChoice {
 pub(crate) struct MatchArgs {
     /// Rule that decides whether a finding matches an expected issue
     #[arg(long = "match", value_enum, value_name = "RULE")]
-    pub(crate) rule: Option<RuleArg>,
+    rule: Option<RuleArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RuleArg {
+enum RuleArg {
     /// Same file, same category, at most 3 lines apart (default)
     Category,
     /// Same file, related category (such as `bug` and `logic`), at most 3 lines apart
@@ -198,14 +198,14 @@ pub(crate) enum RuleArg {
     Text,
 }
 
-impl RuleArg {
-    pub(crate) fn rule(self) -> Rule {
-        match self {
-            Self::Category => Rule::Category,
-            Self::Family => Rule::Family,
-            Self::FileLine => Rule::FileLine,
-            Self::Text => Rule::Text,
-        }
+impl MatchArgs {
+    pub(crate) fn rule(&self) -> Option<Rule> {
+        self.rule.map(|rule| match rule {
+            RuleArg::Category => Rule::Category,
+            RuleArg::Family => Rule::Family,
+            RuleArg::FileLine => Rule::FileLine,
+            RuleArg::Text => Rule::Text,
+        })
     }
 }
 

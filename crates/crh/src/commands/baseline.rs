@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     let stop = AtomicBool::new(false);
     let (baseline, notes) = Baseline::from_tree(&diff, &scope, &revisions, &options, &stop);
     for note in &notes {
-        ui::warn(&ui::one_line(note));
+        ui::warn(&crh_review::one_line(note));
     }
     let out = match out_file {
         Some(file) => file,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     let total: u32 = by_rule.values().sum();
     let lines: String = by_rule
         .iter()
-        .map(|(rule, count)| format!("{count:>6}  {}\n", ui::one_line(rule)))
+        .map(|(rule, count)| format!("{count:>6}  {}\n", crh_review::one_line(rule)))
         .collect();
     ui::result_text(&lines)?;
     let findings = if total == 1 { "1 finding".to_owned() } else { format!("{total} findings") };

@@ -410,7 +410,7 @@ impl ChangeSource {
         let location = ConfigLocation::Checkout;
         Self::in_repository(environment, flags.clone(), output_paths, location).or_else(|failure| {
             let source = Self::without_repository(environment, flags)?;
-            let why = ui::one_line(&format!("{:#}", failure.error));
+            let why = crh_review::one_line(&format!("{:#}", failure.error));
             ui::note(&format!("reviewing the diff without the repository: {why}"));
             Ok(source)
         })
@@ -790,7 +790,7 @@ fn ignored_settings_note(settings: &Settings, before: &Settings) -> Option<Strin
 
 /// Warns that the repository's config is ignored.
 pub(super) fn warn_config_ignored(failure: &Failure) -> String {
-    let reason = ui::one_line(&format!("{:#}", failure.error));
+    let reason = crh_review::one_line(&format!("{:#}", failure.error));
     let note = format!("ignoring the repository's settings: {reason}");
     ui::warn(&note);
     note

@@ -105,7 +105,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     if args.keep.is_some()
         && let Err(failure) = stamp_kept_run(&demo_environment, environment)
     {
-        let why = ui::one_line(&format!("{:#}", failure.error));
+        let why = crh_review::one_line(&format!("{:#}", failure.error));
         ui::warn(&format!("`crh dismiss` and `crh show` will not use the run: {why}"));
     }
     Ok(result)

@@ -162,8 +162,8 @@ fn dismiss(
     ui::note(&format!(
         "#{} {state_text}: {} ({}); undo with `crh dismiss --undo {key}`",
         issue.number,
-        ui::one_line(&issue.title),
-        ui::one_line(&dismissal.place)
+        crh_review::one_line(&issue.title),
+        crh_review::one_line(&dismissal.place)
     ));
     Ok(())
 }
@@ -202,7 +202,11 @@ fn record_undo(state: &Path, repo: &str, key: &str, environment: &Environment) {
 /// Who dismissed an issue at the forge, as a sentence.
 fn forge_dismissal(known: &History, key: &str) -> Option<String> {
     let OutcomeEntry { by, url, .. } = known.forge_dismissal(key)?;
-    Some(format!("`{}` dismissed the issue at {}", ui::one_line(by), ui::one_line(url)))
+    Some(format!(
+        "`{}` dismissed the issue at {}",
+        crh_review::one_line(by),
+        crh_review::one_line(url)
+    ))
 }
 
 /// The failure for an issue that the user did not dismiss on this machine.
@@ -260,7 +264,11 @@ fn undo_key(state: &Path, key: &str, environment: &Environment) -> Result<(), Fa
 
 fn note_undone(dismissal: &LocalDismissal) {
     let LocalDismissal { title, place, .. } = dismissal;
-    ui::note(&format!("no longer dismissed: {} ({})", ui::one_line(title), ui::one_line(place)));
+    ui::note(&format!(
+        "no longer dismissed: {} ({})",
+        crh_review::one_line(title),
+        crh_review::one_line(place)
+    ));
 }
 
 fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
@@ -275,7 +283,7 @@ fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
                     let reason_text =
                         if reason.is_empty() { String::new() } else { format!(" ({reason})") };
                     [key, &format!("repository {repo}"), place, &format!("{title}{reason_text}")]
-                        .map(|cell| ui::one_line(cell))
+                        .map(|cell| crh_review::one_line(cell))
                         .join("  ")
                         + "\n"
                 })

@@ -13,7 +13,7 @@ use crate::cli::{DoctorArgs, ListFormatArg};
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::{Environment, GITHUB_APP_VARIABLES, PATH};
 use crate::config::keys::{RawSettings, Settings};
-use crate::failure::{Failure, FailureKind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail, exit_code};
 use crate::{config, ui};
 use crh_forge::ForgeName;
 use crh_forge::rest::RestForge;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         ListFormatArg::Json => stable_json(&checks).or_fail(FailureKind::Bug)?,
     })?;
     let failure_kind = checks.iter().find_map(|check| check.failure_kind);
-    Ok(failure_kind.map_or(ExitCode::SUCCESS, FailureKind::exit_code))
+    Ok(failure_kind.map_or(ExitCode::SUCCESS, exit_code))
 }
 
 fn check_text(check: &DoctorCheck) -> String {
@@ -118,11 +118,11 @@ fn check_text(check: &DoctorCheck) -> String {
         CheckState::Missing => "missing",
         CheckState::Broken => "BROKEN ",
     };
-    let line = format!("{mark}  {:<10}  {}\n", check.name, ui::one_line(&check.detail));
+    let line = format!("{mark}  {:<10}  {}\n", check.name, crh_review::one_line(&check.detail));
     if check.remedy.is_empty() {
         return line;
     }
-    format!("{line}{:21}-> {}\n", "", ui::one_line(&check.remedy))
+    format!("{line}{:21}-> {}\n", "", crh_review::one_line(&check.remedy))
 }
 
 fn git_check(environment: &Environment) -> DoctorCheck {

@@ -132,7 +132,8 @@ impl LessonPlace {
     fn undo(&self, id: &str) -> Result<(), Failure> {
         let shorter = self.text.as_deref().and_then(|text| remove_lesson(text, id));
         let Some(text) = shorter else {
-            let message = format!("`{}` has no lesson `{}`", self.path.display(), ui::one_line(id));
+            let message =
+                format!("`{}` has no lesson `{}`", self.path.display(), crh_review::one_line(id));
             return Err(Failure::usage(message).hint("`crh learn --list` lists the lessons"));
         };
         self.write(&text)?;
@@ -239,7 +240,7 @@ fn without_instructions(proposals: Vec<LessonProposal>) -> Vec<LessonProposal> {
     let (refused, usable): (Vec<LessonProposal>, Vec<LessonProposal>) =
         proposals.into_iter().partition(|it| instructs_reviewer(&it.lesson));
     for LessonProposal { lesson, evidence } in &refused {
-        let source = ui::one_line(evidence.first().unwrap_or(&lesson.text));
+        let source = crh_review::one_line(evidence.first().unwrap_or(&lesson.text));
         ui::warn(&format!("not proposed, because it instructs the reviewer: {source}"));
     }
     usable
@@ -267,7 +268,7 @@ fn list(
             }
             let line = |ListedLesson { lesson, state, hint }: &ListedLesson<'_>| {
                 let hint = if hint.is_empty() { String::new() } else { format!(" ({hint})") };
-                format!("{state:<11} {}: {}{hint}\n", lesson.id, ui::one_line(&lesson.text))
+                format!("{state:<11} {}: {}{hint}\n", lesson.id, crh_review::one_line(&lesson.text))
             };
             let lessons: String = lessons.iter().map(line).collect();
             let proposals: String = proposals.iter().map(shown).collect();
@@ -280,17 +281,17 @@ fn list(
 fn shown(proposal: &LessonProposal) -> String {
     let LessonProposal { lesson, evidence } = proposal;
     let effect = match (&lesson.rule, &lesson.title) {
-        (Some(rule), _) => format!("hides findings of `{}`", ui::one_line(rule)),
-        (None, Some(title)) => format!("hides findings titled \"{}\"", ui::one_line(title)),
+        (Some(rule), _) => format!("hides findings of `{}`", crh_review::one_line(rule)),
+        (None, Some(title)) => format!("hides findings titled \"{}\"", crh_review::one_line(title)),
         (None, None) => "informs reviewers, hides no finding".to_owned(),
     };
     let evidence: String =
-        evidence.iter().map(|line| format!("    {}\n", ui::one_line(line))).collect();
+        evidence.iter().map(|line| format!("    {}\n", crh_review::one_line(line))).collect();
     format!(
         "proposed    {}: {}\n  in {}; {effect}\n{evidence}",
         lesson.id,
-        ui::one_line(&lesson.text),
-        ui::one_line(&lesson.paths.join(", ")),
+        crh_review::one_line(&lesson.text),
+        crh_review::one_line(&lesson.paths.join(", ")),
     )
 }
 
@@ -319,7 +320,7 @@ fn named(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Fa
     let find = |id: &String| {
         let proposal = proposals.iter().find(|proposal| proposal.lesson.id == *id);
         proposal.map(|proposal| proposal.lesson.clone()).ok_or_else(|| {
-            Failure::usage(format!("there is no proposal `{}`", ui::one_line(id)))
+            Failure::usage(format!("there is no proposal `{}`", crh_review::one_line(id)))
                 .hint("`crh learn --list` lists the proposals")
         })
     };
@@ -366,7 +367,7 @@ fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewCom
             Ok(_) => {}
             Err(failure) => {
                 // The number may be that of an issue.
-                let why = ui::one_line(&format!("{:#}", failure.error));
+                let why = crh_review::one_line(&format!("{:#}", failure.error));
                 unread.push(format!("the review comments of #{number} were not read: {why}"));
                 if unread.len() == UNREAD_MAX {
                     break;

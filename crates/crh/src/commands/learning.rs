@@ -58,7 +58,7 @@ pub(crate) fn review_lessons(
             }));
         }
         Err(error) => {
-            let error = ui::one_line(&error);
+            let error = crh_review::one_line(&error);
             problems.push(format!("the lessons of {source} are not used: {error}"));
         }
     };

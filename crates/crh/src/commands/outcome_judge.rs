@@ -32,7 +32,7 @@ impl OutcomeJudge for ModelJudge {
         let run = AgentRun::new(task, limits, self.model.facts());
         let answer = self.client.drive(run).end.outcome.into_answer();
         let warn = |why: &String| {
-            let why = ui::one_line(why);
+            let why = crh_review::one_line(why);
             ui::warn(&format!(
                 "the model of `--judge` did not answer, so crh's rules decide: {why}"
             ));

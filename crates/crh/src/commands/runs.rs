@@ -126,6 +126,6 @@ fn cells(run: &RunSummary) -> [String; 5] {
     let issues = run.issues.iter().map(|(severity, count)| format!("{count} {severity}"));
     let issues = issues.collect::<Vec<_>>().join(", ");
     let cost = run.cost_usd.map(ui::dollars);
-    let title = truncate(&ui::one_line(&run.title), TITLE_SHOWN);
+    let title = truncate(&crh_review::one_line(&run.title), TITLE_SHOWN);
     [run.run_id.clone(), verdict, issues, cost.unwrap_or_default(), title]
 }

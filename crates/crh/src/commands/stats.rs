@@ -90,8 +90,11 @@ fn load(state: &Path, args: &StatsArgs) -> Result<Vec<History>, Failure> {
 pub(super) fn load_known(state: &Path, repo: &str) -> Result<History, Failure> {
     let known = history::load(state, repo).map_err(history_failure)?;
     match known == History::default() {
-        true => Err(Failure::usage(format!("nothing is recorded about `{}`", ui::one_line(repo)))
-            .hint("`crh stats` shows the names of the repositories")),
+        true => Err(Failure::usage(format!(
+            "nothing is recorded about `{}`",
+            crh_review::one_line(repo)
+        ))
+        .hint("`crh stats` shows the names of the repositories")),
         false => Ok(known),
     }
 }
@@ -190,8 +193,11 @@ fn refresh(
                 history::append(state, &review.repo, &entries).map_err(history_failure)?;
             }
             Err(failure) => {
-                let why = ui::one_line(&format!("{:#}", failure.error));
-                ui::warn(&format!("`{}` was not refreshed: {why}", ui::one_line(&review.url)));
+                let why = crh_review::one_line(&format!("{:#}", failure.error));
+                ui::warn(&format!(
+                    "`{}` was not refreshed: {why}",
+                    crh_review::one_line(&review.url)
+                ));
             }
         }
     }

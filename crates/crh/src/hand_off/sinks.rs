@@ -13,8 +13,8 @@ use crate::commands::review::ReviewSession;
 use crate::commands::{github, models};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
+use crate::programs;
 use crate::programs::ProgramCall;
-use crate::{programs, ui};
 use crh_forge::ForgeError;
 use crh_forge::github::{GitHubHost, Repo};
 use crh_forge::tracker::{
@@ -177,7 +177,8 @@ fn by_client(
     settings: &Settings,
     environment: &Environment,
 ) -> Result<Sink, String> {
-    let failed = |failure: crate::failure::Failure| ui::one_line(&format!("{:#}", failure.error));
+    let failed =
+        |failure: crate::failure::Failure| crh_review::one_line(&format!("{:#}", failure.error));
     if !GitHubSession::has_credentials(host, environment).map_err(failed)? {
         return Err(format!("no token for `{}`", host.name()));
     }
@@ -229,7 +230,7 @@ fn path_of(path: &str) -> &str {
 fn gh_failed(host: &str, what: &str, said: &str, asked: &GitHubProgramCall) -> ForgeError {
     let (what, host) = (what.to_owned(), host.to_owned());
     let status = said.rsplit_once("(HTTP ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-    let message = ui::one_line(said);
+    let message = crh_review::one_line(said);
     match (status, asked) {
         (Some(401), _) => ForgeError::BadToken { host, message },
         (Some(403), _) => ForgeError::Forbidden { request: what, message, needs: None },
@@ -272,7 +273,7 @@ impl TicketCommand {
         let said = programs::run_program(&job)
             .map_err(|why| format!("`tracker.command` failed: {why}"))?;
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let url: String = ui::one_line(first.trim()).chars().take(SAID_MAX).collect();
+        let url: String = crh_review::one_line(first.trim()).chars().take(SAID_MAX).collect();
         Ok(FiledTicket { url, already_filed: false })
     }
 }

@@ -19,7 +19,6 @@ use super::{detect, sinks};
 use crate::commands::review::ReviewSession;
 use crate::config::environment::Environment;
 use crate::config::hand_off::TrackerChoice;
-use crate::ui;
 use crh_forge::tracker::{FiledTicket, TrackerError, TrackerTicket};
 use crh_llm::Redactor;
 use crh_review::render;
@@ -139,7 +138,7 @@ impl Tickets {
             Sink::Jira(jira) => self.wait(jira.file(&ticket)),
             Sink::Command(command) => command.file(&ticket, issue, report),
         };
-        let filed = filed.map_err(|why| TicketFailure(ui::one_line(&why)))?;
+        let filed = filed.map_err(|why| TicketFailure(crh_review::one_line(&why)))?;
         self.filed.insert(issue.dedupe_key.clone(), filed.clone());
         Ok(filed)
     }
@@ -173,7 +172,7 @@ impl Tickets {
             };
             match reached {
                 Ok(()) => break,
-                Err(why) => self.passed_over.push(ui::one_line(&why)),
+                Err(why) => self.passed_over.push(crh_review::one_line(&why)),
             }
             self.chain.pop_front();
         }

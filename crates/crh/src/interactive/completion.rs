@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::next::Decision;
 use super::words::counted;
-use crate::ui::one_line;
+use crh_review::one_line;
 use crh_review::report::{CoverageState, Issue, Report};
 use crh_review::wrap;
 

@@ -114,7 +114,7 @@ impl QuestionContext<'_> {
                 }
             }
             Err(failure) => {
-                let why = ui::one_line(&format!("{:#}", failure.error));
+                let why = crh_review::one_line(&format!("{:#}", failure.error));
                 let said = format!("The fixes stay in the working tree: {why}.");
                 self.person.print(&crh_review::wrap("", "  ", &said, self.person.columns()));
             }

@@ -15,8 +15,8 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crate::fix::AppliedFixes;
 use crate::fix::journal::LockedCheckout;
-use crate::ui::one_line;
 use crh_git::{BranchTip, RemoteBranch, Repository};
+use crh_review::one_line;
 use crh_review::render::commit_title;
 use crh_review::report::{FixOutcome, Issue, Report};
 

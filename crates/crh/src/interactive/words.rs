@@ -12,8 +12,8 @@ use super::next::{
 };
 use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
-use crate::ui::one_line;
 use crate::ui::questions::{LeaveEffect, MenuOption, MenuQuestion};
+use crh_review::one_line;
 use crh_review::report::{Issue, Report};
 use crh_review::{columns, truncate, wrap};
 

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use super::one_line;
 use crh_agent::UsageTotals;
 use crh_llm::Money;
 use crh_pipeline::events::Stage;
+use crh_pipeline::text::{cents, dollars};
+use crh_review::one_line;
 
 /// Label of a stage.
 pub(super) fn stage(stage: Stage) -> &'static str {
@@ -57,16 +58,6 @@ pub(super) fn money(spent: Money, budget: Option<Money>) -> String {
     }
 }
 
-/// Amount in dollars: `0.42 USD`.
-pub(super) fn dollars(dollars: f64) -> String {
-    format!("{} USD", cents(dollars))
-}
-
-/// Amount in dollars, rounded to cents. Small costs are shown as `<0.01`, not as zero.
-fn cents(dollars: f64) -> String {
-    if dollars > 0.0 && dollars < 0.01 { "<0.01".to_owned() } else { format!("{dollars:.2}") }
-}
-
 /// Elapsed time: `0:07`, `12:05`, `1:02:03`.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -78,16 +69,7 @@ pub(super) fn clock(time: Duration) -> String {
     }
 }
 
-/// Duration: `80 ms`, `3.2 s`, `75 s`.
-pub(super) fn duration(milliseconds: u64) -> String {
-    match milliseconds {
-        0..1_000 => format!("{milliseconds} ms"),
-        1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
-        60_000.. => format!("{} s", milliseconds / 1_000),
-    }
-}
-
-/// The name of a run for people. Runs other than those of reviewers get an explanation.
+/// The name of a run for people. Only the runs of reviewers are known by their own names.
 pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     match run.strip_prefix("validate-") {
         Some(number) => format!("validation {number} (checks an issue again)").into(),
@@ -115,6 +97,7 @@ pub(super) fn team_names(team: &[(String, String)]) -> String {
 mod tests {
     use super::*;
     use crh_llm::TokenUsage;
+    use crh_pipeline::text::duration;
 
     #[test]
     fn team_is_a_list() {

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use super::format;
 use super::state::ProgressState;
 use super::style::LineDetail;
-use super::{format, one_line};
 use crh_llm::Money;
 use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::text;
+use crh_review::one_line;
 
 /// Minimum time between two lines of a log.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -47,7 +49,7 @@ pub(super) fn line(
             (format::stage(*stage).to_owned(), LinePriority::Transient)
         }
         ReviewEvent::StageEnded { stage, took_ms } => {
-            if_verbose(format!("{}: {}", format::stage(*stage), format::duration(*took_ms)))?
+            if_verbose(format!("{}: {}", format::stage(*stage), text::duration(*took_ms)))?
         }
         ReviewEvent::Planned { files, budget } => {
             let files = format::count(*files, "file", "files");
@@ -94,7 +96,7 @@ pub(super) fn line(
                 0 if format::run_title(run) != *run => String::new(),
                 findings => format!(": {}", format::count(findings, "finding", "findings")),
             };
-            let (run, duration) = (format::run_title(run), format::duration(*took_ms));
+            let (run, duration) = (format::run_title(run), text::duration(*took_ms));
             match limited {
                 Some(limit) => (
                     format!("{run} reached its limit ({limit}){findings} in {duration}"),

@@ -1,6 +1,7 @@
 //! The last line of a review on standard error.
 
 use super::format;
+use crh_pipeline::text;
 use crh_review::finding::Severity;
 use crh_review::render::marked_verdict;
 use crh_review::report::{Fate, Report};
@@ -16,7 +17,7 @@ pub(super) fn summary_line(report: &Report) -> String {
     }
     let stats = &report.stats;
     parts.push(super::dollars(stats.cost_usd));
-    parts.push(format::duration(stats.latency_seconds_e2e.0 / 1_000));
+    parts.push(text::duration(stats.latency_seconds_e2e.0 / 1_000));
     if !report.artifact.is_empty() {
         parts.push(crh_review::escape_invisible(&report.artifact).replace('\n', "\\n"));
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::style::{ProgressStyle, Verbosity};
 use super::{format, screen};
 use crate::config::environment::Environment;
+use crh_eval::{AlreadyDone, TaskList};
 use crh_review::{columns, truncate};
 
 /// Minimum and maximum width of the progress bar.
@@ -32,8 +33,16 @@ impl TaskProgress {
         progress
     }
 
-    /// Prints the line of a finished task and updates the bar.
-    pub(crate) fn task_ended(&mut self, line: &str, already_done: AlreadyDone) {
+    fn draw(&self) {
+        if matches!(self.style, ProgressStyle::Panel(_)) {
+            let elapsed = self.started.elapsed();
+            screen::draw(vec![bar_line(self, elapsed, screen::size().columns)]);
+        }
+    }
+}
+
+impl TaskList for TaskProgress {
+    fn task_ended(&mut self, line: &str, already_done: AlreadyDone) {
         self.done += 1;
         self.already_done += usize::from(already_done == AlreadyDone::Yes);
         let line = crh_review::escape_invisible(line).replace('\n', " ");
@@ -53,20 +62,6 @@ impl TaskProgress {
         }
         self.draw();
     }
-
-    fn draw(&self) {
-        if matches!(self.style, ProgressStyle::Panel(_)) {
-            let elapsed = self.started.elapsed();
-            screen::draw(vec![bar_line(self, elapsed, screen::size().columns)]);
-        }
-    }
-}
-
-/// Whether a task was finished before this command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AlreadyDone {
-    Yes,
-    No,
 }
 
 impl Drop for TaskProgress {

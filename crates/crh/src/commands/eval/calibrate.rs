@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::stats::load_known;
-use super::evaluation_files;
+use super::stored;
 use crate::cli::{EvalCalibrateArgs, ListFormatArg};
 use crate::config;
 use crate::config::environment::Environment;
@@ -23,7 +23,7 @@ pub(super) fn run(args: &EvalCalibrateArgs, environment: &Environment) -> Result
     let settings = config::load(environment, None, RawSettings::default())?;
     let mut labels = Vec::new();
     for place in &args.evaluations {
-        labels.extend(labels_from_evaluation(&evaluation_files::stored(place, None, environment)?));
+        labels.extend(labels_from_evaluation(&stored(place, None, environment)?));
     }
     if let Some(repo) = &args.repo {
         let state = settings.state_folder.value.path()?;

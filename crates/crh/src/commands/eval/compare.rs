@@ -1,20 +1,20 @@
 //! `crh eval compare`: shows which differences between two evaluations are significant.
 
-use super::evaluation_files;
+use super::{print_comparison, stored};
 use crate::cli::EvalCompareArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crh_review::eval::{Sheet, compare};
 
 pub(super) fn run(args: &EvalCompareArgs, environment: &Environment) -> Result<(), Failure> {
-    let rule = args.match_args.rule;
-    let before = evaluation_files::stored(&args.before, rule, environment)?;
-    let after = evaluation_files::stored(&args.after, rule, environment)?;
+    let rule = args.match_args.rule();
+    let before = stored(&args.before, rule, environment)?;
+    let after = stored(&args.after, rule, environment)?;
     let comparison = compare(&before, &after);
     if comparison.cases == 0 {
         return Err(Failure::usage("the two evaluations have no case in common")
             .hint("compare evaluations of the same suite"));
     }
     let sheets = [after, before].map(|evaluation| Sheet::new(evaluation, &[]));
-    evaluation_files::print_comparison(&comparison, &sheets, args.format)
+    print_comparison(&comparison, &sheets, args.format)
 }

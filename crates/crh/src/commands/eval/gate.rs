@@ -3,21 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::ValueEnum;
 
-use super::evaluated_reviewers::EvaluatedReviewers;
-use super::reviews::{EvalEnding, ReviewBatch};
-use super::suite_reviews::OpenedSuite;
-use super::{evaluation_files, reviews};
-use crate::cli::{ArmChoice, EvalGateArgs, EvalReviewArgs, RuleArg, SuiteArgs};
+use super::host::CommandHost;
+use super::{exit_code, review_batch, stored, suite_choice};
+use crate::cli::{ArmChoice, EvalGateArgs, EvalReviewArgs, SuiteArgs};
 use crate::config::environment::Environment;
 use crate::config::review::BudgetChoice;
-use crate::failure::{Failure, FailureKind, OrFail};
+use crate::failure::Failure;
 use crate::ui;
-use crh_pipeline::run_folder::write_atomic;
-use crh_review::eval::{About, Evaluation, compare, regressions, score};
-use crh_review::stable_json;
+use crh_eval::{EvalEnding, GateResult, OpenedSuite, ReviewBatch, endings, rule, write_baseline};
+use crh_review::eval::{About, Rule};
 
 /// Folders of the project's own results, by strategy.
 const BASELINES: &str = "eval/baselines";
@@ -32,7 +28,7 @@ struct BaselineCheck {
     suite: SuiteArgs,
     review: EvalReviewArgs,
     baseline: PathBuf,
-    rule: Option<RuleArg>,
+    rule: Option<Rule>,
     result: Option<PathBuf>,
     write_baseline: bool,
     /// What a user types to select the files of this gate again.
@@ -85,12 +81,12 @@ fn arm_file(folder: &str, arm: ArmChoice, extension: &str) -> PathBuf {
 
 impl BaselineCheck {
     fn new(args: &EvalGateArgs, baseline: &Path, environment: &Environment) -> Self {
-        let stored = evaluation_files::stored(baseline, None, environment).ok();
+        let stored = stored(baseline, None, environment).ok();
         Self {
             suite: args.suite.clone(),
             review: args.review.clone(),
             baseline: baseline.to_owned(),
-            rule: args.match_args.rule,
+            rule: args.match_args.rule(),
             result: args.result.clone(),
             write_baseline: args.write_baseline,
             words: vec!["--baseline".to_owned(), quoted(baseline)],
@@ -131,24 +127,27 @@ impl BaselineCheck {
         let before = match self.write_baseline {
             true => None,
             // Read the baseline before any model is paid.
-            false => Some(evaluation_files::stored(&self.baseline, self.rule, environment)?),
+            false => Some(stored(&self.baseline, self.rule, environment)?),
         };
+        let mut host = CommandHost::new(environment, self.review.verbosity.verbosity());
         let after = match &self.result {
-            Some(result) => evaluation_files::stored(result, self.rule, environment)?,
+            Some(result) => stored(result, self.rule, environment)?,
             None => {
-                let evaluated = EvaluatedReviewers::from_args(&self.review)?;
-                let opened = OpenedSuite::new(&self.suite, &evaluated, environment)?;
+                let evaluated = review_batch::reviewers(&self.review)?;
+                let choice = suite_choice(&self.suite, environment)?;
+                let opened = OpenedSuite::new(&choice, &evaluated, &host)?;
+                host = host.inside(opened.folders());
                 let no_model = || self.no_model_failure();
-                let reviews = ReviewBatch::open(&self.review, &evaluated, environment, no_model)?;
+                let reviews =
+                    review_batch::open(&self.review, &evaluated, environment, &host, no_model)?;
                 if let Some(prompts) = reviews.outdated_prompts() {
-                    let now = reviews.prompt_version();
+                    let now = &reviews.prompt_version;
                     let why = format!("it was made with the prompts `{prompts}`, now `{now}`");
                     return self.outdated(&reviews, &why);
                 }
                 let repeats = self.review.repeat.get();
-                let rule = evaluation_files::rule(self.rule, &opened.suite, reviews.arm())?;
-                let (evaluation, end) =
-                    opened.review(&reviews, repeats, rule, environment, |_, _, _| {})?;
+                let rule = rule(self.rule, &opened, reviews.arm, &host)?;
+                let (evaluation, end) = opened.review(&reviews, repeats, rule, None, &host)?;
                 if end == EvalEnding::Interrupted {
                     return Ok(ui::interrupted());
                 }
@@ -163,20 +162,24 @@ impl BaselineCheck {
                 evaluation
             }
         };
-        match before {
-            None if evaluation_files::endings(&after).any(evaluation_files::is_missing) => {
-                Err(Failure::usage("cannot write a baseline: not every case was reviewed")
-                    .hint("the rows above say why; finished cases are not reviewed again"))
-            }
-            None => write(&self.baseline, after, environment).map(|()| ExitCode::SUCCESS),
-            Some(before) => hold(&before, &after),
-        }
+        let Some(before) = before else {
+            let path = environment.folder.join(&self.baseline);
+            write_baseline(&path, after)?;
+            ui::note(&format!("wrote {}", environment.display_path(&path)));
+            return Ok(ExitCode::SUCCESS);
+        };
+        let result = GateResult::new(&before, &after, &host)?;
+        ui::result_text(&crh_review::escape_invisible(&result.text))?;
+        Ok(match result.has_regression {
+            true => ExitCode::from(1),
+            false => exit_code(endings(&after)),
+        })
     }
 
     /// The failure if no model is configured.
     fn no_model_failure(&self) -> Failure {
         let (Some(recording), Some(arm)) = (&self.missing_recording, self.review.strategy) else {
-            return reviews::no_model_failure();
+            return review_batch::no_model_failure();
         };
         let recording = quoted(recording);
         let message = format!("no recording {recording}, and no model is configured");
@@ -188,7 +191,7 @@ impl BaselineCheck {
 
     /// Says that a recording is out of date, and how to renew it.
     fn outdated(&self, reviews: &ReviewBatch, why: &str) -> Result<ExitCode, Failure> {
-        let recording = reviews.recording().map(quoted).unwrap_or_default();
+        let recording = reviews.recording.as_deref().map(quoted).unwrap_or_default();
         let command = self.renewing_command(reviews, &recording);
         ui::result_text(&crh_review::escape_invisible(&format!(
             "worse: the recording {recording} is out of date: {why}\n  renew it with: {command}\n"
@@ -199,7 +202,7 @@ impl BaselineCheck {
     /// The commands that record the reviews again and write the baseline.
     fn renewing_command(&self, reviews: &ReviewBatch, recording: &str) -> String {
         let mut common: Vec<String> = self.suite.suite.iter().map(|suite| quoted(suite)).collect();
-        common.extend(["--strategy".to_owned(), reviews.arm().name()]);
+        common.extend(["--strategy".to_owned(), reviews.arm.name()]);
         if let Some(file) = &self.suite.case_list {
             common.extend(["--case-list".to_owned(), quoted(file)]);
         }
@@ -236,79 +239,4 @@ fn quoted(path: &Path) -> String {
         return text;
     }
     format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// Writes the baseline without values that differ between runs or that no comparison reads.
-fn write(
-    baseline: &Path,
-    mut evaluation: Evaluation,
-    environment: &Environment,
-) -> Result<(), Failure> {
-    for case in &mut evaluation.cases {
-        case.labels.known_bad.clear();
-        for run in &mut case.runs {
-            run.effort.latency_ms = 0;
-            run.summary.clear();
-            run.reported.iter_mut().for_each(|reported| reported.evidence.clear());
-            run.funnel = None;
-        }
-    }
-    let text = stable_json(&evaluation).or_fail(FailureKind::Bug)?;
-    let path = environment.folder.join(baseline);
-    write_atomic(&path, text.as_bytes())
-        .with_context(|| format!("writing `{}`", path.display()))
-        .or_fail(FailureKind::Usage)?;
-    ui::note(&format!("wrote {}", environment.display_path(&path)));
-    Ok(())
-}
-
-fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
-    let compared = compare(before, after).cases;
-    if compared == 0 {
-        return Err(Failure::usage("the baseline has no case in common with the reviewed suite")
-            .hint("write a baseline for this suite with `--write-baseline`"));
-    }
-    warn_of_differences(before, after);
-    let worse = regressions(before, after);
-    let quality = score(after).quality;
-    let mut text = format!(
-        "{} of {} expected issues found, {} reported, {} on clean changes\n",
-        quality.matched, quality.expected, quality.reported, quality.clean_reported
-    );
-    if worse.is_empty() {
-        let cases = if compared == 1 { "1 case".to_owned() } else { format!("{compared} cases") };
-        text.push_str(&format!("no regression in the {cases} that both evaluations have\n"));
-    }
-    for regression in &worse {
-        text.push_str(&format!("worse: {}\n", regression.what));
-        for case in &regression.cases {
-            text.push_str(&format!("  {case}\n"));
-        }
-    }
-    ui::result_text(&crh_review::escape_invisible(&text))?;
-    Ok(if worse.is_empty() {
-        evaluation_files::exit_code(evaluation_files::endings(after))
-    } else {
-        ExitCode::from(1)
-    })
-}
-
-/// Warns if the two evaluations were made with different settings.
-fn warn_of_differences(before: &Evaluation, after: &Evaluation) {
-    let (before, after) = (&before.about, &after.about);
-    let reviewers = [before, after].map(|about| about.reviewers.join(","));
-    for (what, before, after) in [
-        ("tool", &before.tool, &after.tool),
-        ("strategy", &before.strategy, &after.strategy),
-        ("set of reviewers", &reviewers[0], &reviewers[1]),
-        ("model", &before.model, &after.model),
-        ("budget", &before.budget, &after.budget),
-        ("prompts", &before.prompt_version, &after.prompt_version),
-    ] {
-        if before != after {
-            ui::warn(&format!(
-                "the baseline was made with another {what}: `{before}`, now `{after}`"
-            ));
-        }
-    }
 }

@@ -2,24 +2,29 @@
 
 mod calibrate;
 mod compare;
-mod evaluated_reviewers;
-mod evaluation_files;
 mod gate;
-mod judge;
+mod host;
 mod noise;
 mod outcomes;
-mod reviews;
+mod review_batch;
 mod run;
 mod score;
 mod show;
-mod suite_reviews;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cli::EvalCommand;
+use crate::cli::{EvalCommand, EvalFormatArg, SuiteArgs};
 use crate::config::environment::Environment;
-use crate::eval::import;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::{input, ui};
+use crh_eval::import::{ImportArgs, import_cases};
+use crh_eval::{SuiteChoice, is_missing, load_evaluation};
+use crh_review::eval::{Comparison, Ending, Evaluation, Rule, Sheet, render};
+use crh_review::stable_json;
+
+/// Suite of this project.
+const USUAL: &str = "eval/suite";
 
 pub(super) fn run(command: EvalCommand, environment: &Environment) -> Result<ExitCode, Failure> {
     let done = match command {
@@ -29,9 +34,99 @@ pub(super) fn run(command: EvalCommand, environment: &Environment) -> Result<Exi
         EvalCommand::Compare(args) => compare::run(&args, environment),
         EvalCommand::Show(args) => show::run(&args, environment),
         EvalCommand::Score(args) => score::run(&args, environment),
-        EvalCommand::Import(args) => import::run(&args, environment),
+        EvalCommand::Import(args) => import(&args, environment),
         EvalCommand::Outcomes(args) => outcomes::run(&args, environment),
         EvalCommand::Calibrate(args) => calibrate::run(&args, environment),
     };
     done.map(|()| ExitCode::SUCCESS)
+}
+
+/// `crh eval import`: imports cases into the folder of a suite.
+fn import(args: &ImportArgs, environment: &Environment) -> Result<(), Failure> {
+    for imported in import_cases(args, &environment.folder, &input::bytes)? {
+        imported.notes.iter().for_each(|note| ui::note(note));
+        if let Some(file) = imported.draft {
+            let file = environment.display_path(&file);
+            ui::warn(&format!(
+                "`{file}` is a draft: list the issues that a review should find before you use it in a suite"
+            ));
+        }
+        ui::result_text(&format!("{}\n", imported.place.display()))?;
+    }
+    Ok(())
+}
+
+/// The suite that the user named, or the one below the current folder.
+fn suite_choice(args: &SuiteArgs, environment: &Environment) -> Result<SuiteChoice, Failure> {
+    let in_folder = |path: &PathBuf| environment.folder.join(path);
+    let place = match &args.suite {
+        Some(place) => in_folder(place),
+        None => environment.folder.join(USUAL),
+    };
+    if args.suite.is_none() && !place.is_dir() {
+        return Err(Failure::usage(format!("`{USUAL}` does not exist here"))
+            .hint("name the suite as an argument; `crh eval import` creates cases from commits"));
+    }
+    let globs = match &args.case_list {
+        Some(file) => case_list(&in_folder(file))?,
+        None => args.cases.clone(),
+    };
+    Ok(SuiteChoice { place, globs, repos: args.repos.as_ref().map(in_folder) })
+}
+
+/// Ids or globs of a case list, one per line.
+fn case_list(file: &Path) -> Result<Vec<String>, Failure> {
+    let text = String::from_utf8_lossy(&input::bytes(file)?).into_owned();
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let globs: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    match globs.is_empty() {
+        true => Err(Failure::usage(format!("{} lists no case", input::display_name(file)))
+            .hint("write one id or glob per line")),
+        false => Ok(globs),
+    }
+}
+
+fn print(sheet: &Sheet, format: EvalFormatArg) -> Result<(), Failure> {
+    ui::result_text(&match format {
+        EvalFormatArg::Text => render::text(sheet),
+        EvalFormatArg::Markdown => render::markdown(sheet),
+        EvalFormatArg::Json => stable_json(sheet).or_fail(FailureKind::Bug)?,
+        EvalFormatArg::Html => {
+            render::html(std::slice::from_ref(sheet), None).or_fail(FailureKind::Bug)?
+        }
+    })
+}
+
+fn print_comparison(
+    comparison: &Comparison,
+    sheets: &[Sheet],
+    format: EvalFormatArg,
+) -> Result<(), Failure> {
+    ui::result_text(&match format {
+        EvalFormatArg::Text => render::comparison_text(comparison),
+        EvalFormatArg::Markdown => render::comparison_markdown(comparison),
+        EvalFormatArg::Json => stable_json(comparison).or_fail(FailureKind::Bug)?,
+        EvalFormatArg::Html => render::html(sheets, Some(comparison)).or_fail(FailureKind::Bug)?,
+    })
+}
+
+/// Loads a stored evaluation by file or folder. If `rule` is given, scores it again by that rule.
+fn stored(
+    place: &Path,
+    rule: Option<Rule>,
+    environment: &Environment,
+) -> Result<Evaluation, Failure> {
+    load_evaluation(&environment.folder.join(place), rule, |path| {
+        input::json(path, "an evaluation of crh")
+    })
+}
+
+/// Exit code of the command: nonzero if a case is missing.
+fn exit_code<'a>(endings: impl Iterator<Item = &'a Ending>) -> ExitCode {
+    let (missing, there): (Vec<_>, Vec<_>) = endings.partition(|ending| is_missing(ending));
+    ExitCode::from(match (missing.len(), there.len()) {
+        (0, _) => 0,
+        (_, 0) => 3,
+        (_, _) => 4,
+    })
 }

@@ -30,10 +30,10 @@ pub(super) fn run(args: &EvalOutcomesArgs, environment: &Environment) -> Result<
         let version = crh_pipeline::outcome_judge::version();
         // The address of a model may contain a password.
         let judge = judge.split_once('@').map_or(judge.as_str(), |(name, _)| name);
-        ui::note(&format!("judge {}, prompt {version}", ui::one_line(judge)));
+        ui::note(&format!("judge {}, prompt {version}", crh_review::one_line(judge)));
     }
     for (id, label, decision) in &matrix.mistakes {
-        ui::note(&format!("{}: labelled {label}, decided {decision}", ui::one_line(id)));
+        ui::note(&format!("{}: labelled {label}, decided {decision}", crh_review::one_line(id)));
     }
     Ok(())
 }

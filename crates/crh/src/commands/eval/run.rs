@@ -2,70 +2,86 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
-
-use super::evaluated_reviewers::EvaluatedReviewers;
-use super::evaluation_files;
-use super::judge::JudgeModel;
-use super::reviews::{EvalEnding, ReviewBatch, no_model_failure};
-use super::suite_reviews::{OpenedSuite, report_file};
+use super::super::models::ModelResolver;
+use super::host::CommandHost;
+use super::{exit_code, print, review_batch, suite_choice};
 use crate::cli::EvalRunArgs;
-use crate::config::environment::Environment;
-use crate::failure::{Failure, FailureKind, OrFail};
-use crate::ui;
-use crh_pipeline::run_folder::write_atomic;
+use crate::config::environment::{Environment, PATH};
+use crate::config::keys::RawSettings;
+use crate::failure::Failure;
+use crate::{config, ui};
+use crh_eval::{
+    EvalEnding, JudgeModel, OpenedSuite, ReviewBatch, create_folder, endings, rule,
+    score_with_baselines, write_files,
+};
 use crh_review::eval::Rule;
-use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let verbosity = args.review.verbosity.verbosity();
     ui::set_verbosity(verbosity);
-    let evaluated = EvaluatedReviewers::from_args(&args.review)?;
-    let opened = OpenedSuite::new(&args.suite, &evaluated, environment)?;
-    let reviews = ReviewBatch::open(&args.review, &evaluated, environment, no_model_failure)?;
+    let evaluated = review_batch::reviewers(&args.review)?;
+    let host = CommandHost::new(environment, verbosity);
+    let opened = OpenedSuite::new(&suite_choice(&args.suite, environment)?, &evaluated, &host)?;
+    let host = host.inside(opened.folders());
+    let no_model = review_batch::no_model_failure;
+    let reviews = review_batch::open(&args.review, &evaluated, environment, &host, no_model)?;
     // Check the judge before any model is paid.
-    let judge =
-        args.judge.as_deref().map(|name| JudgeModel::open(name, args, &reviews, environment));
+    let judge = args.judge.as_deref().map(|name| open_judge(name, args, &reviews, environment));
     let judge = judge.transpose()?;
     let rule = match judge {
         Some(_) => Rule::Judge,
-        None => evaluation_files::rule(args.match_args.rule, &opened.suite, reviews.arm())?,
+        None => rule(args.match_args.rule(), &opened, reviews.arm, &host)?,
     };
     // Create the folder only after all input is validated.
-    let folder = evaluation_files::folder(args.out.as_deref(), &opened.suite.name, environment)?;
-    let mut not_written = None;
+    let folder = create_folder(args.out.as_deref(), &environment.folder, opened.name(), &host)?;
     let repeats = args.review.repeat.get();
-    let (mut evaluation, end) =
-        opened.review(&reviews, repeats, rule, environment, |case, repeat, row| {
-            let Some(report) = &row.report else { return };
-            let path = report_file(&folder, case, repeat);
-            let written = stable_json(report)
-                .map_err(std::io::Error::from)
-                .and_then(|text| write_atomic(&path, text.as_bytes()));
-            if let Err(error) = written {
-                not_written.get_or_insert((path, error));
-            }
-        })?;
-    if let Some((path, error)) = not_written {
-        return Err(error)
-            .with_context(|| format!("writing `{}`", path.display()))
-            .or_fail(FailureKind::Usage);
-    }
+    let (mut evaluation, end) = opened.review(&reviews, repeats, rule, Some(&folder), &host)?;
     if end == EvalEnding::Interrupted {
         return Ok(ui::interrupted());
     }
     if let Some(judge) = judge {
-        judge.judge(&mut evaluation, reviews.left(), environment)?;
+        judge.judge(&mut evaluation, reviews.left(), &host)?;
     }
-    let ended = evaluation_files::exit_code(evaluation_files::endings(&evaluation));
-    let sheet = evaluation_files::sheet(evaluation, &opened, verbosity, environment);
-    let kept = evaluation_files::keep(&sheet, &folder);
+    let ended = exit_code(endings(&evaluation));
+    let sheet = score_with_baselines(evaluation, &opened, environment.variable(PATH), &host);
+    let kept = write_files(&sheet, &folder);
     // Print the result even if storing it failed.
-    evaluation_files::print(&sheet, args.format)?;
+    print(&sheet, args.format)?;
     kept?;
     ui::note(&format!(
         "stored in `{}`; open `eval.html` to see every case",
         environment.display_path(&folder)
     ));
     Ok(ended)
+}
+
+/// Resolves the judge model without calling it.
+fn open_judge(
+    name: &str,
+    args: &EvalRunArgs,
+    reviews: &ReviewBatch,
+    environment: &Environment,
+) -> Result<JudgeModel, Failure> {
+    // Do not quote the command line: the address may contain a password.
+    let name = name.parse().map_err(|error: crh_llm::ModelNameError| {
+        Failure::usage(format!("`--judge`: {error}"))
+            .hint("`crh model list` shows providers and models")
+    })?;
+    let mut flags = RawSettings::default();
+    args.review.set_strategy(&mut flags);
+    let settings = config::load(environment, None, flags)?;
+    let known = ModelResolver::new(&settings, environment)?;
+    let model = match reviews.recorder() {
+        Some(recorder) => known.open(&name, None)?.with_recorder(recorder),
+        None => known.open(&name, args.review.record.as_deref())?,
+    };
+    let side_by_side = settings.review_side_by_side.value.get();
+    Ok(JudgeModel {
+        model,
+        identity: review_batch::identity(&name, environment)?,
+        is_paid: review_batch::is_live(&name),
+        redactor: known.redactor(),
+        rows: review_batch::kept_rows(&args.review, &settings, environment)?,
+        side_by_side: usize::try_from(side_by_side).unwrap_or(usize::MAX),
+    })
 }

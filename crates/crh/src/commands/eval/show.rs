@@ -1,6 +1,6 @@
 //! `crh eval show`: prints a stored evaluation in another format or scored by another rule.
 
-use super::evaluation_files;
+use super::{print, stored};
 use crate::cli::{EvalFormatArg, EvalShowArgs};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -8,17 +8,16 @@ use crate::ui;
 use crh_review::eval::{Sheet, render};
 
 pub(super) fn run(args: &EvalShowArgs, environment: &Environment) -> Result<(), Failure> {
-    let stored = args.evaluations.iter();
-    let stored =
-        stored.map(|place| evaluation_files::stored(place, args.match_args.rule, environment));
-    let evaluations = stored.collect::<Result<Vec<_>, _>>()?;
+    let rule = args.match_args.rule();
+    let evaluations = args.evaluations.iter().map(|place| stored(place, rule, environment));
+    let evaluations = evaluations.collect::<Result<Vec<_>, _>>()?;
     let sheets: Vec<Sheet> =
         evaluations.into_iter().map(|evaluation| Sheet::new(evaluation, &[])).collect();
     match (args.format, sheets.as_slice()) {
         (EvalFormatArg::Html, sheets) => {
             ui::result_text(&render::html(sheets, None).or_fail(FailureKind::Bug)?)
         }
-        (format, [sheet]) => evaluation_files::print(sheet, format),
+        (format, [sheet]) => print(sheet, format),
         (EvalFormatArg::Text | EvalFormatArg::Markdown | EvalFormatArg::Json, _) => {
             Err(Failure::usage("only the HTML page can show several evaluations")
                 .hint("use `--format html`, or `crh eval compare` for two"))

@@ -110,7 +110,7 @@ impl ForgeProposal {
                 Ok(()) => ui::note("withdrew crh's approval of an older head"),
                 Err(why) => ui::warn(&format!(
                     "crh's approval of an older head may still be there: {}",
-                    ui::one_line(&why)
+                    crh_review::one_line(&why)
                 )),
             }
         }
@@ -300,7 +300,7 @@ pub(crate) fn find_proposal(
 
 /// Says why crh ignores the pull request of the current branch.
 pub(super) fn note_skipped_lookup(why: &anyhow::Error) {
-    let why = ui::one_line(&format!("{why:#}"));
+    let why = crh_review::one_line(&format!("{why:#}"));
     ui::note(&format!(
         "reviewing without the pull request of this branch: {why} (`--no-pr` skips the lookup)"
     ));

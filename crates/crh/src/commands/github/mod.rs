@@ -39,8 +39,9 @@ impl PullRequestTarget {
         if settings.git_offline.value {
             return Err("`--offline` is set".to_owned());
         }
-        let one_line = |failure: Failure| ui::one_line(&format!("{:#}", failure.error));
-        let remotes = repository.remotes().map_err(|error| ui::one_line(&error.to_string()))?;
+        let one_line = |failure: Failure| crh_review::one_line(&format!("{:#}", failure.error));
+        let remotes =
+            repository.remotes().map_err(|error| crh_review::one_line(&error.to_string()))?;
         let origin = remotes.iter().find(|remote| remote.name == "origin");
         let origin = origin.ok_or("there is no remote `origin` to push to")?;
         let default_host = default_host(environment).map_err(one_line)?;

@@ -65,7 +65,7 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
     let others: Vec<&str> =
         found.models.iter().map(String::as_str).filter(|model| *model != found.model).collect();
     if !others.is_empty() {
-        let others = ui::one_line(&others.join("`, `"));
+        let others = crh_review::one_line(&others.join("`, `"));
         ui::note(&format!("chose `{}`; the server also has `{others}`", found.model));
     }
     if let Some(advice) = context_advice(&found) {
@@ -80,7 +80,7 @@ fn parse_url(url: &str) -> Result<BaseUrl, Failure> {
     url.parse::<BaseUrl>().map_err(|error| {
         let name = match error {
             BaseUrlError::Invalid | BaseUrlError::Scheme if !url.contains(['@', '?', '#']) => {
-                format!("`{}`", ui::one_line(url))
+                format!("`{}`", crh_review::one_line(url))
             }
             BaseUrlError::Invalid
             | BaseUrlError::Scheme

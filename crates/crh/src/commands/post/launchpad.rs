@@ -12,7 +12,6 @@ use crate::cli::PostArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
-use crate::ui;
 use crh_forge::launchpad::MergeProposalRef;
 use crh_forge::posting::PostingRefusal;
 use crh_review::report::Report;
@@ -63,12 +62,12 @@ fn check_run_matches(
     if !change.url.is_empty() && !is_on_service {
         let message =
             format!("the run is for `{}`, which is not on `{}`", change.url, service.name());
-        return Err(Failure::usage(ui::one_line(&message)).hint(HINT_WRONG_RUN));
+        return Err(Failure::usage(crh_review::one_line(&message)).hint(HINT_WRONG_RUN));
     }
     if change.pr_number != proposal_ref.number.to_string() {
         let reviewed = match change.pr_number.as_str() {
             "" => "no merge proposal".to_owned(),
-            number => format!("the merge proposal {}", ui::one_line(number)),
+            number => format!("the merge proposal {}", crh_review::one_line(number)),
         };
         let message = format!("the run is for {reviewed}, not for {}", proposal_ref.number);
         return Err(Failure::usage(message).hint(HINT_WRONG_RUN));

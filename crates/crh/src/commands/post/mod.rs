@@ -23,6 +23,7 @@ use super::{forge, github, interrupts, rest_forge, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
+use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, input, ui};
 use crh_forge::github::{GitHubHost, PullRequestRef, Repo};
@@ -203,7 +204,7 @@ fn print_outcome(outcome: &PostingOutcome) -> Result<ExitCode, Failure> {
     }
     ui::warn(&posting_messages::failure_message(outcome));
     ui::note("post again to retry; nothing is posted twice");
-    Ok(FailureKind::External.exit_code())
+    Ok(failure::exit_code(FailureKind::External))
 }
 
 /// The target, from the flags or the CI event. Never from the run.
@@ -335,7 +336,7 @@ fn check_run_matches(report: &Report, target: &PostTarget) -> Result<(), Failure
         change.url.strip_prefix(host.server()).is_some_and(|path| path.starts_with('/'));
     if !change.url.is_empty() && !is_on_host {
         let message = format!("the run is for `{}`, which is not on `{}`", change.url, host.name());
-        return Err(Failure::usage(ui::one_line(&message))
+        return Err(Failure::usage(crh_review::one_line(&message))
             .hint("nothing was posted; name the run of this pull request"));
     }
     let target_name = format!("{}#{}", target.repo, target.number);
@@ -367,12 +368,12 @@ fn check_proposal(
     let is_on_server = change.url.strip_prefix(web).is_some_and(|path| path.starts_with('/'));
     if !change.url.is_empty() && !is_on_server {
         let message = format!("the run is for `{}`, which is not on `{web}`", change.url);
-        return Err(Failure::usage(ui::one_line(&message)).hint(hint));
+        return Err(Failure::usage(crh_review::one_line(&message)).hint(hint));
     }
     if change.pr_number != number.to_string() {
         let reviewed = match change.pr_number.as_str() {
             "" => "no proposed change".to_owned(),
-            number => format!("number {}", ui::one_line(number)),
+            number => format!("number {}", crh_review::one_line(number)),
         };
         let message = format!("the run is for {reviewed}, not for {number}");
         return Err(Failure::usage(message).hint(hint));

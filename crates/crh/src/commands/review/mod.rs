@@ -4,7 +4,7 @@
 #[cfg(feature = "server")]
 pub(super) mod answer;
 pub(super) mod checks;
-pub(super) mod description;
+mod description;
 mod estimate;
 #[cfg(feature = "server")]
 pub(super) mod fix_check;
@@ -14,12 +14,11 @@ mod outcome;
 pub(super) mod panel;
 mod posting;
 mod progress;
-pub(crate) mod quiet;
 mod recovery;
 mod remaining_work;
 mod reopened;
 mod repeat;
-mod resolved_change;
+pub(super) mod resolved_change;
 mod resumed;
 pub(super) mod reviewers;
 mod run_location;
@@ -58,6 +57,7 @@ use crate::config::environment::{CI, Environment};
 use crate::config::key::SettingOrigin;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::models::ModelChoice;
+use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix::EditAuthority;
 use crate::interactive::{ConversationEnd, QuestionContext};
@@ -510,7 +510,7 @@ fn run_review(
                 || store_error.is_some()
                 || todo_error.is_some() =>
         {
-            FailureKind::External.exit_code()
+            failure::exit_code(FailureKind::External)
         }
         outcome => outcome.exit_code(),
     })

@@ -43,7 +43,7 @@ const OF_RUN: &str =
     "pass the repository of the run with `--repo DIR`, or its archive with `--packed FILE`";
 
 /// A resolved change with its settings.
-pub(super) struct ResolvedChange {
+pub(in crate::commands) struct ResolvedChange {
     pub(super) settings: Settings,
     pub(super) change: report::ReviewedChange,
     pub(super) scope: Scope,
@@ -152,7 +152,7 @@ impl ResolvedChange {
     /// Resolves a target. `runs` is the folder of all runs, which is not part of the checkout.
     /// `heard` gets the change as soon as it is known. `pull` is the pull request; it is cleared if
     /// crh found it by the current branch and cannot fetch its commits.
-    pub(super) fn target(
+    pub(in crate::commands) fn target(
         asked: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
         untracked: UntrackedPolicy,
@@ -387,7 +387,7 @@ impl ResolvedChange {
     }
 
     /// The change under review, with its workspace in `folder`.
-    pub(super) fn subject(&self, folder: &Path) -> Result<ChangeUnderReview, Failure> {
+    pub(in crate::commands) fn subject(&self, folder: &Path) -> Result<ChangeUnderReview, Failure> {
         let folder = match &self.source {
             WorkspaceSource::Contents(contents) => {
                 workspace::write_workspace(contents, folder).or_fail(FailureKind::External)?;

@@ -110,10 +110,11 @@ fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> ModelTier) -> Vec<Rev
 fn text(rows: &[ReviewerEntry<'_>]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let line = |row: &ReviewerEntry<'_>| {
-        let own = row.file.map(|file| format!(" [{}]", ui::one_line(file))).unwrap_or_default();
+        let own =
+            row.file.map(|file| format!(" [{}]", crh_review::one_line(file))).unwrap_or_default();
         let reason = if row.or_if.is_empty() { row.why } else { row.or_if };
         // A reason may contain a file name with any characters.
-        format!("  {:<width$}  {}{own}\n", row.name, ui::one_line(reason))
+        format!("  {:<width$}  {}{own}\n", row.name, crh_review::one_line(reason))
     };
     let list = |heading: &str, belongs: &dyn Fn(&ReviewerEntry<'_>) -> bool| {
         let lines: String = rows.iter().filter(|row| belongs(row)).map(line).collect();

@@ -53,7 +53,7 @@ pub(super) fn ask(target: &Target, environment: &Environment) -> Result<Untracke
     let files: Vec<String> = files
         .iter()
         .filter(|path| !path.starts_with(b".crh/") && !is_own(path))
-        .map(|path| ui::one_line(&String::from_utf8_lossy(path)))
+        .map(|path| crh_review::one_line(&String::from_utf8_lossy(path)))
         .collect();
     if files.is_empty() {
         return Ok(unasked);

@@ -361,7 +361,7 @@ impl Watcher<'_> {
         }
         for (key, issue) in &before.issues {
             if !check.issues.contains_key(key) {
-                ui::note(&format!("gone: {}", ui::one_line(issue)));
+                ui::note(&format!("gone: {}", crh_review::one_line(issue)));
             }
         }
         if before.notes != check.notes {
@@ -484,7 +484,7 @@ fn left_out_of_scope(report: &Report) -> Vec<String> {
     let named = left_out.iter().take(LEFT_OUT_MAX);
     let named = named.map(|file| format!("not checked: `{}` ({})", file.path, file.reason));
     let more = (more > 0).then(|| format!("not checked: {more} more files"));
-    named.chain(more).map(|note| ui::one_line(&note)).collect()
+    named.chain(more).map(|note| crh_review::one_line(&note)).collect()
 }
 
 /// The report that a child printed. Without one, its error.
@@ -495,7 +495,12 @@ fn read_report(output: &ProgramOutput) -> Result<Report, Failure> {
     let message = output.message();
     let line = |prefix: &str| message.lines().rev().find_map(|line| line.strip_prefix(prefix));
     let error = line("error: ").map_or_else(
-        || format!("a child process of crh ended without a report: {}", ui::one_line(&message)),
+        || {
+            format!(
+                "a child process of crh ended without a report: {}",
+                crh_review::one_line(&message)
+            )
+        },
         str::to_owned,
     );
     let kind = match output.code {
