@@ -32,7 +32,7 @@ pub use endpoint::{Endpoint, Wire};
 pub use environment::{HeaderVariables, ModelEnvironment};
 pub use error::{FailureCost, ModelError};
 pub use facts::{Abilities, ModelFacts, Price, Rates};
-pub use live::{ContextLength, ModelServer, ModelSetupError, ServerKind, VendorClient};
+pub use live::{ContextLength, ModelServer, ModelSetupError, NoAnswer, ServerKind, VendorClient};
 pub use model::Model;
 pub use money::Money;
 pub use name::{LiveName, ModelName, ModelNameError};

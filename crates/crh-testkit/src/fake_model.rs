@@ -102,7 +102,8 @@ impl FakeModel {
         self
     }
 
-    /// Serves a page after the first request to the model, as a server that has loaded its model.
+    /// Serves a page after the first request to the model, or after Ollama's `/api/generate`, as a server that
+    /// has loaded its model.
     #[must_use]
     pub fn page_when_loaded(self, path: &str, json: serde_json::Value) -> Self {
         self.service.state().pages_when_loaded.insert(path.to_owned(), json);

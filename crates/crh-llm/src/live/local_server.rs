@@ -14,6 +14,9 @@ use crh_http::BaseUrl;
 /// Time limit of a list of models, of each page that `kind` asks for, and of all requests for a
 /// context length. A server on the same machine answers within milliseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// Time limit for loading a model: a slow disk reads 20 GB in that time. It is also the time that a
+/// request may wait for its first byte.
+const LOAD_TIME_LIMIT: Duration = Duration::from_secs(300);
 /// Maximum size of an answer. The longest known list of models has half a megabyte.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
@@ -58,10 +61,10 @@ impl ContextLength {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NoAnswer {
-    /// The server answered with an error, with too much data or without JSON.
+pub enum NoAnswer {
+    /// The server answered with an error, with too much data or in an unknown form.
     OtherForm,
-    /// The connection failed.
+    /// The connection failed, or the server did not answer in time.
     NoServer,
 }
 
@@ -73,12 +76,10 @@ impl ModelServer {
         Some(Self { client, url, key })
     }
 
-    /// Ids of the models that the server offers. `None` if it does not answer in time with a list.
-    pub async fn models(&self) -> Option<Vec<String>> {
-        let list = tokio::time::timeout(TIME_LIMIT, self.get(self.api("/models"))).await.ok()?;
-        let list = list.ok()?;
-        let ids = list["data"].as_array()?.iter().filter_map(|model| model["id"].as_str());
-        Some(ids.map(str::to_owned).collect())
+    /// Ids of the models that the server offers.
+    pub async fn models(&self) -> Result<Vec<String>, NoAnswer> {
+        let list = tokio::time::timeout(TIME_LIMIT, self.get(self.api("/models"))).await;
+        listed_models(&list.map_err(|_| NoAnswer::NoServer)??).ok_or(NoAnswer::OtherForm)
     }
 
     /// Program of the server, by the pages that it has. `Other` if it does not answer in time.
@@ -101,6 +102,18 @@ impl ModelServer {
     /// Context length of a model. `None` if the server does not tell.
     pub async fn context_length(&self, model: &str) -> Option<ContextLength> {
         tokio::time::timeout(TIME_LIMIT, self.ask_context_length(model)).await.ok().flatten()
+    }
+
+    /// Lets Ollama load a model, and returns the context length that it chose. `None` if the server
+    /// is another one, or cannot load the model.
+    pub async fn load(&self, model: &str) -> Option<ContextLength> {
+        // A request without a prompt only loads the model.
+        let request = json!({ "model": model });
+        let loading = self.post(self.page("/api/generate"), &request);
+        tokio::time::timeout(LOAD_TIME_LIMIT, loading).await.ok()?.ok()?;
+        let loaded = self.get(self.page("/api/ps"));
+        let loaded = tokio::time::timeout(TIME_LIMIT, loaded).await.ok()?.ok()?;
+        ollama_loaded_length(&loaded, model)
     }
 
     async fn ask_context_length(&self, model: &str) -> Option<ContextLength> {
@@ -192,6 +205,17 @@ fn is_page_of(kind: ServerKind, page: &Value) -> bool {
     }
 }
 
+/// Ids in a list of models. Ollama without a model sends `null` instead of a list.
+fn listed_models(list: &Value) -> Option<Vec<String>> {
+    match list.get("data")? {
+        Value::Null => Some(Vec::new()),
+        models => {
+            let ids = models.as_array()?.iter().filter_map(|model| model["id"].as_str());
+            Some(ids.map(str::to_owned).collect())
+        }
+    }
+}
+
 /// The length in a list of models: of vLLM (`max_model_len`), llama.cpp (`meta.n_ctx`), LM Studio
 /// (`loaded_context_length`) and OpenRouter (`context_length`).
 fn listed_length(list: &Value, model: &str) -> Option<ContextLength> {
@@ -258,6 +282,15 @@ mod tests {
             assert!(!is_page_of(kind, &list), "{kind:?}");
             assert!(!is_page_of(kind, &json!(null)), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn list_without_models_is_a_list() {
+        let ids = |list: Value| listed_models(&list);
+        assert_eq!(ids(json!({"object": "list", "data": null})), Some(Vec::new()));
+        assert_eq!(ids(json!({"data": [{"id": "m"}]})), Some(vec!["m".to_owned()]));
+        // LM Studio answers unknown paths with status 200.
+        assert_eq!(ids(json!({"error": "Unexpected endpoint or method. (GET /models)"})), None);
     }
 
     #[test]

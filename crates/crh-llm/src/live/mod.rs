@@ -26,7 +26,7 @@ use futures_util::StreamExt;
 use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::AuthData;
 use genai::{Client, Headers, ModelIden, ServiceTarget};
-pub use local_server::{ContextLength, ModelServer, ServerKind};
+pub use local_server::{ContextLength, ModelServer, NoAnswer, ServerKind};
 pub use network::ModelSetupError;
 use reply::ReplyInput;
 use request_address::RequestAddress;

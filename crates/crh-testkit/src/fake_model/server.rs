@@ -38,8 +38,10 @@ pub(super) struct FakeModelState {
     pub(super) tags: Vec<(String, String)>,
     /// Pages besides the model APIs, by path.
     pub(super) pages: BTreeMap<String, Value>,
-    /// Pages that exist after the first request to the model.
+    /// Pages that exist once the model is loaded.
     pub(super) pages_when_loaded: BTreeMap<String, Value>,
+    /// Whether a client made it load its model.
+    is_loaded: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,9 +120,11 @@ impl Service for FakeModelServer {
 
     fn answer(&self, request: HttpRequest) -> (HttpResponse, Option<Prompt>) {
         if is_page(&request) {
-            let state = self.state();
+            let mut state = self.state();
+            // Ollama loads a model if it is asked without a prompt.
+            state.is_loaded |= request.path == "/api/generate";
             let loaded = state.pages_when_loaded.get(&request.path);
-            let page = loaded.filter(|_| !state.requests.is_empty());
+            let page = loaded.filter(|_| state.is_loaded || !state.requests.is_empty());
             return (reply::page_response(page.or(state.pages.get(&request.path))), None);
         }
         let result = parse_request(request).and_then(|request| self.reply(request));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::models::{ModelResolver, ModelRoles};
+use super::models::{ModelLoading, ModelResolver, ModelRoles};
 use super::repository_file::repository_file;
 use super::rest_forge;
 use super::{change_source, github, launchpad, run_lookup, store};
@@ -231,7 +231,7 @@ fn repository_check(
 /// Checks the API keys and the reviewer model.
 fn model_checks(settings: &Settings, environment: &Environment) -> Vec<DoctorCheck> {
     let models = match ModelResolver::new(settings, environment) {
-        Ok(models) => models,
+        Ok(models) => models.with_loading(ModelLoading::OnFirstQuestion),
         Err(failure) => return vec![DoctorCheck::broken("model", &failure)],
     };
     let with_key = Provider::ALL
@@ -251,9 +251,13 @@ fn model_checks(settings: &Settings, environment: &Environment) -> Vec<DoctorChe
     match opened {
         Ok(roles) => {
             let reviewer = &roles.reviewer;
-            let detail = format!("{reviewer} (not contacted; test it with `crh model check`)");
+            let detail = format!("{reviewer} (no question asked; test it with `crh model check`)");
+            let model = match models.local_server_problem(reviewer) {
+                Some(failure) => DoctorCheck::broken("model", &failure),
+                None => DoctorCheck::works("model", detail),
+            };
             let editor = editor_check(&roles, models.independent_editor(&roles));
-            vec![keys, DoctorCheck::works("model", detail), editor]
+            vec![keys, model, editor]
         }
         Err(failure) => vec![keys, DoctorCheck::broken("model", &failure)],
     }

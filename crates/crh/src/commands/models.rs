@@ -17,8 +17,8 @@ use crate::{hand_off, ui};
 use crh_forge::ForgeName;
 use crh_llm::{
     Cassette, ContextLength, ContextSource, Endpoint, LiveModel, LiveName, Model, ModelCatalogue,
-    ModelEnvironment, ModelName, ModelServer, ModelSetupError, Provider, Recorder, Redactor,
-    ResolveError, ResolvedModel, VendorClient, Wire,
+    ModelEnvironment, ModelName, ModelServer, ModelSetupError, NoAnswer, Provider, Recorder,
+    Redactor, ResolveError, ResolvedModel, ServerKind, VendorClient, Wire,
 };
 use crh_pipeline::review_options::ModelSet;
 
@@ -29,6 +29,24 @@ pub(crate) struct ModelResolver<'e> {
     environment: &'e Environment,
     /// Hash of the prompts, stored in recordings; `None` if recordings do not need one.
     prompts: Option<String>,
+    loading: ModelLoading,
+}
+
+/// Whether opening a model makes a local server load it. Ollama chooses the context length only
+/// then, and silently cuts longer prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelLoading {
+    /// The caller asks the model next.
+    BeforeUse,
+    /// The caller may never ask it.
+    OnFirstQuestion,
+}
+
+impl ModelLoading {
+    /// An estimate asks no model.
+    pub(crate) fn from_estimate_flag(estimate: bool) -> Self {
+        if estimate { Self::OnFirstQuestion } else { Self::BeforeUse }
+    }
 }
 
 /// The model for each role.
@@ -61,7 +79,12 @@ impl<'e> ModelResolver<'e> {
         let model_environment = ModelEnvironment::new(environment.secrets(names), keys)
             .and_then(|model_environment| model_environment.with_headers(headers.clone()))
             .map_err(resolve_failure)?;
-        Ok(Self { catalogue, model_environment, environment, prompts: None })
+        let loading = ModelLoading::BeforeUse;
+        Ok(Self { catalogue, model_environment, environment, prompts: None, loading })
+    }
+
+    pub(crate) fn with_loading(self, loading: ModelLoading) -> Self {
+        Self { loading, ..self }
     }
 
     /// Stores the hash of the prompts in recordings.
@@ -197,7 +220,46 @@ impl<'e> ModelResolver<'e> {
         let network = self.environment.network_settings();
         let server = ModelServer::new(url.clone(), key.clone(), &network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        runtime.block_on(server.context_length(model)).map(ContextLength::tokens)
+        let length = runtime.block_on(server.context_length(model))?;
+        let is_unloaded = match length {
+            ContextLength::AtMost(_) => runtime.block_on(server.kind()) == ServerKind::Ollama,
+            ContextLength::InUse(_) => false,
+        };
+        if !is_unloaded || self.loading == ModelLoading::OnFirstQuestion {
+            return Some(length.tokens());
+        }
+        ui::note(&format!("Ollama loads `{}`", crh_review::one_line(model)));
+        Some(runtime.block_on(server.load(model)).unwrap_or(length).tokens())
+    }
+
+    /// What is wrong with the server of a model on this machine: it does not run, or lacks the
+    /// model.
+    pub(crate) fn local_server_problem(&self, name: &ModelName) -> Option<Failure> {
+        let resolved = self.catalogue.resolve(name, &self.model_environment).ok()?;
+        let ResolvedModel::Live(live) = resolved else { return None };
+        let Endpoint { url, key, model, .. } = live.endpoint;
+        if !url.is_loopback() {
+            return None;
+        }
+        let network = self.environment.network_settings();
+        let server = ModelServer::new(url.clone(), key, &network)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let is_model = |id: &String| *id == model || id.strip_suffix(":latest") == Some(&model);
+        let (problem, hint) = match runtime.block_on(server.models()) {
+            Ok(ids) if ids.iter().any(is_model) => return None,
+            // Other servers may answer to any name of a model.
+            Ok(_) if runtime.block_on(server.kind()) != ServerKind::Ollama => return None,
+            // `crh model check` tells more.
+            Err(NoAnswer::OtherForm) => return None,
+            Ok(_) => (
+                format!("the server at `{url}` does not have the model `{model}`"),
+                "download it with `ollama pull`, or set `model.reviewer` to another model",
+            ),
+            Err(NoAnswer::NoServer) => {
+                (format!("no model server answers at `{url}`"), "start it, or correct its URL")
+            }
+        };
+        Some(Failure::new(FailureKind::External, anyhow::anyhow!(problem)).hint(hint))
     }
 
     fn recorder(&self, file: &Path) -> Result<Arc<Recorder>, Failure> {

@@ -329,7 +329,7 @@ fn init_local_sets_up_a_model_server() {
                 exit 0
                 note: wrote `HOME/.config/crh/config.toml`
                 note: chose `qwen2.5-coder:7b`; the server also has `nomic-embed-text`
-                warning: the server reads at most 4096 tokens; for larger changes start it with `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`
+                warning: the model reads at most 4096 tokens; a review needs at least 7168; start the server with `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`
                 note: test it with `crh model check ollama:qwen2.5-coder:7b@URL`
                 ---
                 # Settings for Ollama, from `crh init --local`.
@@ -351,7 +351,7 @@ fn init_local_sets_up_a_model_server() {
                 exit 0
                 note: wrote `HOME/.config/crh/config.toml`
                 note: chose `qwen/qwen3-coder-30b`; the server also has `nomic-embed-text`
-                warning: the server reads at most 8192 tokens; for larger changes start it with `lms load qwen/qwen3-coder-30b --context-length 32768`
+                warning: the model reads at most 8192 tokens; larger changes need 32768; load the model again with `lms unload qwen/qwen3-coder-30b` and `lms load qwen/qwen3-coder-30b --context-length 32768`
                 note: test it with `crh model check openai:qwen/qwen3-coder-30b@URL`
                 ---
                 # Settings for LM Studio, from `crh init --local`.
@@ -417,6 +417,10 @@ fn init_local_without_server_says_what_to_start() {
     let empty = FakeModel::start().page("/v1/models", json!({"data": []}));
     let output = desk.crh(&["init", "--local", &empty.url()]).run();
     assert!(output.stderr.contains("has no model"), "{}", output.shown());
+    // llama.cpp answers so while it loads its model.
+    let loading = FakeModel::start();
+    let output = desk.crh(&["init", "--local", &loading.url()]).run();
+    assert!(output.stderr.contains("hint: wait until it has loaded"), "{}", output.shown());
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::create;
 use crate::config::environment::{Environment, UserConfigPath};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_llm::{BaseUrl, BaseUrlError, ContextLength, ModelServer, ServerKind};
+use crh_llm::{BaseUrl, BaseUrlError, ContextLength, ModelServer, NoAnswer, ServerKind};
+use crh_pipeline::review_options::MIN_CONTEXT;
 
 /// URLs of Ollama, LM Studio and llama.cpp at their usual ports.
 const USUAL_URLS: [&str; 3] =
@@ -17,8 +18,7 @@ const USUAL_URLS: [&str; 3] =
 /// Ollama at its usual port needs no URL in the model's name.
 const OLLAMA_URL: &str = USUAL_URLS[0];
 
-/// Recommended context length: room for the prompt of a medium change, and for tool results. The
-/// smallest that a review needs is about half.
+/// Recommended context length: room for the prompt of a medium change, and for tool results.
 const CONTEXT_WANTED: u64 = 32_768;
 
 /// Words in the names of models for code, the best first.
@@ -75,9 +75,14 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
     Ok(())
 }
 
-/// The URL of a server. An error does not repeat a URL that may contain a password or a key.
+/// The URL of the server's API, which is below `/v1`. An error does not repeat a URL that may
+/// contain a password or a key.
 fn parse_url(url: &str) -> Result<BaseUrl, Failure> {
-    url.parse::<BaseUrl>().map_err(|error| {
+    let parsed = url.parse::<BaseUrl>().and_then(|base| match base.is_origin() {
+        true => format!("{base}/v1").parse(),
+        false => Ok(base),
+    });
+    parsed.map_err(|error| {
         let name = match error {
             BaseUrlError::Invalid | BaseUrlError::Scheme if !url.contains(['@', '?', '#']) => {
                 format!("`{}`", crh_review::one_line(url))
@@ -97,26 +102,46 @@ fn find(urls: &[BaseUrl], environment: &Environment) -> Result<FoundServer, Fail
     let network = environment.network_settings();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    let mut empty = None;
+    let mut unusable = None;
     for url in urls {
         let Some(server) = ModelServer::new(url.clone(), None, &network) else { continue };
-        let Some(models) = runtime.block_on(server.models()) else { continue };
-        let Some(model) = choose(&models) else {
-            empty = Some(url.to_string());
-            continue;
+        let models = match runtime.block_on(server.models()) {
+            Ok(models) => models,
+            Err(NoAnswer::NoServer) => continue,
+            Err(NoAnswer::OtherForm) => {
+                unusable.get_or_insert_with(|| no_list_failure(url));
+                continue;
+            }
         };
         let kind = runtime.block_on(server.kind());
+        let Some(model) = choose(&models) else {
+            unusable = Some(no_model_failure(url, kind));
+            continue;
+        };
         let context = runtime.block_on(server.context_length(&model));
         return Ok(FoundServer { url: url.clone(), kind, models, model, context });
     }
-    if let Some(url) = empty {
-        return Err(Failure::usage(format!("the server at `{url}` has no model"))
-            .hint("download one, for example with `ollama pull qwen2.5-coder:7b`"));
+    if let Some(failure) = unusable {
+        return Err(failure);
     }
     let asked: Vec<String> = urls.iter().map(|url| format!("`{url}`")).collect();
     Err(Failure::usage(format!("no model server answers at {}", asked.join(", "))).hint(
         "start Ollama, LM Studio or `llama-server`, or pass its URL: `crh init --local http://HOST:PORT/v1`",
     ))
+}
+
+fn no_list_failure(url: &BaseUrl) -> Failure {
+    Failure::usage(format!("the server at `{url}` answers, but not with a list of models"))
+        .hint("wait until it has loaded its model, or check the URL")
+}
+
+fn no_model_failure(url: &BaseUrl, kind: ServerKind) -> Failure {
+    let hint = match kind {
+        ServerKind::Ollama => "download one, for example with `ollama pull qwen2.5-coder:7b`",
+        ServerKind::LmStudio => "download one, for example with `lms get qwen2.5-coder-7b`",
+        ServerKind::LlamaCpp | ServerKind::Other => "start the server with a model",
+    };
+    Failure::usage(format!("the server at `{url}` has no model for reviews")).hint(hint)
 }
 
 /// A model for code if there is one, else the first.
@@ -169,28 +194,49 @@ seconds = 3600        # local models are slow
 /// What to change if the context length is unknown or smaller than recommended. crh asks the server
 /// for its context length before every review, so the config does not repeat it.
 fn context_advice(found: &FoundServer) -> Option<String> {
-    let context = match found.context {
+    let problem = match found.context {
         Some(ContextLength::InUse(context)) if context >= CONTEXT_WANTED => return None,
         Some(ContextLength::AtMost(context)) if context >= CONTEXT_WANTED => {
-            "the server has not loaded the model, and may read only 4096 tokens with it".to_owned()
+            "the server has not loaded the model, and may load it with too small a context"
+                .to_owned()
         }
         Some(ContextLength::InUse(context) | ContextLength::AtMost(context)) => {
-            format!("the server reads at most {context} tokens")
+            let lack = match context < MIN_CONTEXT {
+                true => format!("a review needs at least {MIN_CONTEXT}"),
+                false => format!("larger changes need {CONTEXT_WANTED}"),
+            };
+            format!("the model reads at most {context} tokens; {lack}")
         }
         None => "the server does not tell its context length".to_owned(),
     };
     let model = &found.model;
-    let command = match found.kind {
-        ServerKind::Ollama => format!("`OLLAMA_CONTEXT_LENGTH={CONTEXT_WANTED} ollama serve`"),
-        ServerKind::LmStudio => format!("`lms load {model} --context-length {CONTEXT_WANTED}`"),
-        ServerKind::LlamaCpp => format!("`llama-server -c {CONTEXT_WANTED} --jinja …`"),
-        ServerKind::Other => format!("a context length of {CONTEXT_WANTED}"),
+    let remedy = match found.kind {
+        ServerKind::Ollama => {
+            format!("start the server with `OLLAMA_CONTEXT_LENGTH={CONTEXT_WANTED} ollama serve`")
+        }
+        ServerKind::LmStudio => {
+            let load = format!("lms load {model} --context-length {CONTEXT_WANTED}");
+            match found.context {
+                Some(ContextLength::InUse(_)) => {
+                    format!("load the model again with `lms unload {model}` and `{load}`")
+                }
+                Some(ContextLength::AtMost(_)) | None => format!("load it with `{load}`"),
+            }
+        }
+        ServerKind::LlamaCpp => {
+            format!("start the server with `llama-server -c {CONTEXT_WANTED} --jinja …`")
+        }
+        ServerKind::Other => {
+            format!("start the server with a context length of {CONTEXT_WANTED}")
+        }
     };
-    Some(format!("{context}; for larger changes start it with {command}"))
+    Some(format!("{problem}; {remedy}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::*;
 
     #[test]
@@ -212,17 +258,41 @@ mod tests {
     }
 
     #[test]
-    fn advice_depends_on_the_context_in_use() {
-        let advice = |context| {
+    fn url_without_path_names_the_api() {
+        let url = |text: &str| parse_url(text).unwrap().to_string();
+        assert_eq!(url("http://127.0.0.1:1234"), "http://127.0.0.1:1234/v1");
+        assert_eq!(url("http://127.0.0.1:1234/"), "http://127.0.0.1:1234/v1");
+        assert_eq!(url("http://127.0.0.1:1234/api/v3"), "http://127.0.0.1:1234/api/v3");
+    }
+
+    #[test]
+    fn advice_depends_on_server_and_context() {
+        let advice = |kind, context| {
             let url: BaseUrl = OLLAMA_URL.parse().unwrap();
-            let (kind, models, model) = (ServerKind::Ollama, Vec::new(), "m".to_owned());
+            let (models, model) = (Vec::new(), "m".to_owned());
             context_advice(&FoundServer { url, kind, models, model, context })
         };
-        assert_eq!(advice(Some(ContextLength::InUse(32_768))), None);
-        let unloaded = advice(Some(ContextLength::AtMost(131_072))).unwrap();
-        assert!(unloaded.starts_with("the server has not loaded the model"), "{unloaded}");
-        let small = advice(Some(ContextLength::AtMost(8_192))).unwrap();
-        assert!(small.starts_with("the server reads at most 8192 tokens"), "{small}");
+        let in_use = |tokens| Some(ContextLength::InUse(tokens));
+        assert_eq!(advice(ServerKind::Ollama, in_use(32_768)), None);
+        let unloaded = Some(ContextLength::AtMost(131_072));
+        let lines = [
+            advice(ServerKind::Ollama, unloaded),
+            advice(ServerKind::Ollama, in_use(4_096)),
+            advice(ServerKind::LmStudio, unloaded),
+            advice(ServerKind::LmStudio, in_use(8_192)),
+            advice(ServerKind::LlamaCpp, in_use(8_192)),
+            advice(ServerKind::Other, None),
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        expect![[r#"
+            the server has not loaded the model, and may load it with too small a context; start the server with `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`
+            the model reads at most 4096 tokens; a review needs at least 7168; start the server with `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`
+            the server has not loaded the model, and may load it with too small a context; load it with `lms load m --context-length 32768`
+            the model reads at most 8192 tokens; larger changes need 32768; load the model again with `lms unload m` and `lms load m --context-length 32768`
+            the model reads at most 8192 tokens; larger changes need 32768; start the server with `llama-server -c 32768 --jinja …`
+            the server does not tell its context length; start the server with a context length of 32768
+        "#]]
+        .assert_eq(&(lines.join("\n") + "\n"));
     }
 
     #[test]

@@ -47,6 +47,7 @@ use self::untracked::UntrackedAnswer;
 use super::forge::posting_messages::{check_sinks, sink_hint};
 use super::forge::{ExpectedHead, PullRequestLookup, posting_messages};
 use super::github::{Audience, SkipRules};
+use super::models::ModelLoading;
 use super::render::RenderContext;
 use super::{change_source, launchpad, render, watch};
 use crate::cli::{
@@ -244,6 +245,7 @@ fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<
         sarif,
         flags,
         reopen_purpose: ReopenPurpose::Reviewing,
+        loading: ModelLoading::from_estimate_flag(estimate),
         tree: if estimate { TreeAccess::Stays } else { TreeAccess::from_authority(&authority) },
         kept: storage_policy(mode, estimate),
         run_dir: output.run_dir.clone(),

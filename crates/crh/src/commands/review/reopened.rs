@@ -1,5 +1,6 @@
 //! Opens a finished review again, to act on its findings.
 
+use super::super::models::ModelLoading;
 use super::recovery::TreeAccess;
 use super::session::{ReopenPurpose, ReviewRequest, ReviewSession, StoragePolicy};
 use crate::cli::{TrustArgs, WorkspaceArgs};
@@ -30,6 +31,7 @@ pub(in crate::commands) fn reopened(
         trust,
         kept: StoragePolicy::Run,
         reopen_purpose: ReopenPurpose::Fixing,
+        loading: ModelLoading::OnFirstQuestion,
         // The caller has rolled back already.
         tree: TreeAccess::Stays,
         ..ReviewRequest::from_prepared(prepared, flags)

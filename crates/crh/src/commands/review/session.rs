@@ -9,7 +9,7 @@ use super::super::analysers::{ChangeTrust, Reproducible, analysers, test_command
 use super::super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
 use super::super::github::{Audience, SkipRules};
 use super::super::limits::WorkTime;
-use super::super::models::ModelResolver;
+use super::super::models::{ModelLoading, ModelResolver};
 use super::super::{change_source, forge, github, learning, run_lookup};
 use super::description::TitleAndBody;
 use super::recovery::TreeAccess;
@@ -74,6 +74,7 @@ pub(super) struct ReviewRequest {
     pub(super) flags: RawSettings,
     pub(super) kept: StoragePolicy,
     pub(super) reopen_purpose: ReopenPurpose,
+    pub(super) loading: ModelLoading,
     pub(super) tree: TreeAccess,
     pub(super) run_dir: Option<PathBuf>,
 }
@@ -186,6 +187,7 @@ impl ReviewRequest {
             flags,
             kept: StoragePolicy::Nothing,
             reopen_purpose: ReopenPurpose::Reviewing,
+            loading: ModelLoading::BeforeUse,
             tree: TreeAccess::Stays,
             run_dir: None,
         }
@@ -221,7 +223,7 @@ impl ReviewRequest {
         let mut terms = self.terms(resumed.as_ref(), &settings)?;
         let sarif = self.sarif_files(resumed.as_ref());
         let checks = checks::terms(&resolved.silencing, &sarif, environment)?;
-        let models = ModelResolver::new(&settings, environment)?;
+        let models = ModelResolver::new(&settings, environment)?.with_loading(self.loading);
         let model_set = self.model_set(&models, &settings, &mut terms)?;
         let model_set = self.still_asked(resumed.as_ref(), model_set)?;
         let redactor =

@@ -219,6 +219,27 @@ fn estimate_calls_no_model_and_stores_nothing() {
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }
 
+/// Ollama chooses the context length when it loads the model, and silently cuts longer prompts.
+#[test]
+fn unloaded_model_of_ollama_is_loaded_before_the_review() {
+    let desk = ReviewFixture::new();
+    let model = FakeModel::answering(answer)
+        .page("/v1/models", json!({"data": [{"id": "m"}]}))
+        .page("/api/version", json!({"version": "0.12.6"}))
+        .page("/api/show", json!({"model_info": {"qwen2.context_length": 32_768}}))
+        .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
+        .page_when_loaded("/api/ps", json!({"models": [{"model": "m", "context_length": 4096}]}));
+    let name = format!("ollama:m@{}", model.url());
+    let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--model", &name];
+    let estimate = desk.crh(&[&args[..], &["--estimate"]].concat()).run();
+    assert!(!estimate.stderr.contains("loads"), "{}", estimate.shown());
+    let output = desk.crh(&args).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    assert!(output.stderr.contains("note: Ollama loads `m`"), "{}", output.shown());
+    assert!(output.stderr.contains("the model's context has 4096"), "{}", output.shown());
+    assert!(model.requests().is_empty(), "{}", model.conversations());
+}
+
 #[test]
 fn context_length_comes_from_the_server() {
     let desk = ReviewFixture::new();

@@ -261,7 +261,7 @@ fn doctor_reports_setup_with_remedies() {
                              -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
         ok       runs        stored in `REPO/.crh/runs`
         ok       keys        `OPENAI_API_KEY` set
-        ok       model       openai:gpt-5.4-mini (not contacted; test it with `crh model check`)
+        ok       model       openai:gpt-5.4-mini (no question asked; test it with `crh model check`)
         ok       editor      openai:gpt-6.1-sol
         missing  github      no token for `github.com`: cannot read pull requests
                              -> set `GITHUB_TOKEN` or `GH_TOKEN`, or run `gh auth login`
@@ -283,6 +283,16 @@ fn doctor_reports_setup_with_remedies() {
                              -> `crh init` writes a template; `crh config schema` prints a JSON Schema for editors
         SANDBOX
     "#]].assert_eq(&shown(&broken));
+}
+
+#[test]
+fn doctor_reports_a_stopped_model_server() {
+    let desk = ReviewFixture::new();
+    // Nothing listens on the discard port.
+    let name = "ollama:m@http://127.0.0.1:9/v1";
+    let stopped = desk.crh(&["doctor"]).env("CRH_MODEL", name).run();
+    let row = "BROKEN   model       no model server answers at `http://127.0.0.1:9/v1`\n";
+    assert!(stopped.code == 3 && stopped.stdout.contains(row), "{}", stopped.shown());
 }
 
 /// A linter that only a version manager provides is a matter for `crh doctor`.
