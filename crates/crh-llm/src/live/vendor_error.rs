@@ -22,7 +22,7 @@ type ErrorConstructor = fn(String, Option<Duration>) -> ModelError;
 /// Kinds of errors. The first kind that matches wins. The message texts for a full context come
 /// from Anthropic, OpenAI, vLLM, llama.cpp, Ollama, Google, xAI and Bedrock.
 #[rustfmt::skip]
-const ERROR_KINDS: [ErrorKind; 7] = [
+const ERROR_KINDS: [ErrorKind; 8] = [
     (
         &["context_length_exceeded", "exceed_context_size_error", "request_too_large"],
         &[
@@ -59,6 +59,12 @@ const ERROR_KINDS: [ErrorKind; 7] = [
         &["overloaded_error", "server_is_overloaded", "slow_down", "unavailable"],
         &[],
         |message, retry_after| ModelError::Overloaded { retry_after, message },
+    ),
+    // Ollama and llama.cpp report these as server errors, but a retry does not help.
+    (
+        &[],
+        &["requires more system memory", "requires --jinja flag"],
+        |message, _| ModelError::BadRequest { message },
     ),
     (
         &["api_error", "server_error", "internal_server_error", "timeout_error", "internal", "deadline_exceeded"],

@@ -167,8 +167,19 @@ fn hint(error: &ModelError) -> &'static str {
             "`crh model list` shows which variable holds a provider's key; for your own server set `model.keys` in your config"
         }
         ModelError::NoCredit { .. } => "check your account on the vendor's billing page",
-        ModelError::BadRequest { message } if message.contains("try pulling it") => {
+        ModelError::BadRequest { message }
+            if message.starts_with("model '") || message.contains("try pulling it") =>
+        {
             "download it with `ollama pull MODEL`; `ollama list` shows the models that are there"
+        }
+        ModelError::BadRequest { message } if message.contains("No models loaded") => {
+            "load one with `lms load MODEL --context-length 32768`"
+        }
+        ModelError::BadRequest { message } if message.contains("more system memory") => {
+            "use a smaller model, or a smaller context"
+        }
+        ModelError::BadRequest { message } if message.contains("--jinja") => {
+            "start `llama-server` with `--jinja`"
         }
         ModelError::BadRequest { message } if message.contains("does not support tools") => {
             "use a model with tool support, or set `tools = false` for it in `models` of your config"

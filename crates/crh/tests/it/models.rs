@@ -441,6 +441,9 @@ fn ollama_errors_are_shown_without_retries() {
     let user = User::new();
     for (status, message, hint) in [
         (404, "model \"qwen9\" not found, try pulling it first", "ollama pull"),
+        (404, "model 'qwen9' not found", "ollama pull"),
+        (400, "No models loaded. Please load a model in the developer page.", "lms load"),
+        (500, "model requires more system memory (9 GiB) than is available", "smaller model"),
         (400, "registry.ollama.ai/library/gemma:2b does not support tools", "tools = false"),
     ] {
         let body = json!({ "error": { "message": message, "type": "api_error" } });

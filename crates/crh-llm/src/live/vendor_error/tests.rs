@@ -68,6 +68,22 @@ fn api_error_with_a_client_status_is_a_bad_request() {
 }
 
 #[test]
+fn lasting_server_error_is_a_bad_request() {
+    #[rustfmt::skip]
+    let cases = [
+        (500, r#"{"error":{"message":"model requires more system memory (19.1 GiB) than is available (7.3 GiB)","type":"api_error","param":null,"code":null}}"#),
+        (500, r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#),
+    ];
+    check(
+        &cases,
+        expect![[r#"
+            BadRequest { message: "model requires more system memory (19.1 GiB) than is available (7.3 GiB)" }
+            BadRequest { message: "tools param requires --jinja flag" }
+        "#]],
+    );
+}
+
+#[test]
 fn full_context_is_recognised_for_many_servers() {
     #[rustfmt::skip]
     let cases = [
