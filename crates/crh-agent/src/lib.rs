@@ -21,6 +21,7 @@ pub use ledger::{
     Budget, CallCost, CallEstimate, CallUsage, CostBasis, Ledger, Reservation, UsageTotals,
 };
 pub use limits::{BudgetRefusal, CallPurpose, ContextShortage, LimitKind, RunLimits, Shortfall};
+pub use protocol::call_in_text;
 pub use run::{AgentRun, context_shortage};
 pub use step::{
     AgentOutcome, AgentRunEnd, AgentTask, EstimatedRequest, RunStep, SubmitTool, ToolOutcome,

@@ -227,6 +227,12 @@ fn parse_call_text(reply: &ModelReply, tools: &[ToolSpec], first_id: usize) -> O
     Some(ParsedTurn { turn: Turn { parts }, completeness: Completeness::Complete })
 }
 
+/// The turn with the call of one of the tools that the model wrote as text, if an agent run would
+/// execute it.
+pub fn call_in_text(reply: &ModelReply, tools: &[ToolSpec]) -> Option<Turn> {
+    parse_call_text(reply, tools, 0).map(|parsed| parsed.turn)
+}
+
 fn thinking_parts(reply: &ModelReply) -> Vec<TurnPart> {
     let is_thinking = |part: &&TurnPart| matches!(part, TurnPart::Thinking(_));
     reply.turn.parts.iter().filter(is_thinking).cloned().collect()

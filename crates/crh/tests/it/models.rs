@@ -279,6 +279,8 @@ fn model_check_reads_the_context_of_the_loaded_model() {
     let model = FakeModel::start()
         .on("check", (0..5).map(|_| says("one, two, three")))
         .page("/v1/models", json!({"data": [{"id": "m"}]}))
+        .page("/api/version", json!({"version": "0.12.6"}))
+        .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
         .page("/api/show", trained)
         .page_when_loaded("/api/ps", json!({"models": [{"model": "m", "context_length": 4096}]}));
     let name = format!("ollama:m@{}", model.url());
@@ -286,6 +288,41 @@ fn model_check_reads_the_context_of_the_loaded_model() {
     assert_eq!(output.code, 3, "{}", output.shown());
     let conclusion = "crh cannot review with this model: its context has 4096 tokens";
     assert!(output.stdout.contains(conclusion), "{}", output.shown());
+    let hint = "hint: give it a larger context: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`";
+    assert!(output.stderr.contains(hint), "{}", output.shown());
+}
+
+#[test]
+fn model_check_accepts_a_tool_call_in_text() {
+    let user = User::new();
+    let call =
+        "```json\n{\"name\": \"read_thermometer\", \"arguments\": {\"city\": \"Oslo\"}}\n```";
+    let answer = r#"{"capital": "Oslo", "letters": 4}"#;
+    let replies = ["one, two", call, "-7", answer, "one", "two"].map(says);
+    let model = FakeModel::start().on("check", replies);
+    let name = format!("ollama:m@{}", model.url());
+    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let row = "  tools       works  wrote a call of the tool and used its result: `-7`\n";
+    assert!(output.stdout.contains(row), "{}", output.shown());
+    // A local model costs nothing.
+    assert!(
+        output.stdout.ends_with("USD\ncrh can review with this model.\n"),
+        "{}",
+        output.shown()
+    );
+}
+
+#[test]
+fn model_check_ends_if_the_server_is_lost() {
+    let user = User::new();
+    let lost = || fails_with(503, json!({"error": {"message": "Loading model"}}));
+    let model = FakeModel::start().on("check", [says("one, two"), lost(), lost(), lost()]);
+    let name = format!("ollama:m@{}", model.url());
+    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
+    assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{}", output.shown());
+    let error = "error: the model is overloaded: Loading model\n";
+    assert!(output.stderr.contains(error), "{}", output.shown());
 }
 
 #[test]
@@ -329,7 +366,7 @@ fn model_check_reports_failures_and_missing_model() {
           usage       works  30 input tokens, 1 output tokens
           tools       no     the model called no tool: `I have no tools.`
           schema      no     does not match the schema: `Oslo, 4`
-          caching     no     the second call read no tokens from the vendor's cache
+          caching     no     the server reported no cached tokens for the second call
           cost: 0.0143 USD
         This model is too weak for reviews: neither tool calls nor JSON answers work.
         Long reviews cost more, since the server caches no prompts.

@@ -17,8 +17,8 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
 use crh_agent::{Budget, NoTools, QuestionError, Transcript};
 use crh_llm::{
-    CacheMark, CallArguments, Conversation, Message, ModelName, ModelReply, ModelRequest, Money,
-    OutputForm, ReplyProgress, TokenUsage, ToolChoice, ToolResult, ToolSpec,
+    CacheMark, CallArguments, Conversation, Message, ModelError, ModelName, ModelRequest, Money,
+    OutputForm, Price, ReplyProgress, TokenUsage, ToolChoice, ToolResult, ToolSpec,
 };
 use crh_pipeline::review_options::MIN_CONTEXT;
 use crh_review::stable_json;
@@ -33,6 +33,8 @@ const TIME_MAX: Duration = Duration::from_secs(600);
 const CALLER: &str = "check";
 /// Vendors cache prompts from 1,024 or 4,096 tokens on; these lines are about 5,000 tokens.
 const CACHED_LINES: usize = 400;
+/// Hint for too small a context.
+const LARGER_CONTEXT: &str = "give it a larger context: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`, `lms load MODEL --context-length 32768` or `llama-server -c 32768`";
 const SYSTEM: &str = "You are being tested. Do exactly what is asked, and nothing else.";
 
 /// Result of one test.
@@ -80,11 +82,20 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     for row in &mut checks {
         row.observation = redactor.redact(&row.observation).into_owned();
     }
-    // A local server tells its context length only after it has loaded the model for the questions.
-    let context = models.open(&name, None)?.facts().context;
+    let facts = client.model().facts();
+    // LM Studio chooses the context length at the first question.
+    let context = match &name {
+        ModelName::Live(_) => models.open(&name, None).map(|model| model.facts().context).ok(),
+        ModelName::Replay(_) => None,
+    };
+    let context = context.unwrap_or(facts.context);
+    let price = match facts.price.as_ref() == Some(&Price::free()) {
+        true => CallPrice::Free,
+        false => CallPrice::Charged,
+    };
     let checked = ModelCheckReport {
         model: client.model().name().to_owned(),
-        conclusion: conclusion(&checks, context),
+        conclusion: conclusion(&checks, context, price, &name),
         checks,
         cost_usd: client.spent().as_dollars(),
     };
@@ -94,14 +105,14 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     })?;
     let works = |name: &str| works(&checked.checks, name);
     let is_large = context >= MIN_CONTEXT;
-    let problem = match (works("text"), works("tools") || works("schema")) {
-        (true, true) if is_large => return Ok(()),
-        (true, true) => "has too small a context for reviews",
-        (true, false) => "is too weak for reviews",
-        (false, _) => "gave an empty answer",
+    let (problem, hint) = match (works("text"), works("tools") || works("schema")) {
+        (true, _) if !is_large => ("has too small a context for reviews", LARGER_CONTEXT),
+        (true, true) => return Ok(()),
+        (true, false) => ("is too weak for reviews", "use another model"),
+        (false, _) => ("gave an empty answer", "use another model"),
     };
     let error = anyhow::anyhow!("`{}` {problem}", checked.model);
-    Err(Failure::new(FailureKind::External, error).hint("use another model"))
+    Err(Failure::new(FailureKind::External, error).hint(hint))
 }
 
 async fn checks(
@@ -113,11 +124,11 @@ async fn checks(
     announce("text, streaming and usage");
     let mut checks = text_and_streaming(client, pieces).await?;
     announce("tools");
-    checks.push(tools(client).await);
+    checks.push(row("tools", or_lost(tool_round(client).await)?));
     announce("schema");
-    checks.push(schema(client).await);
+    checks.push(row("schema", or_lost(schema(client).await)?));
     announce("caching");
-    checks.push(caching(client).await);
+    checks.push(row("caching", or_lost(caching(client).await)?));
     Ok(checks)
 }
 
@@ -149,7 +160,7 @@ async fn text_and_streaming(
                     Ok(format!("{input} input tokens, {output} output tokens"))
                 }
                 None => Err(
-                    "the vendor reports no token counts, so every call is charged at its maximum"
+                    "the server reports no token counts, so crh counts the maximum for every call"
                         .to_owned(),
                 ),
             },
@@ -157,12 +168,41 @@ async fn text_and_streaming(
     ])
 }
 
-/// Tests a tool call, its result, and an answer that uses it.
-async fn tools(client: &ModelClient) -> ModelCheckRow {
-    row("tools", tool_round(client).await)
+/// Why a test shows no working feature.
+enum CheckProblem {
+    /// The model answered in another way.
+    Observed(String),
+    Question(QuestionError),
 }
 
-async fn tool_round(client: &ModelClient) -> Result<String, String> {
+impl From<QuestionError> for CheckProblem {
+    fn from(error: QuestionError) -> Self {
+        Self::Question(error)
+    }
+}
+
+/// The result of a test. If the server did not answer, the test says nothing about the model, and
+/// the error ends the check.
+fn or_lost(result: Result<String, CheckProblem>) -> Result<Result<String, String>, QuestionError> {
+    match result {
+        Ok(observation) => Ok(Ok(observation)),
+        Err(CheckProblem::Observed(observation)) => Ok(Err(observation)),
+        Err(CheckProblem::Question(
+            error @ QuestionError::Model(
+                ModelError::NoServer { .. }
+                | ModelError::Transport { .. }
+                | ModelError::CutStream { .. }
+                | ModelError::RateLimited { .. }
+                | ModelError::Overloaded { .. },
+            ),
+        )) => Err(error),
+        Err(CheckProblem::Question(error)) => Ok(Err(error.to_string())),
+    }
+}
+
+/// Tests a tool call, its result, and an answer that uses it.
+async fn tool_round(client: &ModelClient) -> Result<String, CheckProblem> {
+    let observed = |text: String| Err(CheckProblem::Observed(text));
     let schema = json!({
         "type": "object",
         "properties": { "city": { "type": "string", "description": "The city" } },
@@ -178,37 +218,41 @@ async fn tool_round(client: &ModelClient) -> Result<String, String> {
         request("How warm is it in Oslo? Call the tool once, then answer with the number.");
     request.tools = vec![tool];
     request.tool_choice = ToolChoice::Required;
-    let reply = client.ask(CALLER, request.clone()).await.map_err(|error| error.to_string())?;
-    let Some(call) = reply.turn.calls().next().cloned() else {
-        return Err(format!("the model called no tool: {}", excerpt(&reply.turn.full_text())));
+    let reply = client.ask(CALLER, request.clone()).await?;
+    let (turn, form) = match crh_agent::call_in_text(&reply, &request.tools) {
+        Some(turn) if reply.turn.calls().next().is_none() => (turn, "wrote a call of"),
+        Some(_) | None => (reply.turn.clone(), "called"),
+    };
+    let Some(call) = turn.calls().next().cloned() else {
+        return observed(format!("the model called no tool: {}", excerpt(&turn.full_text())));
     };
     match &call.arguments {
         CallArguments::Json(arguments) if arguments["city"].is_string() => {}
         CallArguments::Json(arguments) => {
-            return Err(format!("the model called the tool with {arguments}"));
+            return observed(format!("the model called the tool with {arguments}"));
         }
         CallArguments::Malformed(text) => {
-            return Err(format!("the tool arguments are not JSON: {}", excerpt(text)));
+            return observed(format!("the tool arguments are not JSON: {}", excerpt(text)));
         }
     }
-    request.conversation.messages.push(Message::Assistant(reply.turn.clone()));
-    let results = reply.turn.calls().map(|call| ToolResult {
+    request.conversation.messages.push(Message::Assistant(turn.clone()));
+    let results = turn.calls().map(|call| ToolResult {
         call_id: call.id.clone(),
         name: call.name.clone(),
         text: "-7 degrees".to_owned(),
     });
     request.conversation.messages.push(Message::Results(results.collect()));
     request.tool_choice = ToolChoice::Auto;
-    let reply = client.ask(CALLER, request).await.map_err(|error| error.to_string())?;
+    let reply = client.ask(CALLER, request).await?;
     let answer = reply.turn.full_text();
     if answer.contains('7') {
-        Ok(format!("called the tool and used its result: {}", excerpt(&answer)))
+        Ok(format!("{form} the tool and used its result: {}", excerpt(&answer)))
     } else {
-        Err(format!("the answer ignores the tool result: {}", excerpt(&answer)))
+        observed(format!("the answer ignores the tool result: {}", excerpt(&answer)))
     }
 }
 
-async fn schema(client: &ModelClient) -> ModelCheckRow {
+async fn schema(client: &ModelClient) -> Result<String, CheckProblem> {
     let mut request =
         request("Name the capital of Norway and how many letters its name has, as JSON.");
     request.output = OutputForm::Schema {
@@ -220,23 +264,20 @@ async fn schema(client: &ModelClient) -> ModelCheckRow {
             "additionalProperties": false,
         }),
     };
-    let outcome = match client.ask(CALLER, request).await {
-        Err(error) => Err(error.to_string()),
-        Ok(reply) => {
-            let answer = reply.turn.full_text();
-            match serde_json::from_str::<Value>(&answer) {
-                Ok(value) if value["capital"].is_string() && value["letters"].is_i64() => {
-                    Ok(excerpt(&answer))
-                }
-                Ok(_) | Err(_) => Err(format!("does not match the schema: {}", excerpt(&answer))),
-            }
+    let answer = client.ask(CALLER, request).await?.turn.full_text();
+    match serde_json::from_str::<Value>(&answer) {
+        Ok(value) if value["capital"].is_string() && value["letters"].is_i64() => {
+            Ok(excerpt(&answer))
         }
-    };
-    row("schema", outcome)
+        Ok(_) | Err(_) => {
+            let text = format!("does not match the schema: {}", excerpt(&answer));
+            Err(CheckProblem::Observed(text))
+        }
+    }
 }
 
 /// Sends the same long prefix twice and checks whether the vendor reports cached tokens.
-async fn caching(client: &ModelClient) -> ModelCheckRow {
+async fn caching(client: &ModelClient) -> Result<String, CheckProblem> {
     let long_prefix: String = (0..CACHED_LINES)
         .map(|line| format!("{line}: the quick brown fox jumps over the dog\n"))
         .collect();
@@ -246,19 +287,17 @@ async fn caching(client: &ModelClient) -> ModelCheckRow {
         conversation.push_user(question, CacheMark::Unmarked);
         ModelRequest::new(conversation, ANSWER_TOKENS)
     };
-    let two_requests = async {
-        client.ask(CALLER, request("Answer with the word one.")).await?;
-        client.ask(CALLER, request("Answer with the word two.")).await
-    };
-    let outcome = match two_requests.await {
-        Err(error) => Err(error.to_string()),
-        Ok(ModelReply { usage: Some(usage), .. }) if usage.cache_read > 0 => Ok(format!(
+    client.ask(CALLER, request("Answer with the word one.")).await?;
+    match client.ask(CALLER, request("Answer with the word two.")).await?.usage {
+        Some(usage) if usage.cache_read > 0 => Ok(format!(
             "{} of {} tokens read from the vendor's cache",
             usage.cache_read, usage.input
         )),
-        Ok(_) => Err("the second call read no tokens from the vendor's cache".to_owned()),
-    };
-    row("caching", outcome)
+        Some(_) | None => {
+            let text = "the server reported no cached tokens for the second call";
+            Err(CheckProblem::Observed(text.to_owned()))
+        }
+    }
 }
 
 fn budget(money: Money) -> Budget {
@@ -300,31 +339,55 @@ fn works(checks: &[ModelCheckRow], name: &str) -> bool {
     checks.iter().any(|row| row.name == name && row.works)
 }
 
+/// Whether calls of the model cost money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallPrice {
+    Charged,
+    Free,
+}
+
 /// What the results mean for reviews with this model. `context` is its context length in tokens.
-fn conclusion(checks: &[ModelCheckRow], context: u64) -> String {
+fn conclusion(
+    checks: &[ModelCheckRow],
+    context: u64,
+    price: CallPrice,
+    name: &ModelName,
+) -> String {
     let works = |name: &str| works(checks, name);
     if works("text") && context < MIN_CONTEXT {
         return format!(
-            "crh cannot review with this model: its context has {context} tokens, and a review needs at least {MIN_CONTEXT}.\nStart the server with a larger context."
+            "crh cannot review with this model: its context has {context} tokens, and a review needs at least {MIN_CONTEXT}."
         );
     }
     let mut sentences = vec![match (works("text"), works("tools"), works("schema")) {
-        (false, _, _) => "crh cannot review with this model: it gives no answer.",
-        (true, true, _) => "crh can review with this model.",
-        (true, false, true) => {
-            "crh can review with this model, but without native tool calls the reviews are weaker: set `tools = false` for it in `models`."
-        }
+        (false, _, _) => "crh cannot review with this model: it gives no answer.".to_owned(),
+        (true, true, _) => "crh can review with this model.".to_owned(),
+        (true, false, true) => format!(
+            "crh can review with this model, but without tool calls the reviews are weaker. Add to your config:\n{}",
+            without_tools(name)
+        ),
         (true, false, false) => {
             "This model is too weak for reviews: neither tool calls nor JSON answers work."
+                .to_owned()
         }
     }];
-    if works("text") && !works("usage") {
-        sentences.push("Costs are estimates, since the server counts no tokens.");
+    if works("text") && !works("usage") && price == CallPrice::Charged {
+        sentences.push("Costs are estimates, since the server counts no tokens.".to_owned());
     }
-    if works("text") && !works("caching") {
-        sentences.push("Long reviews cost more, since the server caches no prompts.");
+    if works("text") && !works("caching") && price == CallPrice::Charged {
+        sentences.push("Long reviews cost more, since the server caches no prompts.".to_owned());
     }
     sentences.join("\n")
+}
+
+/// Config that makes crh ask the model without tools.
+fn without_tools(name: &ModelName) -> String {
+    let key = match name {
+        ModelName::Live(live) => format!("{}:{}", live.provider, live.model),
+        ModelName::Replay(_) => name.to_string(),
+    };
+    // A JSON string is a TOML string, too.
+    format!("  [models.{}]\n  tools = false", Value::String(key))
 }
 
 #[cfg(test)]
@@ -334,7 +397,9 @@ mod tests {
     #[test]
     fn small_context_is_too_small_for_reviews() {
         let checks = ["text", "tools", "schema", "usage"].map(|name| row(name, Ok(String::new())));
-        let first_line = |context| conclusion(&checks, context).lines().next().unwrap().to_owned();
+        let name: ModelName = "ollama:m".parse().unwrap();
+        let conclusion = |context| conclusion(&checks, context, CallPrice::Free, &name);
+        let first_line = |context| conclusion(context).lines().next().unwrap().to_owned();
         assert_eq!(first_line(MIN_CONTEXT), "crh can review with this model.");
         assert_eq!(
             first_line(2_048),
