@@ -66,9 +66,11 @@ impl ReviewContext {
         self.time_left().saturating_sub(self.options.budget.wall / AFTER_RUNS_DIVISOR)
     }
 
-    /// Waits out a rate limit, unless the user cancels the review. Emits a warning.
+    /// Waits until the server has capacity, unless the user cancels the review. Emits a warning.
+    /// The server may have a rate limit, be overloaded, or still load the model.
     pub(crate) async fn wait_for_capacity(&self, run: &str, wait: Duration) {
-        let text = format!("{run} is rate limited: retrying in {} s", wait.as_secs().max(1));
+        let text =
+            format!("{run}: the model server is busy; retrying in {} s", wait.as_secs().max(1));
         self.journal.emit(ReviewEvent::Warning { text });
         tokio::select! {
             () = sleep(wait) => {}

@@ -52,8 +52,11 @@ impl ProgressState {
                 if self.stage == Some(Stage::Review) && !is_static(run) {
                     self.started_reviewers.insert(one_line(run));
                 }
+                let name = one_line(run);
+                // A run that waited for a busy server starts again.
+                self.runs.retain(|active| active.name != name);
                 self.runs.push(ActiveRun {
-                    name: one_line(run),
+                    name,
                     label: one_line(label),
                     last_tool_call: String::new(),
                     started_at: elapsed,

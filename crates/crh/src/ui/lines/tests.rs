@@ -225,6 +225,16 @@ fn quiet_review_prints_its_status_twice_a_minute() {
     .assert_eq(&out);
 }
 
+#[test]
+fn run_that_starts_again_is_one_run() {
+    let mut state = ProgressState::default();
+    let run = ReviewEvent::RunStarted { run: "single".to_owned(), label: String::new(), files: 1 };
+    for event in [ReviewEvent::StageStarted { stage: Stage::Review }, run.clone(), run] {
+        state.apply(&event, Duration::ZERO);
+    }
+    assert_eq!(status(&state), "0 of 1 reviewer done, 1 run active, 0 tokens, 0.00 USD");
+}
+
 /// The editor reads findings and has no files of its own.
 #[test]
 fn run_without_files_starts_without_a_count() {
