@@ -702,12 +702,15 @@ impl Report {
         self.warnings.iter().chain(note)
     }
 
-    /// All issues of the change: those of the list, and those over the limit.
+    /// All issues of the change, those over the limit too, in the order of their numbers.
     pub fn all_issues(&self) -> impl Iterator<Item = &Issue> + Clone {
-        self.issues.iter().chain(&self.over_cap)
+        let mut issues: Vec<&Issue> = self.issues.iter().chain(&self.over_cap).collect();
+        issues.sort_by_key(|issue| issue.number);
+        issues.into_iter()
     }
 
-    /// Issues of the change that this run has not fixed, also those over the limit.
+    /// Issues of the change that this run has not fixed, those over the limit too, in the order of
+    /// their numbers.
     pub fn open_issues(&self) -> impl Iterator<Item = &Issue> + Clone {
         self.all_issues().filter(|issue| !self.is_fixed(issue.number))
     }

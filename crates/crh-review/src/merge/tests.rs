@@ -763,6 +763,20 @@ fn limit_names_the_issues_that_it_does_not_count() {
 }
 
 #[test]
+fn issues_over_the_limit_are_listed_by_their_numbers() {
+    let table = r#"
+        a f.rs:20 P1 bug 0.90 manual/human "One"
+        a f.rs:24 P1 bug 0.85 manual/human "Two"
+        secrets f.rs:29 P2 security 1 manual/human "Three" code quote="k"
+    "#;
+    let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
+    let numbers = |issues: &[Issue]| issues.iter().map(|issue| issue.number).collect::<Vec<_>>();
+    assert_eq!((numbers(&report.issues), numbers(&report.over_cap)), (vec![1, 3], vec![2]));
+    let all: Vec<u32> = report.all_issues().map(|issue| issue.number).collect();
+    assert_eq!(all, [1, 2, 3]);
+}
+
+#[test]
 fn hidden_issue_takes_no_key_from_shown_one() {
     let without_guess = r#"a f.rs:21 P1 bug 0.9 manual/human "Real trouble""#;
     let with_guess = r#"
