@@ -136,9 +136,15 @@ fn decide(
     } else if let Some(plan_gap) = blocking_gap {
         (Verdict::NotReady, format!("the change {plan_gap} of the plan"))
     } else if no_reviewer_answered(report) && actionable_count > 0 {
-        // Fixing what static checks found does not make an unreviewed change ready.
+        // Fixing what was found does not make an unreviewed change ready. A reviewer may report a
+        // finding without finishing a file.
         let found = plural(actionable_count, "issue");
-        let reason = format!("{}; static checks found {found} to fix", gaps.join("; "));
+        let is_of_model = |member: &Member| member.origin == Origin::Model;
+        let finders = match report.open_issues().any(|it| it.members.iter().any(is_of_model)) {
+            true => "reviewers",
+            false => "static checks",
+        };
+        let reason = format!("{}; {finders} found {found} to fix", gaps.join("; "));
         return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
     } else if actionable_count > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))

@@ -300,6 +300,13 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
         review_verdict(&unreviewed("P1 P2")),
         "Incomplete: failed reviewers: single; nothing was reviewed; static checks found 2 issues to fix"
     );
+    // A reviewer may report a finding and finish no file.
+    let mut of_model = unreviewed("P1");
+    of_model.issues[0].members[0].origin = Origin::Model;
+    assert_eq!(
+        review_verdict(&of_model),
+        "Incomplete: failed reviewers: single; nothing was reviewed; reviewers found 1 issue to fix"
+    );
     let cancelled = |outcome| Report {
         reviewers: vec![row.clone(), ReviewerRow { outcome, ..row.clone() }],
         status: Status::Truncated,
