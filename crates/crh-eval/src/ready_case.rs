@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::case::{Case, CaseSource};
 use super::case_error::CaseError;
 use crh_git::{ChangeRepository, ChangeSpec, CommitContents, Repository};
+use crh_os::names::canonical;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 use crh_review::diff::Diff;
 use crh_review::eval::{Expected, Labels, Span};
@@ -116,7 +117,7 @@ fn found(name: &str, repos: &Path) -> Option<Repository> {
 
 /// Opens the repository whose root is `folder`; a parent repository does not count.
 pub(super) fn repository(folder: &Path) -> Option<Repository> {
-    let folder = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())?;
+    let folder = canonical(folder).ok().filter(|folder| folder.is_dir())?;
     let repository = Repository::discover(&folder).ok()?;
     repository.git_dir.starts_with(&folder).then_some(repository)
 }

@@ -15,6 +15,7 @@ use self::folder::CASE_FILE;
 use super::case::{Case, HashInput};
 use super::case_error::{CaseError, is_slip, nearest, shown};
 use super::checked;
+use crh_os::names::canonical;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 use crh_review::eval::Expected;
 
@@ -211,7 +212,7 @@ fn twins(found: &[LoadedCase]) -> Result<(), Failure> {
 }
 
 fn name(place: &Path) -> String {
-    let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+    let place = canonical(place).unwrap_or_else(|_| place.to_owned());
     let is_file = place.extension() == Some(OsStr::new(JSON_LINES));
     let name = if is_file { place.file_stem() } else { place.file_name() };
     name.map_or_else(|| "suite".to_owned(), |name| shown(&name.to_string_lossy()))

@@ -5,7 +5,6 @@
 //! prompt.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -15,6 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::process::{Git, GitError};
 use crate::remote::{DEPTHS, FetchSource, MissingError};
 use crate::store::Store;
+use crh_os::names::os_str;
 
 /// Refs under which the store keeps fetched commits, so that the next fetch is incremental.
 const REFS: &str = "refs/crh/";
@@ -246,14 +246,15 @@ impl PinnedCommit<'_> {
 
 /// Selects proxy and certificate settings from `git config --list -z`.
 fn connection_settings(config_list: &[u8]) -> Vec<(OsString, OsString)> {
-    let to_os_string = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    // Windows cannot pass a setting that is not Unicode.
+    let to_os_string = |bytes: &[u8]| os_str(bytes).map(OsStr::to_owned).ok();
     let setting = |entry: &[u8]| {
         let end = entry.iter().position(|byte| *byte == b'\n').unwrap_or(entry.len());
         let (key, value) = (&entry[..end], entry.get(end + 1..).unwrap_or(b"true"));
         let name = key.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
         let is_connection_setting = key.starts_with(b"http.")
             && CONNECTION_SETTINGS.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
-        is_connection_setting.then(|| (to_os_string(key), to_os_string(value)))
+        is_connection_setting.then_some(to_os_string(key)?).zip(to_os_string(value))
     };
     config_list.split(|byte| *byte == 0).filter_map(setting).collect()
 }

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -15,6 +14,7 @@ use crate::fast_import::FastImport;
 use crate::process::{Git, GitError};
 use crate::repository::Repository;
 use crate::store::quote_alternate;
+use crh_os::names::canonical;
 
 /// Committer and date of base commits and of changes.
 const BASE_COMMITTER: &str = "Developer <developer@example.com> 1767225600 +0000";
@@ -92,11 +92,11 @@ impl ChangeRepository {
         git.run(["init", "--quiet", "--bare", "--template=", branch.as_str()])?;
         let io = |source| ChangeRepositoryError::Io { folder: folder.to_owned(), source };
         // Git runs in `folder`, where a path relative to the current folder would be wrong.
-        let folder = fs::canonicalize(folder).map_err(io)?;
+        let folder = canonical(folder).map_err(io)?;
         let mut alternates = Vec::new();
         for lender in lenders {
             let objects: OsString = quote_alternate(&lender.common_dir.join("objects"));
-            alternates.extend_from_slice(objects.as_bytes());
+            alternates.extend_from_slice(objects.as_encoded_bytes());
             alternates.push(b'\n');
         }
         if !alternates.is_empty() {

@@ -1,14 +1,13 @@
 //! A fingerprint of a checkout, to notice that a file was saved.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::process::GitError;
 use crate::repository::Repository;
+use crh_os::files;
+use crh_os::names::repository_path;
 
 /// Fingerprint of a checkout: the current commit, the index, and sizes and times of all files that
 /// git does not ignore. Only fingerprints of the same process can be compared.
@@ -31,14 +30,16 @@ impl Repository {
         let untracked = self.untracked()?;
         for path in tracked.chain(untracked.iter().map(Vec::as_slice)) {
             path.hash(&mut hasher);
-            file_state(&self.folder().join(OsStr::from_bytes(path))).hash(&mut hasher);
+            let file = repository_path(path).map(|path| self.folder().join(path));
+            file.ok().and_then(|file| file_state(&file)).hash(&mut hasher);
         }
         Ok(CheckoutState(hasher.finish()))
     }
 }
 
 /// What changes when a file is written; `None` if there is no file.
-fn file_state(path: &Path) -> Option<(u64, i64, i64, u32, u64)> {
+fn file_state(path: &Path) -> Option<impl Hash + use<>> {
     let metadata = fs::symlink_metadata(path).ok()?;
-    Some((metadata.len(), metadata.mtime(), metadata.mtime_nsec(), metadata.mode(), metadata.ino()))
+    let modified_time = metadata.modified().ok();
+    Some((metadata.len(), modified_time, files::mode(&metadata), files::file_id(&metadata)))
 }

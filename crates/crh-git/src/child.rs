@@ -10,12 +10,10 @@ use std::sync::mpsc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use rustix::io::retry_on_intr;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-
 use crate::process::GitReach;
 use crate::running_fetches;
 use crate::running_fetches::SIGTERM_WAIT;
+use crh_os::process::{EndSignal, ProcessGroup, wait_until_exited};
 
 /// Maximum bytes of error output, so that git cannot fill the memory. If git writes more, crh shows
 /// none of it, because it does not read the last lines, which it would show.
@@ -38,13 +36,12 @@ pub(crate) enum ChildEnd {
 
 /// Writes the input and collects the output.
 pub(crate) fn wait_with_input(
-    mut child: Child,
+    (mut child, group): (Child, ProcessGroup),
     input: &[u8],
     reach: GitReach,
     limits: ChildLimits,
 ) -> io::Result<ChildEnd> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let id = Pid::from_child(&child);
     let (done_sender, done_receiver) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -52,14 +49,15 @@ pub(crate) fn wait_with_input(
             stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok())
         });
         let stderr = scope.spawn(move || read_up_to(stderr, STDERR_MAX));
-        let watch = scope.spawn(move || stop_after_timeout(id, reach, limits.time, &done_receiver));
+        let group = &group;
+        let watch = scope.spawn(move || stop_after_timeout(group, limits.time, &done_receiver));
         let stdout = read_up_to(stdout, limits.output_bytes);
         let is_too_much = matches!(stdout, Ok(None));
         if is_too_much {
-            send_signal(id, reach, Signal::TERM);
+            group.signal(EndSignal::Terminate);
         }
         let stderr = stderr.join().unwrap_or(Ok(None));
-        let wait_result = wait_until_exited(id);
+        let wait_result = wait_until_exited(&mut child);
         drop(done_sender);
         let timed_out = watch.join().unwrap_or(false);
         match reach {
@@ -67,9 +65,9 @@ pub(crate) fn wait_with_input(
             GitReach::Network => {
                 if timed_out {
                     // The children of git may ignore SIGTERM.
-                    running_fetches::signal_group(id, Signal::KILL);
+                    group.signal(EndSignal::Kill);
                 }
-                running_fetches::remove_group(id);
+                running_fetches::remove_group(group);
             }
         }
         wait_result?;
@@ -94,18 +92,10 @@ fn read_up_to(pipe: Option<impl Read>, max_bytes: u64) -> io::Result<Option<Vec<
     Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
 }
 
-/// Waits for the exit without reaping the child.
-fn wait_until_exited(id: Pid) -> io::Result<()> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    retry_on_intr(|| waitid(WaitId::Pid(id), options))?;
-    Ok(())
-}
-
 /// Stops a child at the time limit: first SIGTERM, so that git removes its locks, then SIGKILL.
 /// Returns whether the time limit was reached.
 fn stop_after_timeout(
-    id: Pid,
-    reach: GitReach,
+    group: &ProcessGroup,
     time_limit: Duration,
     done_receiver: &Receiver<()>,
 ) -> bool {
@@ -114,25 +104,16 @@ fn stop_after_timeout(
     if !times_out(time_limit) {
         return false;
     }
-    send_signal(id, reach, Signal::TERM);
+    group.signal(EndSignal::Terminate);
     if times_out(SIGTERM_WAIT) {
-        send_signal(id, reach, Signal::KILL);
+        group.signal(EndSignal::Kill);
     }
     true
-}
-
-fn send_signal(id: Pid, reach: GitReach, signal: Signal) {
-    match reach {
-        // An error means that the child has just exited.
-        GitReach::Disk => kill_process(id, signal).unwrap_or_default(),
-        GitReach::Network => running_fetches::signal_group(id, signal),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::process::CommandExt;
     use std::path::Path;
     use std::process::{Command, Stdio};
 
@@ -144,9 +125,9 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "a script in the place of git")]
     fn run(folder: &Path, script: &str, limit: Duration) -> ChildEnd {
         let mut command = Command::new("sh");
-        command.current_dir(folder).args(["-c", script]).process_group(0);
+        command.current_dir(folder).args(["-c", script]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = running_fetches::spawn_group(|| command.spawn()).unwrap();
+        let child = running_fetches::spawn_group(&mut command).unwrap();
         let limits = ChildLimits { time: limit, output_bytes: 1_000 };
         wait_with_input(child, b"word\n", GitReach::Network, limits).unwrap()
     }

@@ -7,7 +7,6 @@
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
@@ -24,6 +23,7 @@ use gix::odb::{alternate, loose};
 use gix::zlib::Inflate;
 
 use crate::database::MAX_BLOB_BYTES;
+use crh_os::files::read_exact_at;
 
 /// Maximum number of objects read by this file. Reading one file of a commit takes about ten. For
 /// many more, the object database is faster because of its caches.
@@ -190,7 +190,7 @@ impl Pack {
 
 fn read_at<const COUNT: usize>(file: &File, offset: u64) -> io::Result<[u8; COUNT]> {
     let mut bytes = [0; COUNT];
-    file.read_exact_at(&mut bytes, offset)?;
+    read_exact_at(file, &mut bytes, offset)?;
     Ok(bytes)
 }
 

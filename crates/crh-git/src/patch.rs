@@ -2,11 +2,11 @@
 //! commits the result.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 
 use crate::process::{Git, GitError};
 use crate::store::{SNAPSHOT_IDENTITY, Store, remove_if_exists};
 use crate::{SNAPSHOT_SUBJECT, StoreError};
+use crh_os::names::os_str;
 
 /// Direction in which a patch is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,8 @@ fn apply(
     }
     for path in excluded {
         let mut option = OsString::from("--exclude=");
-        option.push(std::ffi::OsStr::from_bytes(path));
+        let not_unicode = |source| GitError::Io { command: "apply".to_owned(), source };
+        option.push(os_str(path).map_err(not_unicode)?);
         args.push(option);
     }
     match git.run_with_input(args, patch) {

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +14,8 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::child::{ChildEnd, ChildLimits, wait_with_input};
 use crate::variables::HiddenVariables;
 use crate::{running_fetches, variables};
+use crh_os::environment::{program_in, system_variables, user_variables};
+use crh_os::process::spawn_alone;
 
 /// Minimum git version, for settings in the environment and `fetch --stdin`.
 pub(crate) const MIN_VERSION: (u32, u32) = (2, 31);
@@ -421,11 +422,11 @@ impl Git {
         let mut command = self.command(&args);
         let _stop = (self.reach == GitReach::Network).then(ClockStop::new);
         let child = match self.reach {
-            GitReach::Disk => command.spawn(),
-            GitReach::Network => running_fetches::spawn_group(|| command.spawn()),
+            GitReach::Disk => spawn_alone(&mut command),
+            GitReach::Network => running_fetches::spawn_group(&mut command),
         };
         let child = child.map_err(io)?;
-        self.limit_memory(&child);
+        self.limit_memory(&child.0);
         let limits = ChildLimits { time: self.time_left(), output_bytes: self.output_max };
         let output = match wait_with_input(child, input, self.reach, limits).map_err(io)? {
             ChildEnd::Exited(output) => output,
@@ -490,7 +491,12 @@ impl Git {
 
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
     fn command(&self, args: &[OsString]) -> Command {
-        let mut command = Command::new("git");
+        // crh finds git itself in this path, too.
+        let path = match self.hooks {
+            HookMode::Off => variables::trusted_path(&self.folder),
+            HookMode::User => variables::path_for_hooks(&self.folder),
+        };
+        let mut command = Command::new(program_in("git", &path));
         command.current_dir(&self.folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::piped());
         match self.config_scope {
@@ -500,30 +506,23 @@ impl Git {
                 command.env("GIT_ATTR_NOSYSTEM", "1");
             }
             ConfigScope::User => {
-                command.env_clear().envs(variables::for_user_settings());
+                command.env_clear().envs(variables::for_user_settings()).envs(user_variables());
             }
             ConfigScope::UserPrograms => {
                 command.env_clear().envs(variables::all_except(&self.hidden_variables));
                 disable_prompts(&mut command);
             }
             ConfigScope::Explicit => {
-                command.env_clear().envs(variables::for_network());
+                command.env_clear().envs(variables::for_network()).envs(user_variables());
                 command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
                 disable_prompts(&mut command);
             }
         }
-        // crh finds git itself in this path, too.
-        command.env(
-            "PATH",
-            match self.hooks {
-                HookMode::Off => variables::trusted_path(&self.folder),
-                HookMode::User => variables::path_for_hooks(&self.folder),
-            },
-        );
+        command.envs(system_variables()).env("PATH", path);
         match self.reach {
-            GitReach::Disk => command.env("GIT_NO_LAZY_FETCH", "1"),
-            GitReach::Network => command.process_group(0),
-        };
+            GitReach::Disk => drop(command.env("GIT_NO_LAZY_FETCH", "1")),
+            GitReach::Network => {}
+        }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
         command
             .env("GIT_NO_REPLACE_OBJECTS", "1")

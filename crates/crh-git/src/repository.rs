@@ -1,14 +1,14 @@
 //! The user's repository. No function in this file writes to it.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::COMMON_NAMES;
 use crate::process::{Git, GitError, MIN_VERSION, MIN_VERSION_PARTIAL};
 use crate::variables::checkouts_around;
+use crh_os::names::{canonical, os_str};
 
 /// Name of git's folder in a checkout.
 const GIT_DIR: &str = ".git";
@@ -90,7 +90,7 @@ impl Repository {
     /// that crh has created.
     pub(crate) fn locate(folder: &Path) -> Result<Self, OpenError> {
         let not_a_repository = || OpenError::NotARepository(folder.to_owned());
-        let start = fs::canonicalize(folder).map_err(|_| not_a_repository())?;
+        let start = canonical(folder).map_err(|_| not_a_repository())?;
         let (git_dir, work_tree) = match start.join(".git") {
             // At the root of an ordinary checkout, skip the search.
             git_dir if git_dir.is_dir() && git_dir.join("HEAD").is_file() => {
@@ -102,15 +102,17 @@ impl Repository {
                 location.0.into_repository_and_work_tree_directories()
             }
         };
-        let git_dir = fs::canonicalize(git_dir).map_err(|_| not_a_repository())?;
-        let work_tree =
-            work_tree.map(fs::canonicalize).transpose().map_err(|_| not_a_repository())?;
+        let git_dir = canonical(git_dir).map_err(|_| not_a_repository())?;
+        let work_tree = work_tree.map(canonical).transpose().map_err(|_| not_a_repository())?;
         // A linked worktree points to the shared folder.
         let common_dir = match fs::read(git_dir.join("commondir")) {
-            Ok(bytes) => git_dir.join(path_from_bytes(bytes.trim_ascii_end())),
+            Ok(bytes) => match os_str(bytes.trim_ascii_end()) {
+                Ok(path) => git_dir.join(path),
+                Err(_) => return Err(not_a_repository()),
+            },
             Err(_) => git_dir.clone(),
         };
-        let common_dir = fs::canonicalize(common_dir).map_err(|_| not_a_repository())?;
+        let common_dir = canonical(common_dir).map_err(|_| not_a_repository())?;
         // As in git, there is no checkout inside the git folder.
         let work_tree = work_tree.filter(|_| !start.starts_with(&git_dir));
         let index = git_dir.join("index");
@@ -327,10 +329,6 @@ fn split_names(output: &[u8]) -> Vec<Vec<u8>> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-fn path_from_bytes(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 /// The checkout around a bare repository, if there is one. As with git's setting

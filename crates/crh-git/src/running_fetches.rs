@@ -2,11 +2,12 @@
 //! so crh stops them here before it exits.
 
 use std::io;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use crh_os::process;
+use crh_os::process::{EndSignal, ProcessGroup};
 
 /// Time for git to remove its locks after SIGTERM. The user waits that long after Ctrl-C.
 pub(crate) const SIGTERM_WAIT: Duration = Duration::from_secs(2);
@@ -16,15 +17,15 @@ const SIGKILL_WAIT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct RunningFetches {
     /// Group leaders that are not reaped, so that no process id is reused.
-    groups: Vec<Pid>,
+    groups: Vec<ProcessGroup>,
     /// Whether crh is about to exit.
     is_exiting: bool,
 }
 
 impl RunningFetches {
-    fn signal_all(&self, signal: Signal) {
+    fn signal_all(&self, signal: EndSignal) {
         for group in &self.groups {
-            signal_group(*group, signal);
+            group.signal(signal);
         }
     }
 }
@@ -37,33 +38,27 @@ fn lock_running() -> MutexGuard<'static, RunningFetches> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Signals a group whose leader is not reaped.
-pub(crate) fn signal_group(leader: Pid, signal: Signal) {
-    // An error means that the group has just exited.
-    kill_process_group(leader, signal).unwrap_or_default();
-}
-
 /// Starts a child in its own process group. Never returns if crh is exiting.
-pub(crate) fn spawn_group(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+pub(crate) fn spawn_group(command: &mut Command) -> io::Result<(Child, ProcessGroup)> {
     // Hold the lock while spawning, so that `stop_fetches` misses no child.
     let mut running = lock_running();
     if running.is_exiting {
         wait_for_exit(running);
     }
-    let child = spawn()?;
-    running.groups.push(Pid::from_child(&child));
-    Ok(child)
+    let (child, group) = process::spawn_group(command)?;
+    running.groups.push(group.clone());
+    Ok((child, group))
 }
 
 /// Removes the group of an exited child that is not reaped yet. Never returns if crh is exiting,
 /// because the result no longer matters.
-pub(crate) fn remove_group(leader: Pid) {
+pub(crate) fn remove_group(ended_group: &ProcessGroup) {
     let mut running = lock_running();
     if running.is_exiting {
         // The children of git may ignore SIGTERM.
-        signal_group(leader, Signal::KILL);
+        ended_group.signal(EndSignal::Kill);
     }
-    running.groups.retain(|group| *group != leader);
+    running.groups.retain(|group| group != ended_group);
     GROUP_ENDED.notify_all();
     if running.is_exiting {
         wait_for_exit(running);
@@ -82,9 +77,9 @@ fn wait_for_exit(mut running: MutexGuard<'_, RunningFetches>) -> ! {
 pub fn stop_fetches() {
     let mut running = lock_running();
     running.is_exiting = true;
-    running.signal_all(Signal::TERM);
+    running.signal_all(EndSignal::Terminate);
     let running = wait_until_empty(running, SIGTERM_WAIT);
-    running.signal_all(Signal::KILL);
+    running.signal_all(EndSignal::Kill);
     drop(wait_until_empty(running, SIGKILL_WAIT));
 }
 

@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -14,6 +12,8 @@ use crate::bare::{BareRepository, read_lines};
 use crate::process::{Git, GitError, MIN_VERSION};
 use crate::repository::{OpenError, Repository};
 use crate::variables::HiddenVariables;
+use crh_os::files;
+use crh_os::names::{canonical, os_str};
 
 /// Author of snapshot commits. With a fixed date, equal trees and parents give equal commit ids.
 pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
@@ -151,13 +151,13 @@ impl Store {
             };
             removed.map_err(io)?;
         }
-        lock.unlock().map_err(io)?;
+        files::unlock(&lock).map_err(io)?;
         Ok(true)
     }
 
     /// Whether there is no local clone.
     pub(crate) fn is_standalone(&self) -> bool {
-        let store_folder = fs::canonicalize(self.bare.folder());
+        let store_folder = canonical(self.bare.folder());
         store_folder.is_ok_and(|store_folder| store_folder == self.repository.common_dir)
     }
 
@@ -165,7 +165,7 @@ impl Store {
     fn initialise(&self) -> Result<(), StoreError> {
         init_bare(&self.bare)?;
         let user_objects = self.repository.common_dir.join("objects");
-        let mut alternates = quote_alternate(&user_objects).as_bytes().to_vec();
+        let mut alternates = quote_alternate(&user_objects).into_encoded_bytes();
         alternates.push(b'\n');
         self.replace_file("objects/info/alternates", &alternates)?;
         if let Some(remote) = self.repository.promisor() {
@@ -178,8 +178,7 @@ impl Store {
 
     /// Unlocks the store. Resolved commits stay readable.
     pub fn release(&self) -> Result<(), StoreError> {
-        self.lock
-            .unlock()
+        files::unlock(&self.lock)
             .map_err(|source| StoreError::Io { folder: self.bare.folder().to_owned(), source })
     }
 
@@ -201,9 +200,11 @@ impl Store {
             if !REMOTE_SETTINGS.iter().any(|prefix| key.starts_with(prefix.as_bytes())) {
                 continue;
             }
+            // Windows cannot pass a setting that is not Unicode.
+            let (Ok(key), Ok(value)) = (os_str(key), os_str(value)) else { continue };
             git = git
-                .with_variable(format!("GIT_CONFIG_KEY_{count}"), OsStr::from_bytes(key))
-                .with_variable(format!("GIT_CONFIG_VALUE_{count}"), OsStr::from_bytes(value));
+                .with_variable(format!("GIT_CONFIG_KEY_{count}"), key)
+                .with_variable(format!("GIT_CONFIG_VALUE_{count}"), value);
             count += 1;
         }
         Ok(git.with_variable("GIT_CONFIG_COUNT", count.to_string()))
@@ -344,7 +345,8 @@ impl Store {
             let Ok(committed) = objects.file(parent, path) else { continue };
             let path_option = [b"--path=", *path].concat();
             let args = ["hash-object", "--stdin"].map(OsStr::new).into_iter();
-            let args = args.chain([OsStr::from_bytes(&path_option)]);
+            let Ok(path_option) = os_str(&path_option) else { continue };
+            let args = args.chain([path_option]);
             let Ok(converted_id) = git.run_with_input(args, &committed) else { continue };
             if converted_id.trim_ascii_end() == *new_id {
                 unchanged_entries.extend([*mode, b" ", *old_id, b"\t", *path, b"\0"].concat());
@@ -482,7 +484,7 @@ fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     remove_if_exists(to)?;
     fs::copy(from, to)?;
     // The user's index may be read-only.
-    fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
+    files::set_mode(to, files::PRIVATE_FILE)?;
     let modified_time = fs::metadata(from)?.modified()?;
     File::options().write(true).open(to)?.set_modified(modified_time)
 }
@@ -496,7 +498,7 @@ pub(crate) fn remove_if_exists(path: &Path) -> io::Result<()> {
 
 /// Quotes a path for `alternates` if needed.
 pub(crate) fn quote_alternate(path: &Path) -> OsString {
-    let bytes = path.as_os_str().as_bytes();
+    let bytes = path.as_os_str().as_encoded_bytes();
     let has_plain_start = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
     if has_plain_start && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {
         return path.as_os_str().to_owned();
@@ -510,5 +512,6 @@ pub(crate) fn quote_alternate(path: &Path) -> OsString {
         }
     }
     quoted.push(b'"');
-    OsStr::from_bytes(&quoted).to_owned()
+    // A path that is not Unicode stays as it is on Windows.
+    os_str(&quoted).unwrap_or(path.as_os_str()).to_owned()
 }

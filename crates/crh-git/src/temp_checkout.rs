@@ -4,20 +4,19 @@
 //! leaves the folder. The folder is removed on drop, or by the next process after a crash.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use gix::objs::compute_hash;
-use tempfile::{Builder, TempDir};
+use tempfile::TempDir;
 
 use crate::bare::BareRepository;
 use crate::database::{MAX_BLOB_BYTES, parse_id};
 use crate::objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
+use crh_os::files;
+use crh_os::names::{os_str, repository_path};
 
 /// Larger trees are rejected, because writing them takes more than a minute.
 const FILES_MAX: usize = 100_000;
@@ -225,14 +224,7 @@ impl TempCheckout {
         kind: PathEntryKind,
         bytes: &[u8],
     ) -> Result<Option<String>, TempCheckoutError> {
-        let file = self.tree.join(OsStr::from_bytes(path));
-        let result = create_parents(&file).and_then(|()| match kind {
-            PathEntryKind::Link => symlink(OsStr::from_bytes(bytes), &file),
-            PathEntryKind::File
-            | PathEntryKind::Executable
-            | PathEntryKind::Folder
-            | PathEntryKind::Submodule => new_file(&file, kind, bytes),
-        });
+        let result = self.create_entry(path, kind, bytes);
         match result {
             Ok(()) => Ok(None),
             Err(source)
@@ -250,6 +242,23 @@ impl TempCheckout {
         }
     }
 
+    fn create_entry(&self, path: &[u8], kind: PathEntryKind, bytes: &[u8]) -> io::Result<()> {
+        let file = self.file(path)?;
+        create_parents(&file)?;
+        match kind {
+            PathEntryKind::Link => files::symlink(Path::new(os_str(bytes)?), &file),
+            PathEntryKind::File
+            | PathEntryKind::Executable
+            | PathEntryKind::Folder
+            | PathEntryKind::Submodule => new_file(&file, kind, bytes),
+        }
+    }
+
+    /// Path of a file of the tree on disk.
+    fn file(&self, path: &[u8]) -> io::Result<PathBuf> {
+        Ok(self.tree.join(repository_path(path)?))
+    }
+
     fn io_error(&self, source: io::Error) -> TempCheckoutError {
         TempCheckoutError::Io { folder: self.tree.clone(), source }
     }
@@ -265,8 +274,8 @@ impl TempCheckout {
         written_file: &WrittenFile,
         metadata: &Metadata,
     ) -> Result<Option<DifferenceKind>, TempCheckoutError> {
-        let file = self.tree.join(OsStr::from_bytes(path));
         let io = |source| self.io_error(source);
+        let file = self.file(path).map_err(io)?;
         let other_difference =
             |description: &str| Ok(Some(DifferenceKind::Other(description.to_owned())));
         if written_file.kind == PathEntryKind::Link {
@@ -275,7 +284,7 @@ impl TempCheckout {
             }
             let target = fs::read_link(&file).map_err(io)?;
             let target_is_unchanged =
-                target.as_os_str().as_bytes() == self.content(path, written_file)?;
+                target.as_os_str().as_encoded_bytes() == self.content(path, written_file)?;
             return if target_is_unchanged {
                 Ok(None)
             } else {
@@ -285,7 +294,8 @@ impl TempCheckout {
         if !metadata.is_file() {
             return other_difference("it is no plain file any more");
         }
-        if (metadata.mode() & 0o100 != 0) != (written_file.kind == PathEntryKind::Executable) {
+        let is_executable = files::mode(metadata).map(|mode| mode & 0o100 != 0);
+        if is_executable.is_some_and(|it| it != (written_file.kind == PathEntryKind::Executable)) {
             return other_difference("its mode is another one");
         }
         if metadata.len() > MAX_BLOB_BYTES {
@@ -315,7 +325,7 @@ impl TempCheckout {
         if metadata.len() > MAX_BLOB_BYTES {
             return other_difference("it is too large");
         }
-        let after = fs::read(self.tree.join(OsStr::from_bytes(path)))?;
+        let after = fs::read(self.file(path)?)?;
         Ok(DifferenceKind::Text { before: None, after: Some(after) })
     }
 }
@@ -323,13 +333,12 @@ impl TempCheckout {
 /// Removes folders of crashed processes, whose locks are free. Errors are ignored.
 fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
-    let own_uid = rustix::process::getuid().as_raw();
     for entry in entries.flatten() {
-        if !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+        if !entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
         // Other users can write to the temporary folder too.
-        let is_own_folder = |metadata: Metadata| metadata.is_dir() && metadata.uid() == own_uid;
+        let is_own_folder = |metadata: Metadata| metadata.is_dir() && files::is_own(&metadata);
         if !fs::symlink_metadata(entry.path()).is_ok_and(is_own_folder) {
             continue;
         }
@@ -342,8 +351,7 @@ fn remove_stale(parent: &Path) {
 
 fn create_locked(parent: &Path) -> io::Result<(TempDir, File)> {
     // Other users must not read the reviewed code.
-    let permissions = Permissions::from_mode(0o700);
-    let folder = Builder::new().prefix(PREFIX).permissions(permissions).tempdir_in(parent)?;
+    let folder = files::temp_builder(files::PRIVATE_FOLDER).prefix(PREFIX).tempdir_in(parent)?;
     let new_lock = folder.path().join("new");
     let lock = File::create_new(&new_lock)?;
     lock.lock()?;
@@ -374,7 +382,8 @@ fn stays_inside(path: &[u8], target: &[u8]) -> bool {
     let depth = path.iter().filter(|byte| **byte == b'/').count();
     let mut up_count = 0;
     let mut is_below_name = false;
-    for part in Path::new(OsStr::from_bytes(target)).components() {
+    let Ok(target_path) = repository_path(target) else { return false };
+    for part in target_path.components() {
         match part {
             Component::Prefix(_) | Component::RootDir => return false,
             Component::CurDir => {}
@@ -392,7 +401,7 @@ fn create_parents(file: &Path) -> io::Result<()> {
 
 fn new_file(file: &Path, kind: PathEntryKind, bytes: &[u8]) -> io::Result<()> {
     let mode = if kind == PathEntryKind::Executable { 0o700 } else { 0o600 };
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(file)?;
+    let mut file = files::open_options(mode).write(true).create_new(true).open(file)?;
     file.write_all(bytes)
 }
 
@@ -404,7 +413,7 @@ fn list_files(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             let mut path = prefix.clone();
-            path.extend_from_slice(entry.file_name().as_bytes());
+            path.extend_from_slice(entry.file_name().as_encoded_bytes());
             let metadata = fs::symlink_metadata(entry.path())?;
             if metadata.is_dir() {
                 path.push(b'/');

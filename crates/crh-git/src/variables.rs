@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crh_os::environment::{HOME, SYSTEM_PATH, is_same_variable};
+use crh_os::names::canonical;
+
 /// Variables that redirect git to another repository or change its output. Git sets them for hooks,
 /// which may call crh.
 const DANGEROUS: &[&str] = &[
@@ -110,7 +113,8 @@ pub(crate) fn for_network() -> impl Iterator<Item = (OsString, OsString)> {
 pub(crate) fn all_except(hidden: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
     let is_allowed = |name: &OsStr| {
         let name = name.to_string_lossy();
-        !DANGEROUS.contains(&name.as_ref()) && !hidden.contains(name.as_ref())
+        let is_name = |other: &str| is_same_variable(other, &name);
+        !DANGEROUS.iter().any(|it| is_name(it)) && !hidden.iter().any(|it| is_name(it))
     };
     std::env::vars_os().filter(move |(name, _)| is_allowed(name))
 }
@@ -123,7 +127,7 @@ fn search_path(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let checkouts: Vec<PathBuf> =
         current.iter().map(PathBuf::as_path).chain([folder]).flat_map(checkouts_around).collect();
     let is_trusted = |entry: &PathBuf| {
-        let real = entry.canonicalize().unwrap_or_else(|_| entry.clone());
+        let real = canonical(entry).unwrap_or_else(|_| entry.clone());
         entry.is_absolute() && !checkouts.iter().any(|checkout| real.starts_with(checkout))
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -133,9 +137,9 @@ fn search_path(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
 /// Roots of the checkouts around a folder, except one that contains the user's home: its programs
 /// are the user's own.
 pub(crate) fn checkouts_around(folder: &Path) -> Vec<PathBuf> {
-    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    let home = std::env::var_os(HOME).and_then(|home| canonical(home).ok());
     let has_home = |root: &Path| home.as_ref().is_some_and(|home| home.starts_with(root));
-    let Ok(folder) = folder.canonicalize() else { return Vec::new() };
+    let Ok(folder) = canonical(folder) else { return Vec::new() };
     let roots = folder.ancestors().filter(|root| root.join(".git").exists() && !has_home(root));
     roots.map(Path::to_owned).collect()
 }
@@ -156,7 +160,7 @@ pub(crate) fn path_for_hooks(folder: &Path) -> OsString {
 fn joined(folders: impl IntoIterator<Item = PathBuf>) -> OsString {
     match std::env::join_paths(folders) {
         Ok(path) if !path.is_empty() => path,
-        Ok(_) | Err(_) => OsString::from("/usr/bin:/bin"),
+        Ok(_) | Err(_) => OsString::from(SYSTEM_PATH),
     }
 }
 
@@ -166,7 +170,8 @@ fn variables_with(
 ) -> impl Iterator<Item = (OsString, OsString)> {
     let is_allowed = |name: &OsStr| {
         let name = name.to_string_lossy();
-        names.contains(&name.as_ref()) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        names.iter().any(|it| is_same_variable(it, &name))
+            || prefixes.iter().any(|prefix| name.starts_with(prefix))
     };
     std::env::vars_os().filter(move |(name, _)| is_allowed(name))
 }

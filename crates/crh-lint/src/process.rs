@@ -9,7 +9,6 @@
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -17,7 +16,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use crh_os::environment::system_variables;
+use crh_os::process::{EndSignal, has_exited, spawn_group};
 
 /// Interval for checking whether the user has cancelled.
 const STOP_POLL: Duration = Duration::from_millis(50);
@@ -86,10 +86,17 @@ pub(crate) fn run(
     let folder = tempfile::tempdir()?;
     let start = Instant::now();
     let mut command = piped_command(program);
-    command.args(args).current_dir(folder.path()).env_clear().env("PATH", path);
-    let mut child = command.spawn()?;
+    command
+        .args(args)
+        .current_dir(folder.path())
+        .env_clear()
+        .envs(system_variables())
+        .env("PATH", path);
+    // The program gets its own process group, so that its children can be killed with it.
+    let (mut child, group) = spawn_group(&mut command)?;
     let output = collect_output(&mut child, input, limits, start);
-    kill_group(&child);
+    // The program is not reaped yet, so no other process has its pid.
+    group.signal(EndSignal::Kill);
     // The process has exited or was killed; `wait` releases its pid.
     let status = child.wait()?;
     let (stdout, stderr) = output?;
@@ -98,7 +105,10 @@ pub(crate) fn run(
 
 /// Runs a program with the given standard input, inherited output and no limits. Returns the exit
 /// code, or 128 plus the number of the signal that ended the program.
+#[cfg(target_os = "linux")]
 pub(crate) fn run_inherited(program: &Path, args: &[&str], input: &[u8]) -> io::Result<u8> {
+    use std::os::unix::process::ExitStatusExt as _;
+
     let mut command = new_command(program);
     let mut child = command.args(args).env_clear().stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -111,12 +121,15 @@ pub(crate) fn run_inherited(program: &Path, args: &[&str], input: &[u8]) -> io::
 
 /// Replaces this process by another program, with only these environment variables. Returns only on
 /// failure.
+#[cfg(target_os = "linux")]
 pub(crate) fn exec(
     program: &Path,
     args: &[String],
     folder: &Path,
     variables: &[(&str, &OsStr)],
 ) -> io::Error {
+    use std::os::unix::process::CommandExt as _;
+
     new_command(program)
         .args(args)
         .current_dir(folder)
@@ -133,8 +146,6 @@ fn new_command(program: &Path) -> Command {
 fn piped_command(program: &Path) -> Command {
     let mut command = new_command(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // The program gets its own process group, so that its children can be killed with it.
-    command.process_group(0);
     command
 }
 
@@ -187,12 +198,6 @@ fn collect_output(
     Ok((stdout, stderr))
 }
 
-fn has_exited(child: &Child) -> io::Result<bool> {
-    let Some(id) = pid(child) else { return Ok(true) };
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(id), options)?.is_some())
-}
-
 /// Reads the output of a program up to one byte over the limit, which shows that there is more.
 fn collect_stream(
     stream: OutputStream,
@@ -209,18 +214,6 @@ fn collect_stream(
         // Sending fails if the receiver is gone after a timeout.
         sender.send((stream, result.map(|_| bytes))).is_ok()
     });
-}
-
-/// Kills a program and its process group. The program is not reaped yet, so no other process has
-/// its pid.
-fn kill_group(child: &Child) {
-    let Some(id) = pid(child) else { return };
-    // An error means that all processes of the group have exited.
-    kill_process_group(id, Signal::KILL).unwrap_or_default();
-}
-
-fn pid(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 #[cfg(test)]

@@ -8,18 +8,15 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::io::{BufRead as _, BufReader, Read};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process, kill_process_group, waitid,
-};
+use crh_os::process::{EndSignal, ProcessGroup, end_with_input, has_exited, spawn_group};
 
 /// First argument of a child that must end with its parent. `crh` calls [`end_with_parent`] and
 /// then reads the other arguments as usual.
@@ -37,6 +34,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TERM_WAIT: Duration = Duration::from_secs(5);
 /// Time to end after SIGINT, which makes crh stop its git fetches and exit at once.
 const INTERRUPT_WAIT: Duration = Duration::from_secs(1);
+/// How a child is told to end.
+const END_SIGNALS: [(EndSignal, Duration); 2] =
+    [(EndSignal::Terminate, TERM_WAIT), (EndSignal::Interrupt, INTERRUPT_WAIT)];
 /// Time to read the rest of a pipe after the exit. A process outside the group may keep it open.
 const PIPE_WAIT: Duration = Duration::from_secs(1);
 
@@ -157,12 +157,14 @@ impl Program {
             return Err(ProgramError::Stopped);
         }
         let not_run = |error| ProgramError::NotRun { program: self.executable.clone(), error };
-        let mut child = self.spawn(call).map_err(not_run)?;
+        let (mut child, group) = self.spawn(call).map_err(not_run)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let stdout = read_in_background(move || read_output(stdout));
         let stderr = read_in_background(move || read_lines(stderr, on_line));
-        let end = wait_for_end(&child, call.time_limit, stop);
-        let status = end_group(&mut child);
+        let end = wait_for_end((&mut child, &group), call.time_limit, stop);
+        // Kills what is left of the group.
+        group.signal(EndSignal::Kill);
+        let status = child.wait();
         match end.map_err(not_run)? {
             WaitEnd::Stopped => return Err(ProgramError::Stopped),
             WaitEnd::TimedOut => return Err(ProgramError::TimedOut(call.time_limit)),
@@ -175,14 +177,14 @@ impl Program {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this module starts crh itself")]
-    fn spawn(&self, call: &Invocation) -> io::Result<Child> {
+    fn spawn(&self, call: &Invocation) -> io::Result<(Child, ProcessGroup)> {
         let mut command = Command::new(&self.executable);
-        command.arg(ATTENDED).args(&call.args).current_dir(&call.folder).process_group(0);
+        command.arg(ATTENDED).args(&call.args).current_dir(&call.folder);
         command.envs(call.variables.iter().map(|(name, value)| (name, value)));
         // When the call or this process ends, the child's standard input closes: see
         // `end_with_parent`.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn()
+        spawn_group(&mut command)
     }
 }
 
@@ -190,18 +192,7 @@ impl Program {
 /// then by killing the process group. Call it in a child that [`Program`] started, because such a
 /// child has a process group of its own.
 pub fn end_with_parent() {
-    let wait = || {
-        // Returns at the end of the input, or if it cannot be read.
-        io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap_or_default();
-        // Signals to the own process fail only if they are unknown.
-        for (signal, time) in [(Signal::TERM, TERM_WAIT), (Signal::INT, INTERRUPT_WAIT)] {
-            kill_process(getpid(), signal).unwrap_or_default();
-            std::thread::sleep(time);
-        }
-        kill_process_group(getpgrp(), Signal::KILL).unwrap_or_default();
-    };
-    // If the thread cannot start, only the parent's signals end this process.
-    drop(std::thread::Builder::new().name("parent".to_owned()).spawn(wait));
+    end_with_input(END_SIGNALS);
 }
 
 /// Why waiting ended.
@@ -213,7 +204,11 @@ enum WaitEnd {
 
 /// Waits until the child exits. If the call is stopped or reaches its time limit, sends SIGTERM and
 /// then SIGINT.
-fn wait_for_end(child: &Child, time_limit: Duration, stop: &StopFlag) -> io::Result<WaitEnd> {
+fn wait_for_end(
+    (child, group): (&mut Child, &ProcessGroup),
+    time_limit: Duration,
+    stop: &StopFlag,
+) -> io::Result<WaitEnd> {
     let start = Instant::now();
     let end = loop {
         if has_exited(child)? {
@@ -227,9 +222,8 @@ fn wait_for_end(child: &Child, time_limit: Duration, stop: &StopFlag) -> io::Res
         }
         std::thread::sleep(POLL_INTERVAL);
     };
-    for (signal, time) in [(Signal::TERM, TERM_WAIT), (Signal::INT, INTERRUPT_WAIT)] {
-        // Fails if the child has exited.
-        kill_process(Pid::from_child(child), signal).unwrap_or_default();
+    for (signal, time) in END_SIGNALS {
+        group.signal_leader(signal);
         if exits_within(child, time)? {
             break;
         }
@@ -237,7 +231,7 @@ fn wait_for_end(child: &Child, time_limit: Duration, stop: &StopFlag) -> io::Res
     Ok(end)
 }
 
-fn exits_within(child: &Child, time: Duration) -> io::Result<bool> {
+fn exits_within(child: &mut Child, time: Duration) -> io::Result<bool> {
     let start = Instant::now();
     while !has_exited(child)? {
         if start.elapsed() >= time {
@@ -246,19 +240,6 @@ fn exits_within(child: &Child, time: Duration) -> io::Result<bool> {
         std::thread::sleep(POLL_INTERVAL);
     }
     Ok(true)
-}
-
-/// Whether a child has exited. Does not reap it, so that its process id stays valid.
-fn has_exited(child: &Child) -> io::Result<bool> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(Pid::from_child(child)), options)?.is_some())
-}
-
-/// Kills what is left of the child's group and reaps the child.
-fn end_group(child: &mut Child) -> io::Result<ExitStatus> {
-    // Fails if the group is empty.
-    kill_process_group(Pid::from_child(child), Signal::KILL).unwrap_or_default();
-    child.wait()
 }
 
 /// Runs a reader of a pipe in a thread. The thread is not joined, because a process outside the

@@ -6,15 +6,15 @@
 //! and the title.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{CitedLines, OutcomeKind, RaisedAgain};
+use crh_os::files;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 use crh_review::identity::content_id;
 use crh_review::report::{Decimal, Issue, Report, Strategy, Validation};
@@ -205,8 +205,8 @@ pub fn append(state: &Path, repo: &str, entries: &[HistoryEntry]) -> Result<usiz
     let path = history_path(state, repo);
     let disk_error = |why| HistoryError { path: path.clone(), why };
     let folder = path.parent().unwrap_or(state);
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(disk_error)?;
-    let lock = File::open(folder).map_err(disk_error)?;
+    files::create_private_folder(folder).map_err(disk_error)?;
+    let lock = files::open_folder_lock(folder).map_err(disk_error)?;
     lock.lock().map_err(disk_error)?;
     let mut history = load_file(&path)?;
     let mut lines = String::new();
@@ -220,8 +220,8 @@ pub fn append(state: &Path, repo: &str, entries: &[HistoryEntry]) -> Result<usiz
     if count == 0 {
         return Ok(0);
     }
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(&path).map_err(disk_error)?;
+    let mut options = files::open_options(files::PRIVATE_FILE);
+    let mut file = options.append(true).create(true).open(&path).map_err(disk_error)?;
     // An interrupted write may have left a line without its end.
     let is_cut = fs::read(&path).map_err(disk_error)?.last().is_some_and(|byte| *byte != b'\n');
     if is_cut {

@@ -7,15 +7,15 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use crate::run_folder::write_atomic;
+use crh_os::files;
 use crh_review::identity::content_id;
 use crh_review::{DismissedIssue, PastDecisions, stable_json};
 
@@ -140,9 +140,9 @@ impl Dismissals {
         let path = dismissals_path(state, repo);
         let disk_error = |why| DismissalsError::Disk { path: path.clone(), why };
         let folder = path.parent().unwrap_or(state);
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(disk_error)?;
+        files::create_private_folder(folder).map_err(disk_error)?;
         // A lock on the file would be lost when the file is replaced, so the folder is locked.
-        let lock = File::open(folder).map_err(disk_error)?;
+        let lock = files::open_folder_lock(folder).map_err(disk_error)?;
         lock.lock().map_err(disk_error)?;
         let before = Self::load(&path)?;
         let mut after = before.clone();

@@ -4,7 +4,6 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::{fmt, fs, io};
 
@@ -15,6 +14,8 @@ use crate::incremental::PreviousReviewLookup;
 use crate::workspace;
 use crate::workspace::{Workspace, WorkspaceContents, WorkspaceError};
 use crh_git::{BareRepository, BundleError};
+use crh_os::files::{create_name_link, is_name_link, read_name_link, set_mode_of};
+use crh_os::names::canonical;
 use crh_review::identity::is_commit_id;
 use crh_review::stable_json;
 
@@ -181,7 +182,7 @@ pub fn pack(workspace: &Path, extras: &PackExtras, file: &Path) -> Result<(), Pa
 
 /// Resolves the path to write. Only another packed change may be overwritten.
 fn replaceable_file(file: &Path) -> Result<PathBuf, PackError> {
-    let Ok(existing) = fs::canonicalize(file) else {
+    let Ok(existing) = canonical(file) else {
         // The file does not exist, or is a dangling link, which is replaced.
         return Ok(file.to_owned());
     };
@@ -232,8 +233,8 @@ fn append_folder(
         let kind = entry.file_type().map_err(&reading)?;
         if kind.is_dir() {
             append_folder(archive, file, &path, &name)?;
-        } else if kind.is_symlink() {
-            let target = fs::read_link(&path).map_err(&reading)?;
+        } else if name == Path::new(LATEST) && is_name_link(kind) {
+            let target = read_name_link(&path).map_err(&reading)?;
             let mut header = header(tar::EntryType::Symlink, 0);
             archive.append_link(&mut header, &name, target).map_err(&writing)?;
         } else {
@@ -260,8 +261,7 @@ fn header(kind: tar::EntryType, size: u64) -> tar::Header {
 /// Makes the archive readable for all users. Temporary files are private, but a packed change is
 /// meant to be shared.
 fn make_world_readable(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
+    set_mode_of(file, 0o644)
 }
 
 impl PackedChange {
@@ -387,7 +387,7 @@ fn unpack(archive: impl Read, folder: &Path) -> io::Result<()> {
                 let target = entry.link_name()?.ok_or_else(|| refusal("unexpected link"))?;
                 let mut parts = target.components();
                 match (parts.next(), parts.next()) {
-                    (Some(Component::Normal(_)), None) => symlink(&target, &path)?,
+                    (Some(Component::Normal(_)), None) => create_name_link(&target, &path)?,
                     _ => return Err(refusal("link out of the archive:")),
                 }
             }

@@ -14,9 +14,8 @@ mod timestamp;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{DirBuilder, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
@@ -31,7 +30,7 @@ pub use run_list::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-pub use stamp::{StampKey, is_own};
+pub use stamp::StampKey;
 pub use telemetry::{RunCalls, StageTime, Telemetry, parse_calls};
 pub use timestamp::Timestamp;
 
@@ -39,6 +38,8 @@ use crate::change_secrets::ChangeSecrets;
 use crate::runs::{RunEnd, RunRecord};
 use crh_agent::UsageTotals;
 use crh_llm::Redactor;
+use crh_os::files;
+use crh_os::names::canonical;
 use crh_review::diff::Diff;
 use crh_review::report::{Report, SCHEMA_VERSION};
 use crh_review::{render, stable_json};
@@ -142,7 +143,7 @@ impl RunFolder {
         for number in 1..=SAME_SECOND_MAX {
             let name = if number == 1 { first.clone() } else { format!("{first}-{number}") };
             let path = runs.join(name);
-            match DirBuilder::new().mode(0o700).create(&path) {
+            match files::folder_builder(files::PRIVATE_FOLDER).create(&path) {
                 Ok(()) => {
                     write_atomic(&path.join(IGNORE), b"*\n")?;
                     let lock = match lock(&path)? {
@@ -165,8 +166,8 @@ impl RunFolder {
         if !path.is_dir() {
             return Err(not_a_run_folder("it is not a folder"));
         }
-        let path = fs::canonicalize(path)
-            .map_err(|why| FolderError::Disk { path: path.to_owned(), why })?;
+        let path =
+            canonical(path).map_err(|why| FolderError::Disk { path: path.to_owned(), why })?;
         let folder = Self::new(path, None);
         match folder.metadata() {
             Ok(_) => Ok(folder),
@@ -496,7 +497,7 @@ impl RunFolder {
         }
         let path = self.path.join(name);
         let parent = path.parent().unwrap_or(&self.path);
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        files::create_private_folder(parent)?;
         Ok(path)
     }
 }
@@ -510,7 +511,7 @@ enum LockAttempt {
 /// Locks a run folder. On file systems without locks, crh cannot detect that a run is resumed
 /// twice.
 fn lock(folder: &Path) -> io::Result<LockAttempt> {
-    let file = File::open(folder)?;
+    let file = files::open_folder_lock(folder)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(LockAttempt::Held),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(LockAttempt::Acquired(Arc::new(file))),

@@ -10,7 +10,7 @@ mod plumbing;
 mod post;
 mod review;
 mod runs;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod serve;
 mod target;
 
@@ -32,7 +32,9 @@ use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, RoleFlags, S
 pub(crate) use self::learning::{LearnArgs, OutcomeJudgeArgs, StatsArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
-#[cfg(feature = "server")]
+#[cfg(not(all(feature = "server", unix)))]
+use self::plumbing::NoServerArgs;
+#[cfg(all(feature = "server", unix))]
 pub(crate) use self::plumbing::{AnswerArgs, CheckFixArgs};
 pub(crate) use self::plumbing::{
     DialectArg, DiffCommand, DiffMapArgs, FormatArg, MergeArgs, RenderArgs, RenderOutputArgs,
@@ -44,7 +46,7 @@ pub(crate) use self::review::{
     ReviewersArgs, TrustArgs, WorkspaceArgs,
 };
 pub(crate) use self::runs::{DismissArgs, RunsCommand, RunsPruneArgs, ShowArgs};
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 pub(crate) use self::serve::{
     AppArgs, LogFormatArg, RestForgeArgs, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs,
     StrangersArg, WorkerArgs,
@@ -121,18 +123,22 @@ pub(crate) enum Command {
     /// Post the report of a stored review to a pull request or merge proposal
     Post(Box<PostArgs>),
     /// Run a server that reviews a team's pull requests and shows the reviews on a web page
-    #[cfg(feature = "server")]
+    #[cfg(all(feature = "server", unix))]
     Serve(Box<ServeArgs>),
     /// Run the review jobs of a `crh serve` server on this machine; give it the same limit options
     /// as the server
-    #[cfg(feature = "server")]
+    #[cfg(all(feature = "server", unix))]
     Worker(Box<WorkerArgs>),
+    /// Say that this program has no server
+    #[cfg(not(all(feature = "server", unix)))]
+    #[command(hide = true, alias = "worker")]
+    Serve(NoServerArgs),
     /// Answer a reply to an issue; `crh serve` uses it
-    #[cfg(feature = "server")]
+    #[cfg(all(feature = "server", unix))]
     #[command(hide = true, name = "serve-answer")]
     Answer(Box<AnswerArgs>),
     /// Check a fix of a file with the static checks; `crh serve` uses it
-    #[cfg(feature = "server")]
+    #[cfg(all(feature = "server", unix))]
     #[command(hide = true, name = "serve-check-fix")]
     CheckFix(Box<CheckFixArgs>),
     /// Log in to Launchpad

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| {
         let environment = config::environment::Environment::from_process();
         // A review that a worker of the server started ends with that worker.
-        #[cfg(feature = "server")]
+        #[cfg(all(feature = "server", unix))]
         crh_server::worker::end_with_parent(
             environment
                 .variable(crh_server::worker::PARENT_VARIABLE)

@@ -2,12 +2,12 @@
 //! a program. No shell is involved, and content of a change is never part of the command line; only
 //! the verify command runs code of the change.
 
+#[cfg_attr(not(target_os = "linux"), path = "programs/no_descendants.rs")]
 mod descendants;
 mod verify;
 
 use std::io;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -15,6 +15,9 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use secrecy::SecretString;
+
+use crh_os::environment::{program_in, system_variables, user_variables};
+use crh_os::process::spawn_detached;
 
 pub(crate) use self::verify::{COMPANION, VerifyJob, run_companion, run_verify};
 
@@ -118,7 +121,7 @@ pub(crate) fn open_in_browser(address: &str) -> bool {
     };
     browsers.split(':').filter_map(|command| browser_command(command, address)).any(
         |mut command| {
-            let Ok(mut child) = command.spawn() else { return false };
+            let Ok(mut child) = spawn_detached(&mut command) else { return false };
             // The browser may stay open. A thread waits for its exit, so that no zombie is left.
             std::thread::spawn(move || child.wait().is_ok());
             true
@@ -137,7 +140,7 @@ fn browser_command(command: &str, address: &str) -> Option<Command> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut command = restricted_command(program, &args);
     command.envs(DESKTOP_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Some(command)
 }
 
@@ -172,12 +175,13 @@ fn stdout_of(program: &str, args: &[&str]) -> Option<String> {
 /// A command with a restricted environment and without prompts.
 #[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
 fn restricted_command(program: &str, args: &[&str]) -> Command {
-    let mut command = Command::new(program);
+    // A checkout must not bring its own `gh`.
+    let path = crh_git::trusted_path(Path::new("."));
+    let mut command = Command::new(program_in(program, &path));
     let variables =
         PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.args(args).env_clear().envs(variables);
-    // A checkout must not bring its own `gh`.
-    command.env("PATH", crh_git::trusted_path(Path::new(".")));
+    command.args(args).env_clear().envs(variables).env("PATH", path);
+    command.envs(system_variables()).envs(user_variables());
     command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
     command
 }

@@ -13,12 +13,11 @@ mod summary;
 pub(crate) mod task_progress;
 mod workflow_commands;
 
+use std::io;
 use std::io::{IsTerminal, Write};
-use std::os::fd::AsFd;
 use std::panic::PanicHookInfo;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use anyhow::Context;
 
@@ -31,6 +30,7 @@ use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crh_os::terminal;
 use crh_review::render::FileLinks;
 use crh_review::report::{Decimal, Report};
 
@@ -91,10 +91,11 @@ pub(crate) fn guard_workflow_commands(environment: &Environment) {
 fn write_stdout(text: &[u8], allowed: AllowedCommands) -> io::Result<()> {
     let stdout = io::stdout();
     // The CI system reads only its log. Patches in files must stay exact.
-    let is_file = stdout.as_fd().try_clone_to_owned().is_ok_and(|stdout| {
-        fs::File::from(stdout).metadata().is_ok_and(|metadata| metadata.is_file())
-    });
-    let text = if is_file { text.into() } else { workflow_commands::guarded(text, allowed) };
+    let text = if terminal::stdout_is_file() {
+        text.into()
+    } else {
+        workflow_commands::guarded(text, allowed)
+    };
     let mut out = stdout.lock();
     out.write_all(&text).and_then(|()| out.flush())
 }
@@ -124,9 +125,9 @@ pub(crate) fn stdout_is_terminal() -> bool {
 
 /// Width of the window that shows standard output, or 80 columns without a window.
 pub(crate) fn stdout_columns() -> usize {
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(window) if window.ws_col > 0 => window.ws_col.into(),
-        Ok(_) | Err(_) => 80,
+    match terminal::stdout_size() {
+        Some(window) if window.columns > 0 => window.columns.into(),
+        Some(_) | None => 80,
     }
 }
 
@@ -142,8 +143,10 @@ pub(crate) fn stdout_supports_styles(environment: &Environment) -> bool {
 
 /// Links to the files of a checkout on this machine.
 pub(crate) fn links(root: &Path) -> FileLinks {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    FileLinks::Folder { host, root: root.to_owned() }
+    match terminal::link_host() {
+        Some(host) => FileLinks::Folder { host, root: root.to_owned() },
+        None => FileLinks::Off,
+    }
 }
 
 /// Sets which messages are shown from now on.

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use crh_os::names::canonical;
+
 /// Cargo features of this program, for bug reports.
 const FEATURES: [(&str, bool); 2] =
-    [("server", cfg!(feature = "server")), ("otel", cfg!(feature = "otel"))];
+    [("server", cfg!(all(feature = "server", unix))), ("otel", cfg!(all(feature = "otel", unix)))];
 
 /// File that marks crh's container image.
 const CONTAINER_MARK: &str = "/usr/share/crh/installed-by";
@@ -13,7 +15,7 @@ const CONTAINER_MARK: &str = "/usr/share/crh/installed-by";
 /// The text after `crh ` that `crh --version` prints.
 pub(crate) fn version_text() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let program = std::env::current_exe().and_then(|path| path.canonicalize());
+        let program = std::env::current_exe().and_then(canonical);
         let method = program.map_or("unknown", |path| installation_method(&path, &Path::exists));
         // `scripts/release` sets the commit.
         let commit = option_env!("CRH_COMMIT").unwrap_or("not recorded");

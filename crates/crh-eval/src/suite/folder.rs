@@ -16,6 +16,7 @@ use crate::case_error::{CaseError, shown};
 use crate::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
 use crate::tree;
 use crate::tree::{Entry, bounded};
+use crh_os::names::canonical;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 
 /// Metadata and labels of a case.
@@ -91,9 +92,8 @@ struct RawTwin {
 pub(super) fn read(folder: &Path) -> Result<Vec<LoadedCase>, Failure> {
     let id = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     // `.` has no file name, so resolve it first.
-    let whole = || {
-        fs::canonicalize(folder).ok()?.file_name().map(|name| name.to_string_lossy().into_owned())
-    };
+    let whole =
+        || canonical(folder).ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
     let id = id.or_else(whole).unwrap_or_default();
     let place = format!("`{}/{CASE_FILE}`", shown(&id));
     let raw = raw_case(folder, &place)?;

@@ -3,10 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::rustup::{RustupFolder, is_rustup_shim};
+use crh_os::files;
 
 /// Enough for a shebang line.
 const FIRST_LINE_BYTES: u64 = 512;
@@ -158,7 +158,8 @@ fn is_inside(file: &Path, folder: Option<&Path>) -> bool {
 }
 
 pub(crate) fn is_executable(file: &Path) -> bool {
-    let may_run = |file: fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
+    let has_bit = |file: &fs::Metadata| files::mode(file).is_none_or(|mode| mode & 0o111 != 0);
+    let may_run = |file: fs::Metadata| file.is_file() && has_bit(&file);
     fs::metadata(file).is_ok_and(may_run)
 }
 
@@ -215,7 +216,7 @@ fn outermost_node_modules(file: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 

@@ -2,12 +2,12 @@
 //! a shim of rustup, which does not work in the sandbox and may download a toolchain.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::Project;
+use crh_os::files::file_id;
 use crh_review::finding::Side;
 
 /// Files of a project that name its toolchain. rustup prefers the first.
@@ -62,7 +62,7 @@ impl RustupFolder {
 
 /// Whether a program is a link to rustup in the same folder, symbolic or hard.
 pub(super) fn is_rustup_shim(program: &Path) -> bool {
-    let id = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let id = |path: &Path| fs::metadata(path).ok().and_then(|file| file_id(&file));
     let rustup = program.with_file_name("rustup");
     id(&rustup).is_some_and(|rustup| id(program) == Some(rustup))
 }

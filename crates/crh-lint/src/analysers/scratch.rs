@@ -1,14 +1,11 @@
 //! The folder an analyser works in: the subfolder `tree` has files of one side of the change, and
 //! beside it are files for the analyser, such as its configuration.
 
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use tempfile::Builder;
-
 use crate::Project;
+use crh_os::files;
 use crh_review::finding::Side;
 
 /// Larger repositories are not written to disk: it would take too long.
@@ -32,7 +29,7 @@ impl Drop for Scratch {
 impl Scratch {
     pub(super) fn new() -> io::Result<Self> {
         // Other users of the machine must not read the code under review.
-        let folder = Builder::new().permissions(Permissions::from_mode(0o700)).tempdir()?;
+        let folder = files::temp_builder(files::PRIVATE_FOLDER).tempdir()?;
         // Analysers print canonical paths.
         let root = folder.path().canonicalize()?;
         fs::create_dir(root.join("tree"))?;
@@ -122,7 +119,7 @@ impl Scratch {
             let link = to.join(NODE_MODULES);
             let is_folder = fs::symlink_metadata(&from).is_ok_and(|it| it.is_dir());
             if is_folder && to.is_dir() && fs::symlink_metadata(&link).is_err() {
-                symlink(&from, &link)?;
+                files::symlink(&from, &link)?;
                 link_targets.push(from);
             }
         }
@@ -145,7 +142,7 @@ fn remove(root: &Path) -> io::Result<()> {
     let mut pending_folders = vec![root.to_owned()];
     let mut number = 0_usize;
     while let Some(folder) = pending_folders.pop() {
-        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+        files::set_mode(&folder, files::PRIVATE_FOLDER)?;
         let mut is_empty = true;
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
@@ -159,7 +156,7 @@ fn remove(root: &Path) -> io::Result<()> {
                 continue;
             }
             // A folder without write permission cannot be moved.
-            fs::set_permissions(entry.path(), Permissions::from_mode(0o700))?;
+            files::set_mode(&entry.path(), files::PRIVATE_FOLDER)?;
             loop {
                 number += 1;
                 let moved_path = root.join(format!("{number}.moved"));

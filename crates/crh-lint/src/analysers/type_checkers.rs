@@ -16,6 +16,7 @@ use super::{
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
+use crh_os::files::symlink;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
 /// A large project takes minutes, and nothing is cached between the two sides.
@@ -215,7 +216,7 @@ impl Analyser for TypeCheckAnalyser<'_> {
             let (from, to) = (home.join(link), scratch.root().join(link));
             if from.is_dir() {
                 fs::create_dir_all(to.parent().unwrap_or(&to))?;
-                std::os::unix::fs::symlink(&from, &to)?;
+                symlink(&from, &to)?;
                 readable.push(from);
             }
         }

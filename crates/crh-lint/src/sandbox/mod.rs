@@ -2,9 +2,11 @@
 //! almost no access to the disk.
 //!
 //! crh starts itself as a helper, which restricts itself (`helper.rs`) and then becomes the
-//! analyser. If the kernel does not support all restrictions, nothing is run.
+//! analyser. If the kernel does not support all restrictions, nothing is run. Only Linux has them.
 
+#[cfg_attr(not(target_os = "linux"), path = "no_helper.rs")]
 mod helper;
+#[cfg(target_os = "linux")]
 mod syscalls;
 mod user_command;
 

@@ -29,6 +29,7 @@ use super::diagnostics::{PlacedIssue, place_issues};
 use super::place::{ColumnUnit, shares_line};
 use super::workspace::{KnownIssue, WorkspaceRoot, read_text};
 use crate::program::{Invocation, Program, ProgramError, ProgramOutput, StopFlag};
+use crh_os::names::canonical;
 use crh_review::report::Report;
 
 /// Time limit of a check.
@@ -503,7 +504,7 @@ struct DismissalEntry {
 
 /// The path of a file or folder of the editor, without symlinks.
 fn canonical_path(uri: &Uri) -> Option<PathBuf> {
-    std::fs::canonicalize(uri.to_file_path()?).ok()
+    canonical(uri.to_file_path()?).ok()
 }
 
 fn capabilities(unit: ColumnUnit) -> ServerCapabilities {

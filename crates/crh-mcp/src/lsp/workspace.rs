@@ -8,6 +8,7 @@ use std::{fs, io};
 
 use tokio::sync::Notify;
 
+use crh_os::names::canonical;
 use crh_review::report::{Issue, Report};
 
 /// Folder of stored runs in a checkout.
@@ -66,7 +67,7 @@ pub(super) struct KnownIssue {
 impl WorkspaceRoot {
     /// Finds the checkout of a workspace folder.
     pub(super) fn open(folder: &Path) -> Result<Self, FolderProblem> {
-        let folder = fs::canonicalize(folder)
+        let folder = canonical(folder)
             .map_err(|why| FolderProblem::Unreadable { folder: folder.to_owned(), why })?;
         let checkout = folder.ancestors().find(|path| path.join(".git").exists());
         let checkout = checkout.ok_or_else(|| FolderProblem::NoRepository(folder.clone()))?;
@@ -81,7 +82,7 @@ impl WorkspaceRoot {
 
     /// Path of a file of a report, if it exists inside the workspace folder.
     pub(super) fn path_of(&self, file: &str) -> Option<PathBuf> {
-        let path = fs::canonicalize(self.checkout.join(file)).ok()?;
+        let path = canonical(self.checkout.join(file)).ok()?;
         self.contains(&path).then_some(path)
     }
 

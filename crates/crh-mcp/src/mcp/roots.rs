@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crh_os::names::canonical;
+
 use url::Url;
 
 /// Maximum size of a `.git` file. git writes one line.
@@ -36,7 +38,7 @@ pub(crate) enum RootError {
 impl Roots {
     /// The folders that exist.
     pub(crate) fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        let folders = folders.into_iter().filter_map(|folder| fs::canonicalize(folder).ok());
+        let folders = folders.into_iter().filter_map(|folder| canonical(folder).ok());
         Self(folders.filter(|folder| folder.is_dir()).collect())
     }
 
@@ -61,7 +63,7 @@ impl Roots {
                 // An outside path gets the same answer whether it exists or not.
                 let path = roots[0].join(named);
                 let outside = || RootError::Outside(named.to_owned());
-                match fs::canonicalize(&path) {
+                match canonical(&path) {
                     Ok(path) if !self.contains(&path) => return Err(outside()),
                     Ok(path) if path.is_dir() => path,
                     Ok(_) => return Err(RootError::NoFolder(named.to_owned())),
@@ -94,9 +96,9 @@ impl Roots {
     /// git itself registered. A `.git` file of a hostile folder could name any repository.
     fn has_own_git_dir(&self, top: &Path) -> bool {
         let dot_git = top.join(".git");
-        let Ok(canonical) = fs::canonicalize(&dot_git) else { return false };
-        if canonical.is_dir() {
-            return self.contains(&canonical);
+        let Ok(real_dot_git) = canonical(&dot_git) else { return false };
+        if real_dot_git.is_dir() {
+            return self.contains(&real_dot_git);
         }
         let read = |file: &Path| {
             let is_short = fs::metadata(file).is_ok_and(|data| data.len() <= GIT_FILE_MAX);
@@ -104,10 +106,10 @@ impl Roots {
         };
         let Some(text) = read(&dot_git) else { return false };
         let Some(named) = text.trim_end().strip_prefix("gitdir: ") else { return false };
-        let Ok(git_dir) = fs::canonicalize(top.join(named)) else { return false };
+        let Ok(git_dir) = canonical(top.join(named)) else { return false };
         let registered = read(&git_dir.join("gitdir"));
-        let registered = registered.and_then(|path| fs::canonicalize(path.trim_end()).ok());
-        self.contains(&git_dir) || registered == Some(canonical)
+        let registered = registered.and_then(|path| canonical(path.trim_end()).ok());
+        self.contains(&git_dir) || registered == Some(real_dot_git)
     }
 }
 

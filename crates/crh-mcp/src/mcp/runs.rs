@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::report::IssueView;
 use crate::{MASKS, contains_quote};
+use crh_os::names::canonical;
 
 /// Lines of the diff before and after the place of an issue.
 const EXCERPT_LINES: usize = 12;
@@ -65,8 +66,8 @@ pub(crate) fn is_run_name(text: &str) -> bool {
 /// The numbered diff of a run. The caller checks that crh wrote the run. `None` if the diff is
 /// missing or too large.
 pub fn numbered_diff(run_folder: &Path) -> Option<String> {
-    let folder = fs::canonicalize(run_folder).ok()?;
-    let file: PathBuf = fs::canonicalize(folder.join(NUMBERED_DIFF)).ok()?;
+    let folder = canonical(run_folder).ok()?;
+    let file: PathBuf = canonical(folder.join(NUMBERED_DIFF)).ok()?;
     let is_readable = file.starts_with(&folder) && fs::metadata(&file).ok()?.len() <= DIFF_MAX;
     is_readable
         .then(|| fs::read(&file).ok())

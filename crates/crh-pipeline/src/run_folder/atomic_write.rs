@@ -1,11 +1,12 @@
 //! Atomic file writes: a reader sees the old file or the new one, never a part.
 
-use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
 use tempfile::NamedTempFile;
+
+use crh_os::files::sync_folder;
 
 /// Name prefix of temporary files.
 pub(super) const TEMP_PREFIX: &str = ".crh-";
@@ -44,7 +45,7 @@ pub(super) fn write_durable(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Flush before the rename, so that a power cut leaves the old file rather than an empty one.
     temp_file.as_file().sync_all()?;
     temp_file.persist(path).map_err(|error| error.error)?;
-    File::open(parent_folder(path))?.sync_all()
+    sync_folder(parent_folder(path))
 }
 
 fn write_temp(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {

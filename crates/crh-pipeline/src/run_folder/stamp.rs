@@ -1,9 +1,8 @@
 //! Stamps of run folders: a keyed hash of the run's name shows that crh created the folder for this
 //! user on this machine. The key is in the user's state folder, where no repository can put one.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, fs, io};
@@ -13,6 +12,8 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tempfile::NamedTempFile;
 
 use super::{read_bounded, write_atomic};
+use crh_os::files;
+use crh_os::files::is_own;
 
 /// Name of the stamp in a run folder.
 pub(super) const STAMP: &str = "stamp";
@@ -37,7 +38,7 @@ impl StampKey {
         }
         let mut bytes = [0; KEY_BYTES];
         SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
-        DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+        files::create_private_folder(state)?;
         let mut file = NamedTempFile::new_in(state)?;
         file.write_all(&bytes)?;
         file.as_file().sync_all()?;
@@ -61,7 +62,7 @@ impl StampKey {
             file => file?,
         };
         let metadata = file.metadata()?;
-        if !is_own(&metadata) || metadata.mode() & OTHERS != 0 {
+        if !is_own(&metadata) || files::mode(&metadata).is_some_and(|mode| mode & OTHERS != 0) {
             return Err(invalid("can be read or written by other users"));
         }
         let mut bytes = Vec::new();
@@ -90,11 +91,6 @@ impl fmt::Debug for StampKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StampKey")
     }
-}
-
-/// Whether a file belongs to the user who runs crh.
-pub fn is_own(metadata: &fs::Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 fn message(run: &Path) -> Vec<u8> {

@@ -1,13 +1,13 @@
 //! Writes a report to a file, atomically.
 
-use std::fs::Permissions;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use thiserror::Error;
 
+use crh_os::files::temp_builder;
+use crh_os::names::canonical;
 use crh_review::render::{PageError, TextStyle, html, json, markdown, sarif, text};
 use crh_review::report::Report;
 
@@ -41,7 +41,7 @@ pub(super) fn write_report(path: &Path, report: &Report) -> Result<(), FileError
     let rendered = render(path, report)?;
     let io_error = |error| FileError::Io { path: path.to_owned(), error };
     // Replace the target of a symlink, not the link.
-    let target = match fs::canonicalize(path) {
+    let target = match canonical(path) {
         Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
         Err(error) => return Err(io_error(error)),
@@ -53,11 +53,8 @@ pub(super) fn write_report(path: &Path, report: &Report) -> Result<(), FileError
     let folder = folder.unwrap_or(Path::new("."));
     // Checked here, since the next error would name a temporary file.
     fs::metadata(folder).map_err(io_error)?;
-    let mut temp_file = tempfile::Builder::new()
-        .prefix(".crh-report-")
-        .permissions(Permissions::from_mode(MODE))
-        .tempfile_in(folder)
-        .map_err(io_error)?;
+    let mut temp_file =
+        temp_builder(MODE).prefix(".crh-report-").tempfile_in(folder).map_err(io_error)?;
     temp_file.write_all(rendered.as_bytes()).map_err(io_error)?;
     temp_file.as_file().sync_all().map_err(io_error)?;
     temp_file.persist(&target).map_err(|error| io_error(error.error))?;

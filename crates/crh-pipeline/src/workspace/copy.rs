@@ -1,11 +1,11 @@
 //! Copies a workspace without `reviewed.json`, the list of files that agents marked as reviewed.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::{fs, io};
 
 use super::{Workspace, WorkspaceError, marks};
+use crh_os::files::symlink;
 
 /// Copies a workspace to a new folder.
 pub fn copy_workspace(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
@@ -26,7 +26,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
             fs::create_dir(&target)?;
             copy_folder(&source, &target)?;
         } else if kind.is_symlink() {
-            symlink(fs::read_link(&source)?, &target)?;
+            symlink(&fs::read_link(&source)?, &target)?;
         } else if kind.is_file() && !is_list_of_reviewed_files(&entry.file_name()) {
             fs::copy(&source, &target)?;
         }

@@ -15,6 +15,7 @@ use super::{
     ChangeMetadata, PathError, RoundEntry, RoundMeta, WorkspaceComment, WorkspaceError,
     is_round_id, workspace_path,
 };
+use crh_os::names::canonical;
 use crh_review::StrictJson;
 use crh_review::diff::Diff;
 
@@ -36,7 +37,7 @@ impl Workspace {
     pub fn open(folder: &Path) -> Result<Self, WorkspaceError> {
         let not_a_workspace =
             |reason: String| WorkspaceError::NotAWorkspace { folder: folder.to_owned(), reason };
-        let root = fs::canonicalize(folder).map_err(|error| not_a_workspace(error.to_string()))?;
+        let root = canonical(folder).map_err(|error| not_a_workspace(error.to_string()))?;
         if !root.is_dir() {
             return Err(not_a_workspace("it is a file, not a folder".to_owned()));
         }

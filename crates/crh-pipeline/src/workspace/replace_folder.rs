@@ -10,6 +10,8 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::WorkspaceError;
+use crh_os::files::set_mode;
+use crh_os::names::canonical;
 
 /// Known entries at the top of a workspace. A folder with any other entry is not replaced.
 const KNOWN_ENTRIES: [&str; 10] = [
@@ -77,7 +79,7 @@ fn replaceable_folder(out: &Path) -> Result<PathBuf, WorkspaceError> {
         Ok(metadata) if !metadata.is_dir() => Err(not_replaced("it is a file, not a folder")),
         Ok(_) => match reason_to_keep(&out).map_err(write_error)? {
             Some(reason) => Err(not_replaced(&reason)),
-            None => fs::canonicalize(&out).map_err(write_error),
+            None => canonical(&out).map_err(write_error),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let name = out.file_name().ok_or_else(|| not_replaced("it has no name"))?;
@@ -85,7 +87,7 @@ fn replaceable_folder(out: &Path) -> Result<PathBuf, WorkspaceError> {
                 Some(parent) if parent != Path::new("") => parent,
                 _ => Path::new("."),
             };
-            let parent_path = fs::create_dir_all(parent).and_then(|()| fs::canonicalize(parent));
+            let parent_path = fs::create_dir_all(parent).and_then(|()| canonical(parent));
             Ok(parent_path.map_err(write_error)?.join(name))
         }
         Err(error) => Err(write_error(error)),
@@ -136,7 +138,5 @@ fn swap(new_folder: &Path, out: &Path, old: &Path) -> io::Result<()> {
 }
 
 fn make_world_readable(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
+    set_mode(folder, 0o755)
 }

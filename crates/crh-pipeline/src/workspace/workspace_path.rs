@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::is_round_id;
+use crh_os::files::{is_name_link, read_name_link};
 
 /// The only symlink of a workspace.
 const LATEST: &str = "preview-diffs/latest";
@@ -119,7 +120,7 @@ fn step(parent: WorkspacePath, part: &str) -> Result<WorkspacePath, PathError> {
     let Ok(metadata) = fs::symlink_metadata(&path) else {
         return Err(PathError::Missing(workspace_path));
     };
-    if metadata.is_symlink() && workspace_path == LATEST {
+    if is_name_link(metadata.file_type()) && workspace_path == LATEST {
         let id = linked_round(&path).ok_or(PathError::Link(workspace_path))?;
         return step(parent, &id);
     }
@@ -137,6 +138,6 @@ fn step(parent: WorkspacePath, part: &str) -> Result<WorkspacePath, PathError> {
 
 /// The round that the `latest` link points to, if valid.
 pub(super) fn linked_round(link: &Path) -> Option<String> {
-    let target = fs::read_link(link).ok()?.into_os_string().into_string().ok()?;
+    let target = read_name_link(link).ok()?.into_os_string().into_string().ok()?;
     is_round_id(&target).then_some(target)
 }

@@ -1,7 +1,7 @@
 //! Writes the files of a workspace into an empty folder.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +16,7 @@ use super::{
     workspace_path,
 };
 use crate::change_secrets::ChangeSecrets;
+use crh_os::files;
 use crh_review::diff::{Diff, FileDiff, RepoPath, write_number};
 use crh_review::stable_json;
 
@@ -27,6 +28,9 @@ const THREADS_MAX: usize = 4;
 const FILES_PER_CHUNK: usize = 16;
 /// Number of bytes to collect before each write.
 const BUFFER_BYTES: usize = 256 * 1024;
+/// Everybody may read a workspace, whatever the umask is: agents can run as another user.
+const FOLDER_MODE: u32 = 0o755;
+const FILE_MODE: u32 = 0o644;
 
 /// Sort key of rounds: time, then id, numerically if possible. A round without a date is
 /// uncommitted and sorts last.
@@ -120,7 +124,8 @@ pub(super) fn write_tree(
     }
     if let Some(latest) = rounds.last() {
         let path = root.join("preview-diffs/latest");
-        make_link(&latest.id, &path).map_err(|why| WorkspaceError::Write { path, why })?;
+        let link = files::create_name_link(Path::new(&latest.id), &path);
+        link.map_err(|why| WorkspaceError::Write { path, why })?;
     }
     Ok(())
 }
@@ -309,40 +314,29 @@ impl<'a> WorkspaceTree<'a> {
 
 impl WorkspaceTree<'_> {
     fn probe_umask(&self) -> io::Result<ModePolicy> {
-        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-
         let probe = self.root.join("agent");
-        DirBuilder::new().mode(0o755).create(&probe)?;
-        let mode = fs::symlink_metadata(&probe)?.permissions().mode();
+        files::folder_builder(FOLDER_MODE).create(&probe)?;
+        let mode = files::mode(&fs::symlink_metadata(&probe)?);
         fs::remove_dir(&probe)?;
         // A umask that keeps a folder's bits also keeps those of a file.
-        Ok(if mode & 0o777 == 0o755 { ModePolicy::KeepDefault } else { ModePolicy::SetExplicitly })
+        let is_kept = mode.is_none_or(|mode| mode & 0o777 == FOLDER_MODE);
+        Ok(if is_kept { ModePolicy::KeepDefault } else { ModePolicy::SetExplicitly })
     }
 
     fn new_file(&self, path: &Path) -> io::Result<File> {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
+        let file = files::open_options(FILE_MODE).write(true).create_new(true).open(path)?;
         match self.modes {
             ModePolicy::KeepDefault => {}
-            ModePolicy::SetExplicitly => file.set_permissions(fs::Permissions::from_mode(0o644))?,
+            ModePolicy::SetExplicitly => files::set_mode_of(&file, FILE_MODE)?,
         }
         Ok(file)
     }
 
     fn new_folder(&self, path: &Path) -> io::Result<()> {
-        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-
-        DirBuilder::new().mode(0o755).create(path)?;
+        files::folder_builder(FOLDER_MODE).create(path)?;
         match self.modes {
             ModePolicy::KeepDefault => Ok(()),
-            ModePolicy::SetExplicitly => {
-                fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-            }
+            ModePolicy::SetExplicitly => files::set_mode(path, FOLDER_MODE),
         }
     }
-}
-
-fn make_link(target: &str, path: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, path)
 }

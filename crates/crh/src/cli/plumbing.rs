@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 use super::flags::BudgetFlags;
 use super::flags::DisplayFlags;
 
@@ -30,8 +30,17 @@ pub(crate) struct ToolArgs {
     pub(crate) repo: Option<PathBuf>,
 }
 
+/// Arguments of a command that this program does not have.
+#[cfg(not(all(feature = "server", unix)))]
+#[derive(Debug, Args)]
+pub(crate) struct NoServerArgs {
+    /// Ignored
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<std::ffi::OsString>,
+}
+
 /// Input of an answer to a reply, which `crh serve` asks for.
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {
     /// Archive written by `crh prepare --pack`
@@ -48,7 +57,7 @@ pub(crate) struct AnswerArgs {
 }
 
 /// A fix to check, which `crh serve` asks for.
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 #[derive(Debug, Args)]
 pub(crate) struct CheckFixArgs {
     /// Archive written by `crh prepare --pack`

@@ -14,6 +14,7 @@ use crh_git::Repository;
 use crh_lint::analysers::{Analysers, TrustedRepo};
 use crh_lint::sandbox::Sandbox;
 use crh_llm::ModelName;
+use crh_os::names::canonical;
 use crh_pipeline::proof::TestCommand;
 
 /// Whether prompts must be the same on every machine, because model calls are recorded or replayed.
@@ -97,7 +98,7 @@ pub(crate) fn test_command(
     reproducible: Reproducible,
 ) -> Option<Arc<TestCommand>> {
     let (program, args) = settings.verify_test.value.split()?;
-    let checkout = checkout.and_then(|root| root.canonicalize().ok());
+    let checkout = checkout.and_then(|root| canonical(root).ok());
     let is_trusted = trust.is_trusted(settings, checkout.as_deref());
     if !is_trusted || reproducible == Reproducible::Yes {
         return None;
@@ -122,12 +123,12 @@ pub(crate) fn test_command(
 /// Canonical path of the working tree, or of the git directory of a bare repository.
 fn checkout(folder: &Path) -> Option<PathBuf> {
     let repository = Repository::discover(folder).ok()?;
-    repository.work_tree.or(Some(repository.git_dir))?.canonicalize().ok()
+    canonical(repository.work_tree.or(Some(repository.git_dir))?).ok()
 }
 
 /// Whether the setting `trust` lists the repository.
 fn is_listed(settings: &Settings, checkout: Option<&Path>) -> bool {
     let Some(checkout) = checkout else { return false };
     let trusted_folders = settings.trust.value.0.iter();
-    trusted_folders.filter_map(|folder| folder.canonicalize().ok()).any(|folder| folder == checkout)
+    trusted_folders.filter_map(|folder| canonical(folder).ok()).any(|folder| folder == checkout)
 }

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +18,7 @@ use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_git::EMPTY_TREE;
+use crh_os::files::temp_builder;
 use crh_pipeline::checks::{BASELINE, Baseline};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::target_args::Target;
@@ -101,8 +101,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write_file = || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        let permissions = fs::Permissions::from_mode(FILE_MODE);
-        let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
+        let mut file = temp_builder(FILE_MODE).tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())

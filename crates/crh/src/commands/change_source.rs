@@ -27,6 +27,7 @@ use crh_forge::ChangeProposal;
 use crh_git::{
     Base, BaseError, BaseRequest, NetworkMode, Objects, PathGlobs, ReadError, Repository, Store,
 };
+use crh_os::names::canonical;
 use crh_pipeline::pack::BranchPolicy;
 use crh_pipeline::resolve::{
     CheckoutMatch, PinnedChange, ProposalRemotes, ResolveOptions, ReviewedHead, TargetError,
@@ -798,7 +799,7 @@ pub(super) fn warn_config_ignored(failure: &Failure) -> String {
 
 /// Canonical output path. Rejects paths inside the git directory.
 fn canonical_output_path(path: PathBuf, repository: &Repository) -> Result<PathBuf, Failure> {
-    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let parent = path.parent().and_then(|parent| canonical(parent).ok());
     let path = match (parent, path.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         (_, _) => path,

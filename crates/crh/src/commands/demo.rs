@@ -21,6 +21,7 @@ use crate::config::review::{FailOn, StrategyChoice};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
 use crh_git::{DemoCommit, create_demo_repository};
+use crh_os::names::canonical;
 use crh_pipeline::run_folder::StampKey;
 use crh_review::verdict::CommandKind;
 
@@ -136,7 +137,7 @@ fn create_kept_folder(folder: &Path) -> Result<PathBuf, Failure> {
         .with_context(|| format!("cannot create the folder `{}`", folder.display()))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("name a new folder"))?;
-    folder.canonicalize().or_fail(FailureKind::External)
+    canonical(folder).or_fail(FailureKind::External)
 }
 
 #[cfg(test)]

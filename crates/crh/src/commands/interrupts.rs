@@ -5,13 +5,27 @@
 //! Signals are handled on their own thread, so the second Ctrl-C works even while the main thread
 //! is busy or blocked on output.
 
+#[cfg_attr(windows, path = "interrupts/windows.rs")]
+#[cfg_attr(unix, path = "interrupts/unix.rs")]
+mod signals;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::Context;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-
+use self::signals::SignalStream;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
+use anyhow::Context;
+
+/// Signals that stop crh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StopSignal {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM. Windows: Ctrl-Break.
+    Terminate,
+    /// SIGHUP: the terminal was closed.
+    Hangup,
+}
 
 /// Global Ctrl-C state.
 struct InterruptState {
@@ -59,7 +73,7 @@ pub(crate) fn watch_ctrl_c() -> Result<(), Failure> {
     if state.has_stop_listeners {
         return Ok(());
     }
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+    for kind in [StopSignal::Interrupt, StopSignal::Terminate] {
         spawn_listener(kind)?;
     }
     state.has_stop_listeners = true;
@@ -74,23 +88,25 @@ pub(crate) fn watch_hangup() -> Result<(), Failure> {
     if state.has_hangup_listener {
         return Ok(());
     }
-    spawn_listener(SignalKind::hangup())?;
+    spawn_listener(StopSignal::Hangup)?;
     state.has_hangup_listener = true;
     Ok(())
 }
 
 /// Listens for a signal on its own thread.
-fn spawn_listener(kind: SignalKind) -> Result<(), Failure> {
+fn spawn_listener(kind: StopSignal) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
     // Register the handler before the thread starts, so that no signal is missed.
     let signals = {
         let _runtime_guard = runtime.enter();
-        signal(kind).context("cannot listen for signals").or_fail(FailureKind::External)?
+        SignalStream::listen(kind)
+            .context("cannot listen for signals")
+            .or_fail(FailureKind::External)?
     };
-    let on_repeat = match kind == SignalKind::interrupt() {
-        true => RepeatedSignal::Exit,
-        false => RepeatedSignal::Ignore,
+    let on_repeat = match kind {
+        StopSignal::Interrupt => RepeatedSignal::Exit,
+        StopSignal::Terminate | StopSignal::Hangup => RepeatedSignal::Ignore,
     };
     let wait = move || runtime.block_on(handle_signals(signals, on_repeat));
     let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
@@ -151,7 +167,7 @@ enum RepeatedSignal {
     Ignore,
 }
 
-async fn handle_signals(mut interrupts: Signal, on_repeat: RepeatedSignal) {
+async fn handle_signals(mut interrupts: SignalStream, on_repeat: RepeatedSignal) {
     while interrupts.recv().await.is_some() {
         let (callbacks, has_guards) = {
             let mut state = lock_state();

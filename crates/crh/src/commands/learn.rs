@@ -31,6 +31,7 @@ use crh_memory::proposal::{
     LessonProposal, RepairCommit, ReviewComment, SolutionDocument, from_comments, from_dismissals,
     from_documents, from_repairs, is_repair, merged_proposal,
 };
+use crh_os::files::temp_builder;
 use crh_pipeline::target_args::Target;
 use crh_review::{escape_invisible, stable_json};
 
@@ -144,12 +145,10 @@ impl LessonPlace {
     /// Replaces the file at once, so that readers see a complete one.
     fn write(&self, text: &str) -> Result<(), Failure> {
         use std::io::Write as _;
-        use std::os::unix::fs::PermissionsExt as _;
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let write = || -> std::io::Result<()> {
             fs::create_dir_all(folder)?;
-            let permissions = fs::Permissions::from_mode(0o644);
-            let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
+            let mut file = temp_builder(0o644).tempfile_in(folder)?;
             file.write_all(text.as_bytes())?;
             file.persist(&self.path).map_err(|error| error.error)?;
             Ok(())

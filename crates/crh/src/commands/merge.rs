@@ -13,6 +13,7 @@ use crate::cli::{DialectArg, MergeArgs};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
+use crh_os::names::canonical;
 use crh_pipeline::assemble::mask;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::{Content, Diff};
@@ -323,8 +324,7 @@ fn load_sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sour
     }
     for (side, folder) in [(Side::Old, &args.old), (Side::New, &args.new)] {
         let Some(folder) = folder else { continue };
-        let root = folder
-            .canonicalize()
+        let root = canonical(folder)
             .with_context(|| format!("cannot open the folder `{}`", folder.display()))
             .or_fail(FailureKind::Usage)
             .map_err(|failure| failure.hint(FOLDERS_HINT))?;
@@ -361,7 +361,7 @@ fn path_on_side(side: Side, path: &str, diff: &Diff) -> String {
 /// Reads a file inside a folder, if possible. The path comes from a reviewer, so paths and symlinks
 /// that leave the folder are rejected.
 fn file_within(root: &Path, path: &str) -> Option<Vec<u8>> {
-    let file = root.join(path).canonicalize().ok()?;
+    let file = canonical(root.join(path)).ok()?;
     let is_inside = file.starts_with(root) && file.is_file();
     is_inside.then(|| input::bytes(&file)).and_then(Result::ok)
 }

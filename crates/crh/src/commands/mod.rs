@@ -38,14 +38,14 @@ pub(crate) mod review;
 pub(crate) mod run_lookup;
 mod runs;
 mod schema;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod serve;
 mod show;
 mod stats;
 pub(crate) mod store;
 mod tool;
 mod watch;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod worker;
 
 use std::path::Path;
@@ -68,13 +68,19 @@ fn require_parent_folder(file: &Path) -> Result<(), Failure> {
     }
 }
 
+#[cfg(not(all(feature = "server", unix)))]
+fn no_server() -> Failure {
+    Failure::usage("this program was built without the server")
+        .hint("use a program for Linux or macOS that was built with the feature `server`")
+}
+
 /// Runs the command. Some commands return their own exit code; the others return 0 on success.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
     match &cli.command {
         // An evaluation runs many reviews at once.
         Command::Eval(_) => {}
         // Its children have their own limits.
-        #[cfg(feature = "server")]
+        #[cfg(all(feature = "server", unix))]
         Command::Serve(_) | Command::Worker(_) => {}
         _ => limits::watch_memory(environment),
     }
@@ -87,13 +93,15 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Post(args) => return post::run(*args, environment),
         Command::Eval(command) => return eval::run(command, environment),
         Command::Lsp => return lsp::run(environment),
-        #[cfg(feature = "server")]
+        #[cfg(all(feature = "server", unix))]
         Command::Serve(args) => return serve::run(*args, environment),
-        #[cfg(feature = "server")]
+        #[cfg(not(all(feature = "server", unix)))]
+        Command::Serve(_) => return Err(no_server()),
+        #[cfg(all(feature = "server", unix))]
         Command::Worker(args) => return worker::run(*args, environment),
-        #[cfg(feature = "server")]
+        #[cfg(all(feature = "server", unix))]
         Command::Answer(args) => review::answer::run(*args, environment),
-        #[cfg(feature = "server")]
+        #[cfg(all(feature = "server", unix))]
         Command::CheckFix(args) => review::fix_check::run(*args, environment),
         Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),

@@ -321,7 +321,7 @@ pub(crate) fn key_variables(settings: &Settings) -> Result<BTreeSet<String>, Fai
 }
 
 /// Variables with keys, addresses and headers of models, with their values.
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 pub(crate) fn model_variables(
     settings: &Settings,
     environment: &Environment,

@@ -9,6 +9,7 @@ use crate::config::value::Color;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, input, ui};
 use crh_git::Repository;
+use crh_os::names::{as_repository_path, canonical};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::Diff;
 use crh_review::render;
@@ -123,9 +124,10 @@ pub(crate) fn render_report(
 pub(crate) fn folder_in_repository(environment: &Environment) -> String {
     let repository = Repository::discover(&environment.folder).ok();
     let root = repository.and_then(|repository| repository.work_tree);
-    let folder = environment.folder.canonicalize().ok();
+    let folder = canonical(&environment.folder).ok();
     let relative = root.zip(folder).and_then(|(root, folder)| {
-        folder.strip_prefix(root).ok().map(|path| path.to_string_lossy().into_owned())
+        let path = folder.strip_prefix(root).ok()?;
+        Some(as_repository_path(path).unwrap_or_else(|| path.to_string_lossy()).into_owned())
     });
     relative.unwrap_or_default()
 }

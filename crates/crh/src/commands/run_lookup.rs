@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use rustix::fs::Access;
 
 use crate::config;
 use crate::config::environment::Environment;
@@ -12,8 +11,9 @@ use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_git::{GitError, OpenError, Repository};
+use crh_os::files::{check_writable, is_own};
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{FolderError, RunFolder, RunTrust, StampKey, Timestamp, is_own};
+use crh_pipeline::run_folder::{FolderError, RunFolder, RunTrust, StampKey, Timestamp};
 
 /// Folder of crh in a checkout.
 pub(crate) const STATE: &str = ".crh";
@@ -83,8 +83,9 @@ pub(crate) fn reject_linked_state(root: &Path) -> Result<(), Failure> {
 /// Why crh cannot create runs in a folder. Writes nothing.
 pub(crate) fn write_problem(folder: &Path) -> Option<String> {
     let existing = folder.ancestors().find(|path| path.exists())?;
-    let allowed = rustix::fs::access(existing, Access::WRITE_OK | Access::EXEC_OK);
-    allowed.err().map(|error| format!("cannot write to `{}`: {error}", existing.display()))
+    check_writable(existing)
+        .err()
+        .map(|error| format!("cannot write to `{}`: {error}", existing.display()))
 }
 
 /// Why crh does not trust `.crh` in a checkout, as the end of a sentence.

@@ -1,6 +1,5 @@
 //! Opens the private git object store of a repository.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::{github, launchpad, models};
@@ -15,7 +14,7 @@ use crh_review::identity::content_id;
 
 /// Store folder of a repository. All worktrees of the repository share the folder.
 pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<PathBuf, Failure> {
-    let name = content_id(repository.common_dir.as_os_str().as_bytes());
+    let name = content_id(repository.common_dir.as_os_str().as_encoded_bytes());
     Ok(settings.store_folder.value.path()?.join("stores").join(&name[..32]))
 }
 

@@ -12,10 +12,10 @@ use super::keys::KEYS;
 use crate::ui;
 use crh_forge::ForgeName;
 use crh_http::{NetworkSettings, Timeouts};
+use crh_os::environment::HOME;
 
 /// Variable with the path of the user's config file.
 pub(crate) const CONFIG_VARIABLE: &str = "CRH_CONFIG";
-const HOME: &str = "HOME";
 /// Path of the git index; git sets it in hooks.
 pub(crate) const INDEX_FILE: &str = "GIT_INDEX_FILE";
 const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
@@ -95,7 +95,7 @@ impl Environment {
             PATH,
             TERM,
             GH_HOST_VARIABLE,
-            #[cfg(feature = "server")]
+            #[cfg(all(feature = "server", unix))]
             crh_server::worker::PARENT_VARIABLE,
         ];
         let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(other_variables);
@@ -207,7 +207,7 @@ impl Environment {
 
     /// Variables for processes that crh starts to do its own work: settings, proxies and
     /// certificates, without secrets and without a home.
-    #[cfg(feature = "server")]
+    #[cfg(all(feature = "server", unix))]
     pub(crate) fn child_variables(&self) -> Vec<(String, String)> {
         let not_for_children = ["CRH_STORE", "CRH_STATE", "NO_COLOR"];
         let settings = KEYS.iter().filter_map(|key| key.spec.variable);

@@ -29,6 +29,7 @@ pub(super) use self::marker::DRAFT as MARKER_DRAFT;
 pub(crate) use self::marker::MARKER;
 use super::tree::{CheckoutTree, FileSnapshot, InsidePath};
 use crate::ui;
+use crh_os::names::canonical;
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::run_folder::StampKey;
 use crh_review::report::AppliedFix;
@@ -484,11 +485,11 @@ fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), ApplyError> {
 pub(crate) fn is_needed(fixes: &Path) -> bool {
     let folders = FixFolder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
-        let Ok(path) = folder.path().canonicalize() else { return false };
+        let Ok(path) = canonical(folder.path()) else { return false };
         // The recorded checkout, or the one around the journal if it was moved.
         let made_in = folder.journal().ok().map(|journal| journal.checkout);
         let around = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
-        let named = around.filter_map(|checkout| marker::of(&checkout)?.canonicalize().ok());
+        let named = around.filter_map(|checkout| canonical(marker::of(&checkout)?).ok());
         named.into_iter().any(|named| named == path)
     })
 }

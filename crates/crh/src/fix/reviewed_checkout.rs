@@ -7,6 +7,7 @@ use super::journal;
 use super::journal::{
     ApplyError, LockedCheckout, MARKER, MARKER_DRAFT, RolledBackFix, UNDISTURBED,
 };
+use super::tree;
 use crate::commands::review::ReviewSession;
 use crate::commands::{run_lookup, store};
 use crate::config::environment::Environment;
@@ -61,6 +62,9 @@ pub(super) struct FixStart {
 impl<'b> ReviewedCheckout<'b> {
     /// Opens the reviewed checkout. Returns in a sentence why nothing can be fixed.
     pub(super) fn open(session: &'b ReviewSession) -> Result<Self, String> {
+        if let Some(refusal) = tree::refusal() {
+            return Err(refusal.to_owned());
+        }
         let apart = match session.checked_out {
             CheckoutMatch::WithUnreviewedChanges => WITH_MORE,
             CheckoutMatch::AsReviewed | CheckoutMatch::Different => ELSEWHERE,

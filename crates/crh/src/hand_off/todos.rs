@@ -4,11 +4,8 @@
 //! after a todo was deleted (the folder stores the highest id). Existing todos are not changed.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -18,6 +15,8 @@ use crate::commands::review::ReviewSession;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{GitError, Repository};
+use crh_os::files::temp_builder;
+use crh_os::names::repository_path;
 use crh_pipeline::run_folder::remove_temp_files;
 use crh_review::finding::{AutofixClass, Owner};
 use crh_review::render;
@@ -63,7 +62,7 @@ pub(crate) fn own_untracked_files(
         return Ok(Vec::new());
     }
     let files = repository.untracked()?.into_iter();
-    let files = files.map(|name| root.join(OsStr::from_bytes(&name)));
+    let files = files.filter_map(|name| Some(root.join(repository_path(&name).ok()?)));
     Ok(files.filter(|file| file.starts_with(root.join(dir)) && is_own(file)).collect())
 }
 
@@ -263,9 +262,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn draft(folder: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
-    let everybody_reads = Permissions::from_mode(FILE_MODE);
-    let mut file =
-        tempfile::Builder::new().prefix(DRAFT).permissions(everybody_reads).tempfile_in(folder)?;
+    let mut file = temp_builder(FILE_MODE).prefix(DRAFT).tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     Ok(file)
 }

@@ -39,15 +39,9 @@ impl Descendants {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn become_subreaper() -> io::Result<()> {
     let own_pid = rustix::process::getpid();
     Ok(rustix::process::set_child_subreaper(Some(own_pid))?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn become_subreaper() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Kills children until there are none. Children of a killed process become children of this one.

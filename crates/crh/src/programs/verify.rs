@@ -7,7 +7,6 @@
 
 use std::io;
 use std::io::{BufRead as _, BufReader, PipeReader, Read, Write};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +14,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::{Deserialize, Serialize};
 
 use super::PASSED_VARIABLES;
 use super::descendants::Descendants;
 use crh_lint::sandbox::CommandOutcome;
+use crh_os::environment::{system_variables, user_variables};
+use crh_os::process::{EndSignal, has_exited, spawn_group};
 
 /// Hidden command that runs crh as the companion process.
 pub(crate) const COMPANION: &str = "__companion";
@@ -91,7 +91,7 @@ fn run_with_companion(
     let mut command = Command::new(crh);
     command.arg(COMPANION).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     // A new group, so that Ctrl-C at the terminal does not reach the companion.
-    let mut child = restrict_environment(&mut command).process_group(0).spawn()?;
+    let (mut child, _group) = spawn_group(restrict_environment(&mut command))?;
     let mut job_line = serde_json::to_vec(job)?;
     job_line.push(b'\n');
     let mut stdin = child.stdin.take();
@@ -132,20 +132,20 @@ fn run_in_tree(
         false => Command::new(program),
     };
     command.args(args).current_dir(tree).stdin(Stdio::null());
-    command.stderr(stdout.try_clone()?).stdout(stdout).process_group(0);
-    let spawn_result = restrict_environment(&mut command).spawn();
+    command.stderr(stdout.try_clone()?).stdout(stdout);
+    let spawn_result = spawn_group(restrict_environment(&mut command));
     // Closes this process's copies of the pipe's write end.
     drop(command);
-    let mut child = match spawn_result {
+    let (mut child, group) = match spawn_result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(CommandOutcome::NotRun(format!("there is no program `{program}`")));
         }
         child => child?,
     };
     let output = CapturedOutput::capture(pipe);
-    let wait_end = wait_until_exit(&child, *time_limit, is_stopped);
-    // Also kills processes that the command left behind. Fails if there are none.
-    kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap_or_default();
+    let wait_end = wait_until_exit(&mut child, *time_limit, is_stopped);
+    // Also kills processes that the command left behind.
+    group.signal(EndSignal::Kill);
     // Reaps the child; its pid may be reused from here on.
     let status = child.wait()?;
     descendants.kill();
@@ -165,7 +165,7 @@ enum WaitEnd {
 }
 
 fn wait_until_exit(
-    child: &Child,
+    child: &mut Child,
     time_limit: Duration,
     is_stopped: fn() -> bool,
 ) -> io::Result<WaitEnd> {
@@ -184,17 +184,11 @@ fn wait_until_exit(
     }
 }
 
-/// Whether a child has exited. Does not reap it, so that its pid, which is also the group id, stays
-/// valid.
-fn has_exited(child: &Child) -> io::Result<bool> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(Pid::from_child(child)), options)?.is_some())
-}
-
 fn restrict_environment(command: &mut Command) -> &mut Command {
     let variables =
         PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.env_clear().envs(variables).env("NO_COLOR", "1")
+    command.env_clear().envs(variables).env("NO_COLOR", "1");
+    command.envs(system_variables()).envs(user_variables())
 }
 
 /// Output of a command. All of it is read, so that the command never blocks, but only the end is

@@ -1,9 +1,6 @@
 //! Reads one line from the terminal.
 
-use std::io;
-use std::io::{BufRead, Read};
-
-use super::questions::discard_input;
+use super::questions::{discard_input, read_line};
 use super::screen;
 use crh_review::wrap;
 
@@ -18,9 +15,7 @@ pub(crate) fn prompt_line(question: &str) -> Option<String> {
     screen::pause_drawing();
     screen::print_line(lines.trim_end());
     discard_input();
-    let mut line = String::new();
-    let byte_count = io::stdin().lock().take(LINE_MAX).read_line(&mut line);
+    let line = read_line(LINE_MAX);
     screen::resume_drawing();
-    byte_count.ok().filter(|count| *count > 0)?;
-    Some(line.trim().to_owned()).filter(|line| !line.is_empty())
+    Some(line?.trim().to_owned()).filter(|line| !line.is_empty())
 }

@@ -57,11 +57,11 @@ pub(super) struct TerminalSize {
 
 /// Current size of standard error.
 pub(super) fn size() -> TerminalSize {
-    match rustix::termios::tcgetwinsize(io::stderr()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            TerminalSize { columns: size.ws_col.into(), rows: size.ws_row.into() }
+    match crh_os::terminal::stderr_size() {
+        Some(size) if size.columns > 0 && size.rows > 0 => {
+            TerminalSize { columns: size.columns.into(), rows: size.rows.into() }
         }
-        Ok(_) | Err(_) => DEFAULT_SIZE,
+        Some(_) | None => DEFAULT_SIZE,
     }
 }
 

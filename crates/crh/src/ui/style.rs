@@ -1,5 +1,7 @@
 //! Chooses how progress is shown, depending on whether stderr is a terminal, and on the verbosity.
 
+use crh_os::terminal::takes_escapes;
+
 /// How much to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verbosity {
@@ -47,7 +49,8 @@ impl OutputKind {
     /// Detects the kind of an output. CI logs are streams even if the service provides a terminal.
     pub(super) fn detect(is_terminal: bool, ci: Option<&str>, term: Option<&str>) -> Self {
         let in_ci = ci.is_some_and(|value| !matches!(value, "" | "0" | "false"));
-        if is_terminal && !in_ci && term != Some("dumb") { Self::Terminal } else { Self::Stream }
+        let is_smart = is_terminal && !in_ci && term != Some("dumb") && takes_escapes();
+        if is_smart { Self::Terminal } else { Self::Stream }
     }
 }
 

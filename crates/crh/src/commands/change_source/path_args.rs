@@ -7,6 +7,7 @@ use crate::config::keys::Settings;
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{PathGlobs, Repository};
+use crh_os::names::{as_repository_path, canonical};
 use crh_pipeline::scope::{Scope, ScopeDecision, ScopeFile, SkipReason};
 
 /// Maximum changed files in a hint.
@@ -71,9 +72,9 @@ fn is_deleted_path(
     environment: &Environment,
 ) -> bool {
     let Some(root) = &repository.work_tree else { return false };
-    let folder = environment.folder.canonicalize().unwrap_or_else(|_| environment.folder.clone());
+    let folder = canonical(&environment.folder).unwrap_or_else(|_| environment.folder.clone());
     let full_path = normalise(&folder.join(word));
-    let path = full_path.strip_prefix(root).ok().and_then(Path::to_str);
+    let path = full_path.strip_prefix(root).ok().and_then(as_repository_path);
     let Some(path) = path.filter(|path| !path.is_empty()) else { return false };
     let bases = repository
         .default_branches()
@@ -81,7 +82,7 @@ fn is_deleted_path(
         .flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/origin/{name}")]);
     let revisions: Vec<String> =
         revisions.iter().cloned().chain(["HEAD".to_owned()]).chain(bases).collect();
-    repository.has_path_at(&revisions, path)
+    repository.has_path_at(&revisions, &path)
 }
 
 /// Globs that match these files, and everything in these folders. No glob if one of the paths is the
@@ -89,7 +90,7 @@ fn is_deleted_path(
 pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<GlobList, Failure> {
     let repository = Repository::discover(&environment.folder).ok();
     let root = repository.and_then(|repository| repository.work_tree);
-    let folder = environment.folder.canonicalize().unwrap_or_else(|_| environment.folder.clone());
+    let folder = canonical(&environment.folder).unwrap_or_else(|_| environment.folder.clone());
     let root = root.unwrap_or_else(|| folder.clone());
     let mut globs = Vec::new();
     for path in paths {
@@ -98,13 +99,13 @@ pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<Glob
             let message = format!("`{}` is outside the repository", path.display());
             return Err(Failure::usage(message).hint("name a path inside the repository"));
         };
-        let Some(relative) = relative.to_str() else {
+        let Some(relative) = as_repository_path(relative) else {
             return Err(Failure::usage(format!("`{}` is not UTF-8", path.display())));
         };
         if relative.is_empty() {
             return Ok(GlobList::default());
         }
-        let escaped = escape_glob(relative);
+        let escaped = escape_glob(&relative);
         for glob in [format!("/{escaped}"), format!("/{escaped}/")] {
             globs.push(GlobPattern::parse(&glob).map_err(Failure::usage)?);
         }

@@ -1,10 +1,10 @@
 //! A lock for posting. Without it, two processes that read a change at the same time would both
 //! post.
 
-use std::fs::{DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::File;
 use std::path::Path;
 
+use crh_os::files::create_private_folder;
 use crh_review::identity::content_id;
 
 /// Subfolder of the state folder.
@@ -14,7 +14,7 @@ const FOLDER: &str = "posting";
 /// returned file. `None` if the state folder cannot be written: then the post goes on without a lock.
 pub(super) fn lock_posts(state: &Path, url: &str) -> Option<File> {
     let folder = state.join(FOLDER);
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    create_private_folder(&folder).ok()?;
     let name = content_id(url.as_bytes());
     let file = File::create(folder.join(&name[..32])).ok()?;
     file.lock().ok()?;

@@ -2,7 +2,6 @@
 //! hook. Shows them first, and never overwrites a file.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{create, write_failure};
@@ -13,6 +12,8 @@ use crate::failure::Failure;
 use crate::ui;
 use crate::ui::questions::TerminalPrompt;
 use crh_git::Repository;
+use crh_os::files::set_mode;
+use crh_os::names::canonical;
 
 /// Names under which lefthook looks for its configuration. The first one is the usual one.
 const LEFTHOOK_FILES: [&str; 6] = [
@@ -154,8 +155,8 @@ fn require_inside(
 ) -> Result<(), Failure> {
     let existing = file.path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok());
     let is_inside = |top: &Path| {
-        let real = existing.and_then(|folder| fs::canonicalize(folder).ok());
-        real.zip(fs::canonicalize(top).ok()).is_some_and(|(folder, top)| folder.starts_with(top))
+        let real = existing.and_then(|folder| canonical(folder).ok());
+        real.zip(canonical(top).ok()).is_some_and(|(folder, top)| folder.starts_with(top))
     };
     if is_inside(root) || is_inside(&repository.common_dir) {
         return Ok(());
@@ -173,7 +174,6 @@ fn write(file: &IntegrationFile) -> Result<(), Failure> {
     create(path, file.text)?;
     match file.mode {
         FileMode::Plain => Ok(()),
-        FileMode::Executable => fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-            .map_err(|error| write_failure(path, error)),
+        FileMode::Executable => set_mode(path, 0o755).map_err(|error| write_failure(path, error)),
     }
 }

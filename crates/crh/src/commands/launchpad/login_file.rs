@@ -1,8 +1,6 @@
 //! File of a login: readable only by its owner, and written atomically.
 
-use std::fs::{DirBuilder, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -13,10 +11,7 @@ use super::credentials;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_forge::launchpad::LaunchpadService;
-
-const FOLDER_MODE: u32 = 0o700;
-
-const FILE_MODE: u32 = 0o600;
+use crh_os::files;
 
 /// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
@@ -45,19 +40,15 @@ impl LoginFile {
     /// browser.
     pub(super) fn prepare(&self) -> Result<(), Failure> {
         let folder = self.folder();
-        DirBuilder::new()
-            .recursive(true)
-            .mode(FOLDER_MODE)
-            .create(folder)
-            .map_err(|error| write_failure(folder, error))?;
+        files::create_private_folder(folder).map_err(|error| write_failure(folder, error))?;
         // A symlink could redirect the secret to another place.
         let metadata =
             fs::symlink_metadata(folder).map_err(|error| write_failure(folder, error))?;
         if metadata.is_symlink() {
             return Err(unsafe_path_failure(folder, "is a symlink, not a folder"));
         }
-        if metadata.permissions().mode() & OTHERS != 0 {
-            fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))
+        if has_rights_for_others(&metadata) {
+            files::set_mode(folder, files::PRIVATE_FOLDER)
                 .map_err(|error| write_failure(folder, error))?;
         }
         match fs::symlink_metadata(&self.path) {
@@ -102,9 +93,8 @@ impl LoginFile {
 
     /// A temporary file in the same folder, deleted unless it is renamed.
     fn temp_file(&self) -> Result<tempfile::NamedTempFile, Failure> {
-        tempfile::Builder::new()
+        files::temp_builder(files::PRIVATE_FILE)
             .prefix(".login-")
-            .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(self.folder())
             .map_err(|error| write_failure(self.folder(), error))
     }
@@ -112,7 +102,11 @@ impl LoginFile {
 
 /// Whether other users may read or write a file.
 pub(super) fn is_open_to_others(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & OTHERS != 0)
+    fs::metadata(path).is_ok_and(|metadata| has_rights_for_others(&metadata))
+}
+
+fn has_rights_for_others(metadata: &fs::Metadata) -> bool {
+    files::mode(metadata).is_some_and(|mode| mode & OTHERS != 0)
 }
 
 fn unsafe_path_failure(path: &Path, why: &str) -> Failure {
@@ -128,7 +122,8 @@ fn write_failure(path: &Path, error: io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use tempfile::TempDir;
 

@@ -1,12 +1,12 @@
 //! `crh review` and `crh check`: parses the request, runs the review, delivers the report, and
 //! returns the exit code.
 
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 pub(super) mod answer;
 pub(super) mod checks;
 mod description;
 mod estimate;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 pub(super) mod fix_check;
 mod fixing;
 mod naming;

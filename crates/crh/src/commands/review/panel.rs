@@ -1,5 +1,6 @@
 //! Validates the panel options: reviewer names and the requirements document (`--plan`).
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::{input, ui};
 use crh_git::Repository;
+use crh_os::names::{as_repository_path, canonical};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::ChangeOrigin;
 use crh_pipeline::requirements::PLANS_FOLDER;
@@ -189,10 +191,10 @@ pub(super) fn plan(
 /// The path of an existing file, relative to the root of the current repository. None if the file
 /// is not in it.
 fn path_in_repository(path: &str, environment: &Environment) -> Option<String> {
-    let file = fs::canonicalize(environment.folder.join(path)).ok()?;
+    let file = canonical(environment.folder.join(path)).ok()?;
     let root = Repository::discover(&environment.folder).ok()?.work_tree?;
-    let relative = file.strip_prefix(fs::canonicalize(root).ok()?).ok()?;
-    relative.to_str().map(str::to_owned)
+    let relative = file.strip_prefix(canonical(root).ok()?).ok()?;
+    as_repository_path(relative).map(Cow::into_owned)
 }
 
 /// Reads the plans among the untracked files of the checkout. Only a review of the checkout itself

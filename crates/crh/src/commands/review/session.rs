@@ -28,6 +28,7 @@ use crh_forge::posting::ReviewBasis;
 use crh_git::{BareRepository, Repository};
 use crh_lint::analysers::Analysers;
 use crh_llm::Redactor;
+use crh_os::names::canonical;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::CheckOptions;
@@ -194,7 +195,7 @@ impl ReviewRequest {
     }
 
     /// A review of an archive of `crh prepare --pack`.
-    #[cfg(feature = "server")]
+    #[cfg(all(feature = "server", unix))]
     pub(super) fn from_archive(packed: PathBuf, flags: RawSettings) -> Self {
         let packed = WorkspaceArgs { packed: Some(packed), ..WorkspaceArgs::default() };
         Self::from_prepared(packed, flags)
@@ -643,7 +644,7 @@ fn id(resolved: &ResolvedChange, terms: &ReviewOptions, model_set: Option<&Model
 
 impl ReviewSession {
     pub(crate) fn is_trusted(&self) -> bool {
-        let checkout = self.checkout.as_deref().and_then(|root| root.canonicalize().ok());
+        let checkout = self.checkout.as_deref().and_then(|root| canonical(root).ok());
         self.trust.is_trusted(&self.settings, checkout.as_deref())
     }
 }

@@ -1,8 +1,5 @@
 //! Asks before an interactive review whether untracked files are part of it.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-
 use crate::config::environment::Environment;
 use crate::config::value::Color;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -10,6 +7,7 @@ use crate::hand_off::todos;
 use crate::ui;
 use crate::ui::questions::{LeaveEffect, MenuAnswer, MenuOption, MenuQuestion, TerminalPrompt};
 use crh_git::Repository;
+use crh_os::names::repository_path;
 use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::target_args::Target;
 
@@ -48,7 +46,8 @@ pub(super) fn ask(target: &Target, environment: &Environment) -> Result<Untracke
     };
     let files = repository.untracked().or_fail(FailureKind::External)?;
     let root = repository.work_tree.clone().unwrap_or_default();
-    let is_own = |path: &[u8]| todos::is_own(&root.join(OsStr::from_bytes(path)));
+    let is_own =
+        |path: &[u8]| repository_path(path).is_ok_and(|path| todos::is_own(&root.join(path)));
     // The folder `.crh` has no sources. Git ignores it if crh created it.
     let files: Vec<String> = files
         .iter()

@@ -4,9 +4,7 @@
 //! The limit of a review is booked before the review starts, and corrected afterwards. If crh is
 //! killed in between, the day has less money left, never more.
 
-use std::fs::{DirBuilder, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -14,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schedule::Day;
 use crh_llm::Money;
+use crh_os::files;
 use crh_pipeline::run_folder::write_atomic;
 use crh_review::stable_json;
 
@@ -84,9 +83,9 @@ impl DayBudget {
     ) -> Result<T, DayBudgetError> {
         let path = self.folder.join(FILE);
         let disk = |why| DayBudgetError::Disk { path: path.clone(), why };
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(disk)?;
+        files::create_private_folder(&self.folder).map_err(disk)?;
         // A lock on the file would be lost when the file is replaced, so the folder is locked.
-        let lock = File::open(&self.folder).map_err(disk)?;
+        let lock = files::open_folder_lock(&self.folder).map_err(disk)?;
         lock.lock().map_err(disk)?;
         let damaged = |why| DayBudgetError::Damaged { path: path.clone(), why };
         let mut spending: DaySpending = match fs::read(&path) {

@@ -6,9 +6,7 @@ mod day_budget;
 mod schedule;
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, TryLockError};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -33,6 +31,7 @@ use crate::ui;
 use crh_git::{OpenError, Repository};
 use crh_llm::Money;
 use crh_mcp::program::{Invocation, Program, ProgramError, ProgramOutput, StopFlag};
+use crh_os::files::create_private_folder;
 use crh_pipeline::run_folder::{RunFolder, Timestamp};
 use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
@@ -183,9 +182,9 @@ fn open_checkout(environment: &Environment) -> Result<Repository, Failure> {
 /// Prevents a second watcher of the same checkout. The lock ends with the process.
 fn lock_checkout(state: &Path, repository: &Repository) -> Result<File, Failure> {
     let folder = state.join(day_budget::FOLDER);
-    let id = content_id(repository.git_dir.as_os_str().as_bytes());
+    let id = content_id(repository.git_dir.as_os_str().as_encoded_bytes());
     let path = folder.join(format!("{}.lock", &id[..32]));
-    let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    let created = create_private_folder(&folder);
     let file =
         created.and_then(|()| File::options().create(true).truncate(false).write(true).open(&path));
     let file = file.with_context(|| format!("cannot write `{}`", path.display()));

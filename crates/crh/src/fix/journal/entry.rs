@@ -1,15 +1,14 @@
 //! One file of a fix: its state before and after, and the steps between them.
 
-use std::fs::File;
 use std::io;
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use serde::{Deserialize, Serialize};
 
 use super::super::tree::{CheckoutTree, FileSnapshot, InsidePath};
 use super::file_swap::{FileSwap, SwapResult};
 use super::{ApplyError, Steps, inside};
+use crh_os::files::set_mode_of;
 use crh_review::identity::content_id;
 
 /// Permissions that crh restores: never the setuid, setgid and sticky bits.
@@ -155,14 +154,11 @@ impl FileEntry {
             };
             steps("writing the draft")?;
             file.write_all(bytes)?;
-            if let Some(FileRights { mode, owner: (user, group) }) = &image.kept {
+            if let Some(FileRights { mode, owner }) = &image.kept {
                 steps("setting the owner")?;
-                if !is_owned_by(&file, *user, *group)? {
-                    // A user who can write a file may not be allowed to change its owner.
-                    std::os::unix::fs::fchown(&file, Some(*user), Some(*group)).unwrap_or_default();
-                }
+                tree.set_owner(&file, *owner)?;
                 steps("setting the mode")?;
-                file.set_permissions(std::fs::Permissions::from_mode(mode & RESTORED))?;
+                set_mode_of(&file, mode & RESTORED)?;
             }
             steps("syncing the draft")?;
             file.sync_all()?;
@@ -260,9 +256,4 @@ impl FileEntry {
             removed => removed.map_err(ApplyError::io(&half)),
         }
     }
-}
-
-fn is_owned_by(file: &File, user: u32, group: u32) -> io::Result<bool> {
-    let facts = file.metadata()?;
-    Ok(facts.uid() == user && facts.gid() == group)
 }

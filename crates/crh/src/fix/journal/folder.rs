@@ -2,9 +2,8 @@
 //!
 //! Invariant: `journal.json` exists only if everything that it names is on disk.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{FileEntry, FileSides, StoredVersion};
 use super::{ApplyError, Journal, Steps, lost};
+use crh_os::files;
 use crh_review::identity::content_id;
 
 const JOURNAL: &str = "journal.json";
@@ -117,14 +117,14 @@ impl FixFolder {
         steps: Steps<'_>,
     ) -> io::Result<Self> {
         steps("making the folder of the journal")?;
-        DirBuilder::new().recursive(true).mode(0o700).create(fixes)?;
+        files::create_private_folder(fixes)?;
         let last = Self::all(fixes)?.last().map_or(0, Self::number);
         let number = last.saturating_add(1);
         if number > FIXES_MAX {
             return Err(io::Error::other("the run has too many fixes"));
         }
         let folder = Self::open(fixes.join(number.to_string()));
-        DirBuilder::new().mode(0o700).create(&folder.path)?;
+        files::folder_builder(files::PRIVATE_FOLDER).create(&folder.path)?;
         for (name, bytes) in images {
             steps("writing an image")?;
             folder.write_file(name, bytes)?;
@@ -135,11 +135,11 @@ impl FixFolder {
         // Sync the parent folders too; the review may have just created them.
         let around: Vec<&Path> = fixes.ancestors().take(AROUND).collect();
         for path in &around[..around.len().min(OWN)] {
-            File::open(path)?.sync_all()?;
+            files::sync_folder(path)?;
         }
         for path in around.iter().skip(OWN) {
             // They may belong to another user and be unreadable.
-            File::open(path).and_then(|folder| folder.sync_all()).unwrap_or_default();
+            files::sync_folder(path).unwrap_or_default();
         }
         Ok(folder)
     }
@@ -191,13 +191,9 @@ impl FixFolder {
     }
 
     fn write_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(self.path.join(name))?;
+        let mut options = files::open_options(files::PRIVATE_FILE);
+        let mut file =
+            options.write(true).create(true).truncate(true).open(self.path.join(name))?;
         file.write_all(bytes)?;
         file.sync_all()
     }
@@ -207,7 +203,7 @@ impl FixFolder {
         let new = format!("{name}.new");
         self.write_file(&new, bytes)?;
         fs::rename(self.path.join(&new), self.path.join(name))?;
-        File::open(&self.path)?.sync_all()
+        files::sync_folder(&self.path)
     }
 }
 

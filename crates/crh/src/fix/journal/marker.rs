@@ -1,14 +1,13 @@
 //! The marker: a file in the checkout that names the journal while the tree is between two states.
 
-use std::ffi::OsStr;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::super::tree::InsidePath;
 use super::folder::FixFolder;
 use super::{ApplyError, LockedCheckout, Steps};
+use crh_os::names::os_str;
 
 /// Path of the marker in the checkout. It exists while crh changes the tree.
 pub(crate) const MARKER: &str = ".crh/fixing";
@@ -19,7 +18,8 @@ const FOLDER: &str = ".crh";
 /// The journal folder that a marker names: all bytes except the final newline. A folder inside the
 /// checkout is stored as a relative path, because a checkout may be moved or mounted elsewhere.
 pub(super) fn named(checkout: &Path, marker: &[u8]) -> PathBuf {
-    checkout.join(OsStr::from_bytes(marker.strip_suffix(b"\n").unwrap_or(marker)))
+    // On Windows, bytes that are not Unicode name no journal.
+    checkout.join(os_str(marker.strip_suffix(b"\n").unwrap_or(marker)).unwrap_or_default())
 }
 
 /// The journal folder that the marker of a checkout names, if there is a marker.
@@ -35,7 +35,7 @@ impl LockedCheckout {
     ) -> Result<(), ApplyError> {
         let path = folder.path();
         let path = path.strip_prefix(self.tree.path()).unwrap_or(path);
-        let mut text = path.as_os_str().as_bytes().to_vec();
+        let mut text = path.as_os_str().as_encoded_bytes().to_vec();
         text.push(b'\n');
         let written = || -> io::Result<()> {
             steps("making the folder of the marker")?;

@@ -1,18 +1,21 @@
 //! Menus on the terminal: one question at a time on standard error, answered by a key or a line.
 
 mod drawn_menu;
+#[cfg_attr(windows, path = "console_input.rs")]
+mod input;
 mod keys;
 mod numbered_menu;
+#[cfg_attr(windows, path = "no_raw_mode.rs")]
 mod raw_mode;
 
 use std::io;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{QueueSelector, tcflush};
-
+use self::input::poll_input;
+pub(super) use self::input::{discard_input, read_line};
 use self::keys::{KeyDecoder, MenuKey};
 use self::raw_mode::RawMode;
 pub(super) use self::raw_mode::try_restore;
@@ -25,9 +28,7 @@ use crh_review::render::Colour;
 
 /// How often to check for a resized terminal or a signal. Longer than a terminal needs to send the
 /// rest of a key sequence.
-const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Larger input is read in several steps.
-const READ_SIZE: usize = 256;
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Longer lines are discarded.
 const LINE_MAX: usize = 1_024;
 
@@ -246,26 +247,8 @@ impl TerminalPrompt {
         if self.is_cancelled() {
             return TerminalInput::End;
         }
-        let stdin = io::stdin();
-        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&POLL_INTERVAL)) {
-            // Interrupted by a signal, which the next poll handles.
-            Ok(0) | Err(rustix::io::Errno::INTR) => return TerminalInput::Nothing,
-            Ok(_) => {}
-            Err(_) => return TerminalInput::End,
-        }
-        let mut bytes = [0; READ_SIZE];
-        match rustix::io::read(&stdin, &mut bytes) {
-            Ok(0) => TerminalInput::End,
-            Ok(count) => TerminalInput::Bytes(bytes[..count].to_vec()),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => TerminalInput::Nothing,
-            Err(_) => TerminalInput::End,
-        }
+        poll_input(POLL_INTERVAL)
     }
-}
-
-/// Discards input typed before the question. Errors are ignored.
-pub(super) fn discard_input() {
-    tcflush(io::stdin(), QueueSelector::IFlush).ok();
 }
 
 /// Input from the terminal.
