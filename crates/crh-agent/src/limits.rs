@@ -10,7 +10,7 @@ use crh_llm::Money;
 /// Limits of one run, in addition to the limits of the shared ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Model requests, including the last turn.
+    /// Model requests, including the last one, in which the run must answer.
     pub turns: u32,
     /// Tool calls.
     pub tool_calls: u32,
@@ -43,8 +43,8 @@ pub enum LimitKind {
 pub struct BudgetRefusal {
     /// The limit that the call would exceed.
     pub limit: LimitKind,
-    /// The amounts, if the limit is money. The outcome of a run has them only if the run spent
-    /// nothing.
+    /// The amounts, if the limit is money. An outcome has them only if the budget was too small for
+    /// the first call of the run.
     pub shortfall: Option<Shortfall>,
 }
 
@@ -59,7 +59,7 @@ pub struct Shortfall {
 
 /// What to do if the context is too small.
 pub(crate) const MORE_CONTEXT: &str =
-    "start the server with a larger context, or use another model";
+    "start the model server with a larger context, or use another model";
 
 /// A request that does not fit into the model's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -123,6 +123,7 @@ fn text_lengths(value: Value) -> Value {
 #[derive(Debug)]
 pub(crate) struct TranscriptWriter<'a> {
     sink: Option<&'a TranscriptSink>,
+    /// Name of the run, which is in every event.
     caller: String,
     start: Instant,
     /// The last request. For the next one only new parts are written.
@@ -216,7 +217,7 @@ impl<'a> TranscriptWriter<'a> {
             let last_request = self.last_request.as_ref();
             let mut new_parts =
                 json!({ "messages": messages.get(written_messages.len()..).unwrap_or_default() });
-            // System prompt and tools change with the protocol.
+            // System prompt and tools change if tool calls become text.
             if last_request.is_none_or(|last_request| {
                 last_request.conversation.system != request.conversation.system
             }) {

@@ -34,8 +34,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum output to read, in bytes: more than a page of a hundred long issues.
 const OUTPUT_MAX: u64 = 16 << 20;
 
-/// Environment variables that programs receive: paths, keyring, proxies, language. Programs receive
-/// no API keys, and no tokens, because `gh` would send some tokens to any host.
+/// Environment variables that `gh` and the browser receive: paths, keyring, proxies, language. They
+/// receive no API keys, and no tokens, because `gh` would send some tokens to any host.
 const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",

@@ -356,6 +356,6 @@ impl SarifResult {
         let kind = if first.kind == "inSource" { "in the source" } else { "outside the source" };
         let why = one_line(&first.justification);
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        Some(format!("suppressed {kind} by its SARIF file{why}"))
+        Some(format!("the SARIF file marks it as suppressed {kind}{why}"))
     }
 }

@@ -153,7 +153,7 @@ fn rules_set_severity_and_title() {
           src/a b.py:4 t/py/eval P0 security: This calls eval | This calls eval. It is bad.
           src/a b.py:4 t/r P2 bug: This calls eval | This calls eval. It is bad.
           src/a b.py:4 t/slow P3 performance: eval is slow | eval is slow
-          (src/a b.py:4 t/s P2 bug: This calls eval | This calls eval. It is bad.) suppressed in the source by its SARIF file: ok
+          (src/a b.py:4 t/s P2 bug: This calls eval | This calls eval. It is bad.) the SARIF file marks it as suppressed in the source: ok
     "#]].assert_eq(&format_findings(&log, None, CHANGE));
 }
 

@@ -1,5 +1,5 @@
-//! Finds the comments of a text and Rust's lint attributes: by the syntax tree, or by comment signs
-//! without a grammar.
+//! Finds the comments of a text and Rust's lint attributes: in the syntax tree or, if crh has no
+//! grammar for the file, by comment signs.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,15 @@ use crate::paths;
 use crate::source::line_number;
 use crh_syntax::{Language, SyntaxTree};
 
-/// Every ignore comment contains one of these words. A text without them is not parsed.
+/// Every ignore comment contains one of these words. A text without them is not parsed,
+/// unless it is Rust and may have lint attributes.
 const IGNORE_WORDS: [&str; 6] = ["crh:ignore", "noqa", "eslint-", "nosem", "NOQA", "shellcheck"];
 /// Maximum lines that are searched for the end of a shell command.
 const COMMAND_LINES_MAX: usize = 2_000;
-/// Words that continue a shell command at its indentation, and words that end the command at its
-/// indentation.
+/// A line that starts with one of these words belongs to the shell command above it, even if it is
+/// not indented.
 const CONTINUATION_WORDS: [&str; 5] = ["then", "do", "else", "elif", "{"];
+/// A line that starts with one of these words, and is not indented, is the last line of the command.
 const END_WORDS: [&str; 5] = ["fi", "done", "esac", "}", ")"];
 /// Rust's lint attributes.
 const LINT_ATTRIBUTES: [&str; 2] = ["allow", "expect"];

@@ -84,7 +84,7 @@ fn run() -> impl Strategy<Value = CaseRun> {
         .prop_map(|(ending, reported, judged)| CaseRun { judged, ..CaseRun::new(ending, reported) })
 }
 
-/// A case, and perhaps its twin.
+/// Cases, each perhaps with its twin: the same change without the defect.
 fn cases() -> impl Strategy<Value = Vec<CaseRuns>> {
     let known_bad = vec(span(), 0..2);
     let runs = (vec(run(), 0..4), option::of(vec(run(), 0..4)));

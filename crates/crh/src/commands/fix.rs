@@ -45,7 +45,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     {
         return Err(ApplyError::Elsewhere { checkout: checkout.clone() }.into());
     }
-    // Read the journal first: if it is unreadable, the command must stop.
+    // If the list of applied fixes is unreadable, the command must stop.
     let applied_fixes =
         session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
     if let Some(reason) = fix::not_the_checkout(&session) {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         return Err(Failure::usage(format!("cannot fix the issues of run `{run}`: {reason}"))
             .hint("review the checkout itself, for example with `crh review`"));
     }
-    fix::settled(&session, &mut report)?;
+    fix::update_from_journals(&session, &mut report)?;
     let numbers: BTreeSet<u32> = match args.issue.is_empty() {
         true => fix::safe(&report),
         false => args.issue.iter().copied().collect(),
@@ -160,7 +160,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
     let files = LockedCheckout::take(root, folder.stamp_key())
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
-    if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
+    if !report.applied_fixes.is_empty() && !fix::journal::has_journal(&fix::fixes_of(&folder)) {
         let error = anyhow::anyhow!("crh's copies of the original files are missing");
         return Err(Failure::new(FailureKind::External, error).hint(
             "crh changed no file; restore the fixed files with git, such as `git restore FILE`",

@@ -495,7 +495,7 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
 }
 
 /// Whether a run has any journal.
-pub(crate) fn is_any(fixes: &Path) -> bool {
+pub(crate) fn has_journal(fixes: &Path) -> bool {
     FixFolder::all(fixes).is_ok_and(|folders| !folders.is_empty())
 }
 

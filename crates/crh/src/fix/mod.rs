@@ -135,7 +135,10 @@ pub(crate) fn would_fix(
 
 /// Updates a report from the journals. A process may have ended after it changed the tree and
 /// before it wrote the report.
-pub(crate) fn settled(session: &ReviewSession, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn update_from_journals(
+    session: &ReviewSession,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let Some(run) = session.place.folder() else { return Ok(()) };
     let applied_fixes = AppliedFixes::load(run)?;
     let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };

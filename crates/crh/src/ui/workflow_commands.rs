@@ -1,6 +1,6 @@
 //! Keeps text from acting as a workflow command of a CI system.
 //!
-//! The runner reads the log of a step. GitHub Actions obeys lines that start with `::`, apart from
+//! The runner reads the log of a step. GitHub Actions obeys lines that start with `::`, also after
 //! blanks, and lines that contain `##[`. Azure Pipelines obeys `##vso[`, TeamCity `##teamcity[`.
 //! Reports quote code and models, so such a line may come from an attacker.
 

@@ -1,5 +1,6 @@
-//! `crh serve-answer`: answers a person's reply to an issue of a packed change. `crh serve` runs it with
-//! model keys and without a token of the forge, and posts what it prints.
+//! `crh serve-answer`: answers a person's reply to an issue of a change, which it reads from an archive.
+//! `crh serve` runs it with model keys and without a token of the forge, and posts what it
+//! prints.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

@@ -61,6 +61,6 @@ impl RemainingWork {
 fn stored(session: &ReviewSession) -> Result<Report, Failure> {
     let Some(run) = session.place.folder() else { return Ok(Report::default()) };
     let mut report = run.report().map_err(run_lookup::folder_failure)?;
-    fix::settled(session, &mut report)?;
+    fix::update_from_journals(session, &mut report)?;
     Ok(report)
 }
