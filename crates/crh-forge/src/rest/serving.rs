@@ -130,7 +130,7 @@ pub struct ChangeEvent {
 /// What happened to a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeAction {
-    /// The change was opened, reopened, pushed to or made ready, or edited on Gitea.
+    /// The change was opened, reopened, pushed to or made ready. Some forges send it for edits, too.
     Update,
     /// Labels were added.
     Label(Vec<String>),

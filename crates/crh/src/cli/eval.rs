@@ -28,7 +28,7 @@ pub(crate) enum EvalCommand {
     Gate(Box<EvalGateArgs>),
     /// Compare two evaluations: which differences are significant, and which cases changed between found and missed
     Compare(EvalCompareArgs),
-    /// Show a stored evaluation, in any format and with any `--match` rule
+    /// Show a stored evaluation in any format, or score it again with another rule for what counts as found (`--match`)
     Show(EvalShowArgs),
     /// Score the findings of another tool on the cases of a suite
     Score(EvalScoreArgs),

@@ -195,7 +195,7 @@ pub(crate) enum DialectArg {
     /// "major", "path": PATH, "line": N, "comment": TEXT}]}`; `line` is a line number as printed by
     /// `crh diff number`, and `path` may be left out
     Crh,
-    /// A `ReviewResult` object; see `crh schema return-agent`
+    /// One object, `ReviewResult`, with a summary and findings; see `crh schema return-agent`
     Agent,
     /// Output of the ce-code-review skill for coding agents, compact or full
     Ce,

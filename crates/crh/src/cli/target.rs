@@ -35,7 +35,7 @@ pub(crate) struct PrepareOutputArgs {
 /// The change to review.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetArgs {
-    /// What to review: a branch, a commit, a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
+    /// What to review: a branch or commit (all changes since the base; `--commit` reviews one commit alone), a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
     /// `N` inside a clone), a GitLab merge request (URL, `GROUP/NAME!N`, or `!N` inside a clone) or
     /// the URL of a Launchpad merge proposal. Default: the current branch with staged and unstaged changes, without untracked files. You can also write `base:REF` for
     /// `--base REF`, `mode:MODE` for `--mode MODE` and, with `crh review`, `plan:FILE` for
@@ -80,7 +80,9 @@ pub(crate) struct TargetArgs {
     pub(crate) since_last: bool,
     /// Whether crh asks questions, edits files and stores the review. Without this option, crh
     /// stores the review and asks at a terminal before every edit; without a terminal, it asks
-    /// nothing and edits nothing. The report calls this `interactive`, too. `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// nothing and edits nothing. Unlike `--mode interactive`, this applies no fix before it asks,
+    /// although the report names the mode `interactive` for both. `crh prepare` and `crh reviewers`
+    /// accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }

@@ -18,7 +18,7 @@ pub(super) fn run(args: &EvalOutcomesArgs, environment: &Environment) -> Result<
         }
     };
     let histories = parse_histories(&text).or_fail(FailureKind::Usage).map_err(|failure| {
-        failure.hint("the format is that of `crates/crh-memory/data/histories.toml`")
+        failure.hint("`crates/crh-memory/data/histories.toml` in crh's source code is an example")
     })?;
     let settings = config::load(environment, None, RawSettings::default())?;
     let matrix = with_judge(&args.judge, &settings, environment, |judge| {
