@@ -36,7 +36,8 @@ pub struct RemoteBranch {
 }
 
 impl Repository {
-    /// Commits only these files on the current branch. If this fails, the index is as it was before.
+    /// Commits only these files on the current branch. If this fails, nothing more is staged than
+    /// before.
     /// An empty list is an error, because git would commit all paths.
     pub fn commit_files(
         &self,
@@ -59,15 +60,22 @@ impl Repository {
         // whole index, so that files staged by hooks are included.
         let nothing_staged = self.staged()?.is_empty();
         let index = self.git_dir.join("index");
-        let old_index = fs::read(&index);
+        let (old_index, old_head) = (fs::read(&index), self.head().ok());
         let result = run(&["add", "--all"], paths).and_then(|()| match nothing_staged {
             true => git.run(["commit", "--quiet", "-m", message]).map(drop),
             false => run(&["commit", "--quiet", "--only", "-m", message], paths),
         });
         if result.is_err() {
-            // Restores what the user has staged, and drops what hooks have staged. An error is
-            // ignored, because the error of the commit is more important.
-            old_index.and_then(|bytes| replace_index(&index, &bytes)).unwrap_or_default();
+            // Restores what the user has staged, and drops what hooks have staged. If a hook failed
+            // after the commit was made, the old index would undo the commit. An error is ignored,
+            // because the error of the commit is more important.
+            let restored = match old_index {
+                Ok(bytes) if self.head().ok() == old_head => replace_index(&index, &bytes),
+                Ok(_) | Err(_) => Err(io::ErrorKind::Unsupported.into()),
+            };
+            if restored.is_err() {
+                run(&["reset", "--quiet"], paths).unwrap_or_default();
+            }
         }
         result
     }

@@ -336,7 +336,13 @@ impl TeamSelector<'_> {
     /// specialist covers.
     fn needs_second_finder(&self) -> bool {
         self.facts.lines() >= SECOND_FINDER_LINES
-            || self.facts.has(ChangeFact::Guard) && !self.is_called_for(SECURITY)
+            || self.facts.has(ChangeFact::Guard) && !self.is_covered_by_security()
+    }
+
+    fn is_covered_by_security(&self) -> bool {
+        let security = self.catalogue.get(SECURITY);
+        let is_on = |security| !self.names_reviewer(&self.selection.off, security);
+        security.is_some_and(is_on) && self.is_called_for(SECURITY)
     }
 
     fn is_small(&self) -> bool {

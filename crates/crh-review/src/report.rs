@@ -717,7 +717,7 @@ impl Report {
 
     /// The issue of the change with this number.
     pub fn issue(&self, number: u32) -> Option<&Issue> {
-        self.all_issues().find(|issue| issue.number == number)
+        self.issues.iter().chain(&self.over_cap).find(|issue| issue.number == number)
     }
 
     /// Findings that are open but belong to no issue of the report: the publishing threshold,

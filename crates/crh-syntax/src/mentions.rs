@@ -126,7 +126,8 @@ fn role(
     let is_call = parent.contains("call") || parent.contains("invocation");
     // In PHP a name after a dollar sign is a variable.
     let is_variable = language == Language::Php && text_before.ends_with('$');
-    if node.kind() == "shorthand_property_identifier_pattern" || parent == "pair_pattern" {
+    let is_key = parent == "pair_pattern" && cursor.field_name() == Some("key");
+    if node.kind() == "shorthand_property_identifier_pattern" || is_key {
         return MentionRole::Destructured;
     }
     if is_variable || !is_call && binds_name(&node, cursor.field_name(), ancestors) {

@@ -57,10 +57,11 @@ fn missing_from_schema(
     change: &ChangeView<'_>,
     repository: &RepoReader<'_>,
 ) -> Option<(String, FindingDraft)> {
-    if file.old_path.is_some() || file.new_path().is_none() || paths::is_sample(&file.path) {
+    let (folder, name) = split_path(&file.path);
+    let was_there = file.old_path.as_ref().is_some_and(|old| split_path(old).0 == folder);
+    if was_there || file.new_path().is_none() || paths::is_sample(&file.path) {
         return None;
     }
-    let (folder, name) = split_path(&file.path);
     let version = name.split('_').next()?;
     if version.len() != 14 || !version.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -71,7 +71,7 @@ struct PanelDraft {
 }
 
 /// Builds the context of a review. Empty for `delegate`, for static checks and without models. A
-/// panel asks the scout if there are reviewers to add, and the user if the intent is unclear.
+/// panel asks the scout, and the user if the intent is unclear.
 pub async fn build_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,

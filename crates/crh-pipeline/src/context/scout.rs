@@ -130,6 +130,10 @@ fn validate_answer(
     if report.intent.trim().is_empty() {
         return Err("`intent` is empty: say in two or three sentences what the change is for, or in `doubt` what is unclear about it".to_owned());
     }
+    if names.is_empty() {
+        // The scout was asked for the intent alone.
+        return Ok(ReportScout { reviewers: Vec::new(), ..report });
+    }
     let unknown = report.reviewers.iter().find(|suggestion| !names.contains(&suggestion.name));
     match unknown.filter(|_| unlisted == UnlistedNames::Refused) {
         Some(suggestion) => Err(format!(

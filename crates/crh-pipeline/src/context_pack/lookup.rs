@@ -376,7 +376,9 @@ fn searchable(names: &BTreeSet<String>) -> Vec<&str> {
 /// `**name` are pointers, and `#` starts directives in some languages.
 fn is_comment(language: Option<Language>, line: &str) -> bool {
     match language {
-        Some(Language::Python | Language::Ruby) => line.starts_with('#'),
+        // Most files without a grammar are scripts and settings.
+        Some(Language::Python | Language::Ruby) | None if line.starts_with('#') => true,
+        Some(Language::Python | Language::Ruby) => false,
         Some(Language::Php) if line.starts_with('#') => !line.starts_with("#["),
         _ => {
             let continues = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t', '/']);

@@ -382,6 +382,16 @@ fn number_and_kind_of_specialists_depend_on_size() {
 }
 
 #[test]
+fn guard_gets_a_second_finder_if_security_is_disabled() {
+    for (selection, is_adversarial) in [("", false), ("off=security", true)] {
+        let (selection, suggestions) = parse_selection(selection);
+        let facts = facts("fact code\nfact guard\n- 30 a.sh");
+        let team = choose_team(ReviewerCatalogue::built_in(), &facts, &selection, &suggestions);
+        assert_eq!(team.get(ADVERSARIAL).is_some(), is_adversarial);
+    }
+}
+
+#[test]
 fn scout_only_adds_reviewers() {
     check(
         "fact code\nfact guard\npython 5 a.py",

@@ -150,6 +150,7 @@ fn symbol_tools_read_the_signs_of_each_language() {
             "class Cart\n  def valid?\n    true\n  end\n\n  def save!\n    valid?\n  end\nend\n",
         ),
         ("e.php", "<?php\n#[total()]\n# total\n"),
+        ("f.sh", "# total\n"),
     ];
     let repo = Repo::new();
     for (path, text) in files {

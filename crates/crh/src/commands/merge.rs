@@ -108,10 +108,10 @@ fn read_answers(path: Option<&Path>) -> Result<MergeAnswers, Failure> {
     })
 }
 
-/// Says of every file that no reviewer read it.
+/// Says of every readable file that no reviewer read it.
 fn mark_not_reviewed(report: &mut Report) {
     report.files_reviewed.clear();
-    for file in report.coverage.iter_mut().filter(|file| file.state != CoverageState::OutOfScope) {
+    for file in report.coverage.iter_mut().filter(|file| file.state == CoverageState::Reviewed) {
         file.state = CoverageState::NotReviewed;
         file.reason = "all reviewers failed".to_owned();
     }

@@ -22,6 +22,9 @@ use crh_llm::{
 };
 use crh_pipeline::review_options::ModelSet;
 
+/// Context length of a model in Ollama, in tokens, if the user has not set another.
+const OLLAMA_CONTEXT: u64 = 4_096;
+
 /// The model catalogue and the available API keys.
 pub(crate) struct ModelResolver<'e> {
     pub(crate) catalogue: ModelCatalogue,
@@ -221,15 +224,26 @@ impl<'e> ModelResolver<'e> {
         let server = ModelServer::new(url.clone(), key.clone(), &network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let length = runtime.block_on(server.context_length(model))?;
-        let is_unloaded = match length {
-            ContextLength::AtMost(_) => runtime.block_on(server.kind()) == ServerKind::Ollama,
+        // Only a server on this machine is asked for pages outside the API.
+        let may_be_unloaded = match length {
+            ContextLength::AtMost(_) => url.is_loopback(),
             ContextLength::InUse(_) => false,
         };
-        if !is_unloaded || self.loading == ModelLoading::OnFirstQuestion {
+        if !may_be_unloaded
+            || self.loading == ModelLoading::OnFirstQuestion
+            || runtime.block_on(server.kind()) != ServerKind::Ollama
+        {
             return Some(length.tokens());
         }
         ui::note(&format!("Ollama loads `{}`", crh_review::one_line(model)));
-        Some(runtime.block_on(server.load(model)).unwrap_or(length).tokens())
+        let loaded = runtime.block_on(server.load(model));
+        if loaded.is_none() {
+            ui::warn(&format!(
+                "Ollama does not tell the context length of `{}`; crh assumes {OLLAMA_CONTEXT} tokens, Ollama's default; set `context` in the model's entry of your configuration if it has more",
+                crh_review::one_line(model)
+            ));
+        }
+        Some(loaded.map_or_else(|| length.tokens().min(OLLAMA_CONTEXT), ContextLength::tokens))
     }
 
     /// What is wrong with the server of a model on this machine: it does not run, or lacks the

@@ -238,7 +238,9 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
     let report: serde_json::Value =
         serde_json::from_str(&output.stdin("not JSON").run().stdout).unwrap();
     assert_eq!(report["files_reviewed"], serde_json::json!([]));
-    for file in report["coverage"].as_array().unwrap() {
+    let coverage = report["coverage"].as_array().unwrap();
+    assert_eq!(coverage.len(), 2);
+    for file in coverage {
         assert_eq!(
             (&file["state"], &file["reason"]),
             (&"not_reviewed".into(), &"all reviewers failed".into())

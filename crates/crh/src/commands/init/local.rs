@@ -109,7 +109,10 @@ fn find(urls: &[BaseUrl], environment: &Environment) -> Result<FoundServer, Fail
             Ok(models) => models,
             Err(NoAnswer::NoServer) => continue,
             Err(NoAnswer::OtherForm) => {
-                unusable.get_or_insert_with(|| no_list_failure(url));
+                // Another program may listen at a port that crh only guesses.
+                if let [asked] = urls {
+                    unusable = Some(no_list_failure(asked));
+                }
                 continue;
             }
         };

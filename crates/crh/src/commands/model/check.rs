@@ -193,7 +193,8 @@ fn or_lost(result: Result<String, CheckProblem>) -> Result<Result<String, String
                 | ModelError::Transport { .. }
                 | ModelError::CutStream { .. }
                 | ModelError::RateLimited { .. }
-                | ModelError::Overloaded { .. },
+                | ModelError::Overloaded { .. }
+                | ModelError::Broken { .. },
             ),
         )) => Err(error),
         Err(CheckProblem::Question(error)) => Ok(Err(error.to_string())),
