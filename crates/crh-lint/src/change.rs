@@ -150,7 +150,8 @@ fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
         (kind.to_owned(), fold_whitespace(&String::from_utf8_lossy(text)), is_in_use)
     };
     let mut removed_counts: HashMap<(String, String, bool), usize> = HashMap::new();
-    for file in files {
+    // A file that comes into use counts as new: none of its lines is moved, but lines may leave it.
+    for file in files.iter().map(ChangedFile::in_diff) {
         let path = file.old_path.as_deref().unwrap_or(&file.path);
         let (kind, is_in_use) = (paths::language_key(path), paths::is_in_use(path));
         for text in &file.removed {
@@ -163,7 +164,8 @@ fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
         files.iter().partition(|file| paths::is_in_use(&file.path));
     let files_in_use = files_in_use.into_iter().map(|file| (file, [true].as_slice()));
     let samples = samples.into_iter().map(|file| (file, [false, true].as_slice()));
-    for (file, origins) in files_in_use.chain(samples) {
+    let candidates = files_in_use.chain(samples).filter(|(file, _)| file.in_diff.is_none());
+    for (file, origins) in candidates {
         let kind = paths::language_key(&file.path);
         for line in &file.added {
             let is_moved = origins.iter().any(|is_in_use| {
