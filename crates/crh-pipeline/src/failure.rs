@@ -11,7 +11,7 @@ pub enum FailureKind {
     Usage,
     /// Git, the network, a service or the disk failed.
     External,
-    /// Skipped by a setting. Not an error, but not a success either.
+    /// Not reviewed because of a setting or a limit. Not an error, but not a success either.
     Skipped,
     /// A bug in crh.
     Bug,

@@ -237,6 +237,11 @@ fn append_folder(
             let target = read_name_link(&path).map_err(&reading)?;
             let mut header = header(tar::EntryType::Symlink, 0);
             archive.append_link(&mut header, &name, target).map_err(&writing)?;
+        } else if kind.is_symlink() {
+            // The target may lie outside the workspace. `unpack` refuses the link.
+            let target = fs::read_link(&path).map_err(&reading)?;
+            let mut header = header(tar::EntryType::Symlink, 0);
+            archive.append_link(&mut header, &name, target).map_err(&writing)?;
         } else {
             let bytes = fs::read(&path).map_err(&reading)?;
             let mut header = header(tar::EntryType::Regular, bytes.len() as u64);

@@ -37,7 +37,7 @@ pub fn dollars(dollars: f64) -> String {
     format!("{} USD", cents(dollars))
 }
 
-/// Amount in cents. Small costs are shown as `<0.01`, not as zero.
+/// Amount in dollars, rounded to cents. Small costs are shown as `<0.01`, not as zero.
 pub fn cents(dollars: f64) -> String {
     if dollars > 0.0 && dollars < 0.01 { "<0.01".to_owned() } else { format!("{dollars:.2}") }
 }

@@ -69,7 +69,7 @@ pub(super) fn clock(time: Duration) -> String {
     }
 }
 
-/// The name of a run for people. Only the runs of reviewers are known by their own names.
+/// The name of a run for people. Runs other than those of reviewers get an explanation.
 pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     match run.strip_prefix("validate-") {
         Some(number) => format!("validation {number} (checks an issue again)").into(),

@@ -24,7 +24,7 @@ use crh_review::identity::content_id;
 use crh_review::report::{ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
 
-/// Folder of cached rows, beside the private stores.
+/// Folder of stored results (rows), beside the private stores.
 const ROWS: &str = "eval-rows";
 
 /// The failure if a strategy needs a model and none is configured.
@@ -78,7 +78,7 @@ pub(super) fn open(
     let panel = PanelArgs::default();
     let mut terms =
         terms::terms(&settings, CommandKind::Review, ReviewMode::ReportOnly, &panel, &prompts)?;
-    // Canonical names, so that an alias finds the cached rows.
+    // Canonical names, so that an alias finds the stored results.
     terms.panel.only = evaluated.names();
     evaluated.warn_of_notes(host);
     let arm = match args.strategy {
@@ -161,7 +161,7 @@ pub(super) fn kept_rows(
     environment: &Environment,
 ) -> Result<ReviewCache, Failure> {
     let folder = settings.store_folder.value.path()?.join(ROWS);
-    // A recording must contain every exchange, so do not use cached rows.
+    // A recording must contain every model call, so do not use stored results.
     let is_made_anew = args.fresh || args.record.is_some();
     let use_of = if is_made_anew { CachePolicy::Replaced } else { CachePolicy::Taken };
     ReviewCache::open(folder.clone(), use_of, environment.now())
