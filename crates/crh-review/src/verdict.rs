@@ -268,7 +268,8 @@ fn verdict_without_actionable(
 ) -> (Verdict, String) {
     let silenced = silenced_findings(report);
     let nothing_actionable = match report.fixed_count() {
-        0 => format!("nothing actionable was found{silenced}"),
+        0 if report.issues.is_empty() => format!("nothing actionable was found{silenced}"),
+        0 => format!("no issue must be fixed before the merge{silenced}"),
         _ => format!("nothing actionable is left{silenced}"),
     };
     match (command, gaps.is_empty()) {

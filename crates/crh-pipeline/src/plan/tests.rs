@@ -358,7 +358,7 @@ fn estimate_warns_if_the_context_is_too_small() {
     for strategy in [Strategy::Single, Strategy::Panel, Strategy::Delegate] {
         let [note] = notes(strategy, 2_048).try_into().unwrap();
         assert!(note.starts_with("`openai:fake` cannot review this change: the request needs"));
-        assert!(note.contains("the model's context has 2048; start the server"), "{note}");
+        assert!(note.contains("the model's context has 2048; start the model server"), "{note}");
         assert_eq!(notes(strategy, 32_768), [""; 0]);
     }
 }

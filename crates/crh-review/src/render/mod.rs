@@ -150,6 +150,10 @@ fn next_step(report: &Report, issue: &Issue) -> String {
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
         return "the applied fix did not help; needs a manual fix".to_owned();
     }
+    if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Unverified) {
+        return "the fix is applied, but not verified; check it, or undo it with `crh fix --undo`"
+            .to_owned();
+    }
     let has_fixer = report.strategy != Strategy::Static || issue.replacement.is_some();
     if (issue.autofix_class, issue.action) == (AutofixClass::Manual, Action::Apply) && !has_fixer {
         return BY_HAND.to_owned();
