@@ -139,7 +139,7 @@ fn fate_label(fate: Fate) -> &'static str {
 fn next_step_in(report: &Report, issue: &Issue) -> String {
     let step = next_step(report, issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "`crh fix` needs a stored review, and this one is not stored".to_owned(),
+        true => "crh can fix this only in a stored review, and this one is not stored".to_owned(),
         false => step,
     }
 }

@@ -77,10 +77,10 @@ fn open_issues_decide_first() {
         Review P0 P1 P3: Not ready: 1 P0 issue must be fixed before the merge
         Review P1 P3: Ready with fixes: 1 issue to fix
         Checks P2: Ready with fixes: 1 issue to fix
-        Review P2! P3 P3!: Ready to merge: nothing actionable was found
+        Review P2! P3 P3!: Ready to merge: no issue must be fixed before the merge
         Review: Ready to merge: nothing actionable was found
         Checks: Checks passed: nothing was found
-        Checks P2! P3: Checks passed: nothing actionable was found
+        Checks P2! P3: Checks passed: no issue must be fixed before the merge
     "#]]);
 }
 
@@ -186,7 +186,7 @@ fn only_explicit_plan_blocks_the_merge() {
     report.plan.as_mut().unwrap().plan_source = PlanSource::Inferred;
     assert_eq!(
         review_verdict(&report),
-        "Ready to merge: nothing actionable was found. The change meets only a part of R3 of the inferred plan docs/plans/a.md"
+        "Ready to merge: no issue must be fixed before the merge. The change meets only a part of R3 of the inferred plan docs/plans/a.md"
     );
 }
 

@@ -86,7 +86,7 @@ async fn plan_guessed_from_branch_does_not_block() {
     let scene =
         scene(&[PLACE]).with_change(|scene| scene.contents.metadata.source_git_path = branch);
     check(scene, expect![[r#"
-        ReadyToMerge: nothing actionable was found. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
+        ReadyToMerge: no issue must be fixed before the merge. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
           correctness (asked for by `--reviewers`) Completed
         #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, advisory -> human) by requirements
         #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, advisory -> human) by requirements
@@ -120,7 +120,7 @@ async fn newest_of_several_named_plans_is_a_hint() {
     let body = format!("After `{older}`, now {PLACE}.");
     let scene = scene(&[older, PLACE]).with_change(|scene| scene.contents.metadata.body = body);
     check(scene, expect![[r#"
-        ReadyToMerge: nothing actionable was found. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
+        ReadyToMerge: no issue must be fixed before the merge. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
           correctness (asked for by `--reviewers`) Completed
         #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, advisory -> human) by requirements
         #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, advisory -> human) by requirements

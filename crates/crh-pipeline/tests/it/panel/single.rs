@@ -140,7 +140,7 @@ async fn smallest_context_is_enough_for_a_small_change() {
     assert_eq!(review(answering, MIN_CONTEXT).await, "");
     let failure = review(FakeModel::start(), 2_048).await;
     assert!(failure.starts_with("the request needs about "), "{failure}");
-    assert!(failure.contains("the model's context has 2048; start the server"), "{failure}");
+    assert!(failure.contains("the model's context has 2048; start the model server"), "{failure}");
 }
 
 /// The report says that the editor and the validator gave no answer, and prints no probability.
