@@ -114,10 +114,17 @@ pub(super) fn find_broken_uses(
         for path in &hit_paths {
             let language = repo.language(Side::New, path);
             let Some(family) = language.and_then(LanguageFamily::from_language) else { continue };
+            if is_excluded_path(path) {
+                continue;
+            }
+            let Some(text) = repo.text(Side::New, path) else { continue };
+            let may_use = |symbol: &RemovedSymbol<'_>| {
+                symbol.family == family && symbol.may_be_used_in(&text)
+            };
             let followed_symbols = followed_symbols.iter().copied();
             let symbol_indexes: Vec<usize> =
-                followed_symbols.filter(|at| removed_symbols[*at].family == family).collect();
-            if is_excluded_path(path) || symbol_indexes.is_empty() {
+                followed_symbols.filter(|at| may_use(&removed_symbols[*at])).collect();
+            if symbol_indexes.is_empty() {
                 continue;
             }
             let Some(source) = repo.source(Side::New, path) else { continue };

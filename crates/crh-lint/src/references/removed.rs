@@ -54,6 +54,20 @@ impl RemovedSymbol<'_> {
             name => name.to_owned(),
         }
     }
+
+    /// Whether a file with this text may use the symbol, so that parsing the file may be useful.
+    pub(super) fn may_be_used_in(&self, text: &str) -> bool {
+        // Java and Rust code names the type beside its member: `Type.name`, `Type::name`.
+        let container = match self.family {
+            LanguageFamily::Java => self.container.rsplit('.').next(),
+            LanguageFamily::Rust => self.container.strip_suffix('.'),
+            LanguageFamily::Python
+            | LanguageFamily::Script
+            | LanguageFamily::Go
+            | LanguageFamily::Ruby => None,
+        };
+        container.is_none_or(|it| text.contains(it)) && text.contains(&self.search_word())
+    }
 }
 
 pub(super) fn removed_symbols<'a>(
