@@ -127,10 +127,13 @@ fn decide(
     let blocking_gap = plan_gap(report, PlanSource::Explicit);
     let gaps = incomplete_reasons(report, command);
     let (verdict, reason) = if p0_count > 0 {
-        (
-            Verdict::NotReady,
-            format!("{} must be fixed before the merge", plural(p0_count, "P0 issue")),
-        )
+        let reason = match actionable_count == p0_count {
+            true => format!("{} must be fixed before the merge", plural(p0_count, "P0 issue")),
+            false => format!(
+                "{actionable_count} issues must be fixed before the merge, {p0_count} of them P0"
+            ),
+        };
+        (Verdict::NotReady, reason)
     } else if !advisory_p0s.is_empty() {
         (Verdict::NotReady, "a person must decide about a P0 before the merge".to_owned())
     } else if let Some(plan_gap) = blocking_gap {

@@ -74,7 +74,7 @@ fn checks_without_files_pass_only_if_nothing_changed() {
 #[test]
 fn open_issues_decide_first() {
     check_issues(&expect![[r#"
-        Review P0 P1 P3: Not ready: 1 P0 issue must be fixed before the merge
+        Review P0 P1 P3: Not ready: 2 issues must be fixed before the merge, 1 of them P0
         Review P1 P3: Ready with fixes: 1 issue to fix
         Checks P2: Ready with fixes: 1 issue to fix
         Review P2! P3 P3!: Ready to merge: no issue must be fixed before the merge
