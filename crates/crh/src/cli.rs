@@ -16,7 +16,8 @@ mod target;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use self::eval::{
@@ -275,12 +276,34 @@ pub(crate) struct ManArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// The error without hidden commands in its suggestions.
+pub(crate) fn without_hidden_commands(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
+        let command = Cli::command();
+        let is_shown =
+            |name: &&String| !command.find_subcommand(name).is_some_and(clap::Command::is_hide_set);
+        let shown_names: Vec<String> = names.iter().filter(is_shown).cloned().collect();
+        error.remove(ContextKind::SuggestedSubcommand);
+        if !shown_names.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown_names));
+        }
+    }
+    error
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn command_line_definition_is_valid() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn hidden_commands_are_not_suggested() {
+        let error = Cli::try_parse_from(["crh", "revew"]).unwrap_err();
+        let text = without_hidden_commands(error).to_string();
+        assert!(text.contains("'review'") && !text.contains("'serve-answer'"), "{text}");
     }
 }

@@ -26,6 +26,14 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     bytes_within(path, INPUT_MAX)
 }
 
+/// Reads a file of a folder, or standard input for `-`.
+pub(crate) fn bytes_in(folder: &Path, path: &Path) -> Result<Vec<u8>, Failure> {
+    match is_stdin(path) {
+        true => bytes(path),
+        false => bytes(&folder.join(path)),
+    }
+}
+
 fn bytes_within(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Failure> {
     let name = display_name(path);
     let mut bytes = Vec::new();

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         ui::guard_workflow_commands(&environment);
         match cli::Cli::try_parse_from(command_line) {
             Ok(cli) => commands::run(cli, &environment),
-            Err(error) => Ok(ui::print_usage(&error)),
+            Err(error) => Ok(ui::print_usage(&cli::without_hidden_commands(error))),
         }
     });
     match outcome {

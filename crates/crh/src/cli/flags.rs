@@ -89,7 +89,7 @@ impl AnalyserFlags {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FixFlags {
     /// Command that must still pass after a fix, such as "cargo test" or ["cargo", "test"];
-    /// overrides the setting `fix.verify`
+    /// overrides the setting `fix.verify`, which has to be a list
     #[arg(long, value_name = "COMMAND", value_parser = parse_verify_command)]
     verify: Option<VerifyCommand>,
     /// Time limit for one run of that command

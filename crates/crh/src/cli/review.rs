@@ -79,7 +79,7 @@ pub(crate) struct WorkspaceArgs {
     /// Repository that `--workspace` or `--resume` belongs to (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Continue an interrupted review; reviewers that finished do not run again
+    /// Continue an interrupted run of this command; reviewers that finished do not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = TARGET_ARGS, conflicts_with = "workspace")]
     pub(crate) resume: Option<String>,
     /// Dismissed issues as a JSON object from keys to reasons, for `crh serve`

@@ -80,8 +80,8 @@ pub(crate) struct TargetArgs {
     pub(crate) since_last: bool,
     /// Whether crh asks questions, edits files and stores the review. Without this option, crh
     /// stores the review and asks at a terminal before every edit; without a terminal, it asks
-    /// nothing and edits nothing. Unlike `--mode interactive`, this applies no fix before it asks,
-    /// although the report names the mode `interactive` for both. `crh prepare` and `crh reviewers`
+    /// nothing and edits nothing. The report then names the mode `interactive`, too, but only
+    /// `--mode interactive` applies safe fixes before it asks. `crh prepare` and `crh reviewers`
     /// accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,

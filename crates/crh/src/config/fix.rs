@@ -56,7 +56,10 @@ impl ConfigValue for VerifyCommand {
         let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         let words = list.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
         let words: Option<Vec<String>> = words.collect();
-        let words = words.ok_or_else(|| type_mismatch::<Self>(value))?;
+        let words = words.ok_or_else(|| ValueError {
+            span: value.span(),
+            message: "must contain only strings".to_owned(),
+        })?;
         Self::from_words(words).map_err(|message| ValueError { span: value.span(), message })
     }
 

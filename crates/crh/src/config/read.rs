@@ -159,17 +159,21 @@ impl ConfigReader<'_> {
             let section_text = location(key.spec.section);
             return failure.hint(format!("`{}` belongs {section_text}", key.spec.name));
         }
-        let find_similar = |keys: &[&ConfigKey]| {
+        let find_similar = |keys: &[&'static ConfigKey]| {
             let similar_name = nearest(name.get_ref(), keys.iter().map(|key| key.spec.name))?;
-            keys.iter().find(|key| key.spec.name == similar_name).map(|key| key.spec)
+            keys.iter().find(|key| key.spec.name == similar_name).copied()
         };
         if let Some(key) = find_similar(&in_section) {
-            return failure.hint(format!("did you mean `{}`?", key.name));
+            let place = match self.owner.may_set(key) {
+                true => String::new(),
+                false => format!(" Set it in {}", self.allowed_sources(key)),
+            };
+            return failure.hint(format!("did you mean `{}`?{place}", key.spec.name));
         }
         if let Some(key) = find_similar(&in_other_sections) {
-            let section_text = location(key.section);
+            let section_text = location(key.spec.section);
             return failure
-                .hint(format!("did you mean `{}`, which belongs {section_text}?", key.name));
+                .hint(format!("did you mean `{}`, which belongs {section_text}?", key.spec.name));
         }
         let allowed_keys = in_section.into_iter().filter(|key| self.owner.may_set(key));
         let mut known_names: Vec<String> =

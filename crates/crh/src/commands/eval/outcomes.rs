@@ -13,7 +13,7 @@ pub(super) fn run(args: &EvalOutcomesArgs, environment: &Environment) -> Result<
     let text = match &args.file {
         None => SHIPPED_HISTORIES.to_owned(),
         Some(file) => {
-            let bytes = input::bytes(&environment.folder.join(file))?;
+            let bytes = input::bytes_in(&environment.folder, file)?;
             String::from_utf8(bytes).or_fail(FailureKind::Usage)?
         }
     };

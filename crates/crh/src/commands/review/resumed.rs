@@ -44,7 +44,7 @@ impl ResumedRun {
         let began: ReviewOptions = read(&folder, OPTIONS_FILE)?;
         if (request.asked, began.command) == (CommandKind::Checks, CommandKind::Review) {
             let run = folder.run_id();
-            return Err(Failure::usage(format!("the run `{run}` is a review"))
+            return Err(Failure::usage(format!("the run `{run}` was started by `crh review`"))
                 .hint(format!("use `crh review --resume {run}`")));
         }
         let mut terms = terms::raised(began, &request.flags);

@@ -138,9 +138,9 @@ fn unknown_key_suggests_nearest_key() {
     repository(
         "colour = 'never'",
         expect![[r#"
-        crh.toml:1:1: unknown key `colour` before all sections
-        hint: did you mean `color`?
-    "#]],
+            crh.toml:1:1: unknown key `colour` before all sections
+            hint: did you mean `color`? Set it in your own config (`~/.config/crh/config.toml`), the variable `NO_COLOR` or the flag `--color`
+        "#]],
     );
     repository(
         "[scope]\ncommand = 'rm'",
