@@ -268,6 +268,12 @@ fn title_is_the_first_sentence_of_the_message() {
     check(json!({ "id": "g", "arguments": ["it"] }), "All of it");
     check(json!({ "text": "One {0}.\nTwo.", "arguments": ["x"] }), "One x");
     check(json!({ "text": "a dict {0} stays" }), "a dict {0} stays");
+    check(json!({ "text": "{{0}} of {{{0}}}", "arguments": ["x"] }), "{0} of {x}");
+    check(json!({ "text": "[a](1) or [b[0]](2) or [c\\[0\\]](3)" }), "a or b[0] or c[0]");
+    check(
+        json!({ "text": r"no link: \[a](1), [b](x), [c], [[d](1)" }),
+        r"no link: \[a](1), [b](x), [c], [d",
+    );
     check(json!({ "markdown": "`x` is new" }), "`x` is new");
     check(json!({}), "t/r");
 }

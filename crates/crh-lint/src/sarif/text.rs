@@ -3,11 +3,14 @@
 use super::log::{SarifResult, ToolRun};
 use crh_review::finding::TITLE_MAX;
 
-/// Characters of an explanation. Longer messages are printed data flows.
+/// Characters of an explanation. Longer messages list the steps of a data flow.
 const WHY_CHARS_MAX: usize = 1_000;
 /// Bytes read of a message. This is far more than is shown, so a credential that crosses the shown
 /// end is still masked as a whole.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
+
+/// Maximum characters of a link's text, which is an expression.
+const LINK_CHARS_MAX: usize = 200;
 
 /// Digits of a placeholder such as `{0}`. Messages have fewer than 100 placeholders.
 const PLACEHOLDER_DIGITS_MAX: usize = 2;
@@ -33,7 +36,7 @@ pub(super) fn finding_text(
             let description =
                 run.rule(result).map(|rule| to_plain(&rule.short_description.text, TITLE_MAX));
             // A description with unfilled placeholders is not readable.
-            description.filter(|text| fill_placeholders(text, &[]) == *text).unwrap_or_default()
+            description.filter(|text| !has_placeholder(text)).unwrap_or_default()
         }
         title => title,
     };
@@ -60,19 +63,14 @@ fn truncate_bytes(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MESSAGE_BYTES_MAX)).unwrap_or(text)
 }
 
-/// Fills placeholders such as `{0}`. A missing argument becomes an ellipsis.
+/// Fills placeholders such as `{0}`. A missing argument becomes an ellipsis. `{{` and `}}` are
+/// escaped braces.
 fn fill_placeholders(text: &str, arguments: &[String]) -> String {
     let mut output = String::new();
     let mut rest = text;
-    while let Some((before, after_brace)) =
-        rest.split_once('{').filter(|_| output.len() < MESSAGE_BYTES_MAX)
-    {
-        output.push_str(before);
-        let digits =
-            after_brace.bytes().take(PLACEHOLDER_DIGITS_MAX).take_while(u8::is_ascii_digit).count();
-        let placeholder = after_brace.split_at(digits);
-        let placeholder = placeholder.0.parse::<usize>().ok().zip(placeholder.1.strip_prefix('}'));
-        match placeholder {
+    while let Some(start) = rest.find(['{', '}']).filter(|_| output.len() < MESSAGE_BYTES_MAX) {
+        output.push_str(&rest[..start]);
+        match placeholder(&rest[start..]) {
             Some((index, end)) => {
                 output.push_str(
                     arguments.get(index).map_or("…", |argument| truncate_bytes(argument)),
@@ -80,12 +78,25 @@ fn fill_placeholders(text: &str, arguments: &[String]) -> String {
                 rest = end;
             }
             None => {
-                output.push('{');
-                rest = after_brace;
+                let (brace, end) = rest[start..].split_at(1);
+                output.push_str(brace);
+                rest = end.strip_prefix(brace).unwrap_or(end);
             }
         }
     }
     output + rest
+}
+
+fn has_placeholder(text: &str) -> bool {
+    text.match_indices('{').any(|(start, _)| placeholder(&text[start..]).is_some())
+}
+
+/// The number of a placeholder at the start of a text, and the text after it.
+fn placeholder(text: &str) -> Option<(usize, &str)> {
+    let text = text.strip_prefix('{')?;
+    let digits = text.bytes().take(PLACEHOLDER_DIGITS_MAX).take_while(u8::is_ascii_digit).count();
+    let (number, end) = text.split_at(digits);
+    Some((number.parse().ok()?, end.strip_prefix('}')?))
 }
 
 /// The text on one line, without links into the SARIF file, cut at `max_chars`.
@@ -107,14 +118,9 @@ fn strip_links(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
         output.push_str(before);
-        let link = after.split_once("](").and_then(|(words, target)| {
-            let (number, end) = target.split_once(')')?;
-            let is_number = !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit());
-            (is_number && !words.contains('[')).then_some((words, end))
-        });
-        match link {
+        match link(after).filter(|_| !before.ends_with('\\')) {
             Some((words, end)) => {
-                output.push_str(words);
+                output.push_str(&words.replace(r"\[", "[").replace(r"\]", "]"));
                 rest = end;
             }
             None => {
@@ -124,4 +130,23 @@ fn strip_links(text: &str) -> String {
         }
     }
     output + rest
+}
+
+/// The text of a link and what follows the link, of a text after `[`. Brackets in the text of a
+/// link are escaped or in pairs.
+fn link(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 1;
+    let mut is_escaped = false;
+    let (end, _) = text.char_indices().take(LINK_CHARS_MAX).find(|(_, char)| {
+        match char {
+            '[' if !is_escaped => depth += 1,
+            ']' if !is_escaped => depth -= 1,
+            _ => {}
+        }
+        is_escaped = *char == '\\' && !is_escaped;
+        depth == 0
+    })?;
+    let (number, rest) = text[end..].strip_prefix("](")?.split_once(')')?;
+    let is_number = !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit());
+    is_number.then_some((&text[..end], rest))
 }
