@@ -11,14 +11,14 @@ use crate::case::Case;
 use crate::host::EvalHost;
 use crate::reviews::{EvalArm, cores};
 use crate::ruff;
-use crate::ruff::{RuffResult, said_by_ruff};
+use crate::ruff::{RuffResult, run_ruff};
 use crate::suite_reviews::OpenedSuite;
 use crh_lint::ruff::Ruff;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::run_folder::{Timestamp, write_atomic};
 use crh_review::eval::{
-    BaselineCase, Ending, Evaluation, Rule, SCHEMA_VERSION, Sheet, every_hunk, nothing,
-    random_lines, render,
+    BaselineCase, Ending, Evaluation, Rule, SCHEMA_VERSION, Sheet, every_hunk, random_lines,
+    render, without_reports,
 };
 use crh_review::stable_json;
 
@@ -52,7 +52,7 @@ pub fn score_with_baselines(
     let changes: Vec<BaselineCase<'_>> =
         changes.map(|case| BaselineCase { id: &case.labels.id, diff: &case.diff }).collect();
     let mut baselines = vec![
-        ("reports nothing".to_owned(), nothing(&evaluation)),
+        ("reports nothing".to_owned(), without_reports(&evaluation)),
         ("reports every hunk".to_owned(), every_hunk(&evaluation, &changes)),
         (
             format!("reports {RANDOM_LINES} random lines"),
@@ -81,13 +81,12 @@ fn by_ruff(
         host.detail("ruff is not installed, so it is missing among the baselines");
         return None;
     };
-    let RuffResult { evaluation, failed, why } =
-        said_by_ruff(&program, evaluation, &cases, cores());
+    let RuffResult { evaluation, all, failed, why } =
+        run_ruff(&program, evaluation, &cases, cores());
     if let Some(why) = why {
-        let all = cases.len();
         host.warn(&format!("the ruff baseline misses {failed} of {all} Python cases: {why}"));
     }
-    (failed < cases.len()).then_some(evaluation)
+    (failed < all).then_some(evaluation)
 }
 
 /// Returns an empty folder: the given one, or a new one in `.crh/evals` of `here`.

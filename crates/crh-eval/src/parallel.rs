@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 /// Runs `work` for every number below `count` on the given number of threads. Calls `ended` on the
 /// calling thread, in the order in which tasks end. A task returns `None` if it was cancelled.
-pub(crate) fn side_by_side<T: Send>(
+pub(crate) fn run_parallel<T: Send>(
     count: usize,
     threads: usize,
     work: impl Fn(usize) -> Option<T> + Sync,
@@ -45,7 +45,7 @@ mod tests {
     fn each_task_runs_exactly_once() {
         for threads in [0, 1, 3, 100] {
             let mut done = Vec::new();
-            side_by_side(
+            run_parallel(
                 20,
                 threads,
                 |number| (number % 5 != 0).then(|| number * 2),

@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use crate::eval_budget::EvalBudget;
 use crate::host::{AlreadyDone, EvalHost};
+use crate::parallel::run_parallel;
 use crate::quiet_reviewer::QuietReviewer;
 use crate::review_cache::{CaseReview, ReviewCache, RowKey};
-use crate::side_by_side::side_by_side;
 use crh_agent::CancelToken;
 use crh_llm::{Model, Money, Recorder};
 use crh_pipeline::assemble::with_spending;
@@ -188,7 +188,7 @@ impl ReviewBatch {
         let interrupts = host.on_interrupt(Box::new(move || stopped.stop()))?;
         self.say_cost((0..reviews).map(nth).map(|(task, repeat)| (&tasks[task], repeat)), host);
         let mut shown = host.show_progress(reviews);
-        side_by_side(
+        run_parallel(
             reviews,
             self.jobs.map_or_else(cores, NonZeroUsize::get).min(JOBS_MAX),
             |number| {

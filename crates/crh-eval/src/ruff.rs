@@ -1,18 +1,18 @@
-//! Baseline: ruff's findings on the Python cases of a suite. Ruff sees each file alone and knows
-//! nothing of the change. Invariant: a case that ruff did not see counts as not run, never as run
-//! without findings.
+//! ruff as a reviewer of the Python cases of a suite, to compare its score with that of crh. Ruff
+//! sees each file alone and knows nothing of the change. Invariant: a case that ruff did not check
+//! counts as not run or failed, never as run without findings.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::case::{Case, CaseSource};
+use super::parallel::run_parallel;
 use super::ready_case::ReadyCase;
-use super::side_by_side::side_by_side;
 use crh_lint::ruff::{Ruff, RuffError, RuffFinding};
-use crh_review::eval::{Ending, Evaluation, Reported, Span, nothing};
+use crh_review::eval::{Ending, Evaluation, Reported, Span, without_reports};
 use crh_review::finding::{Category, Side};
 
-/// Name among the baselines. It says that the numbers cover fewer cases.
+/// Name in the table of scores. It says that the numbers cover fewer cases.
 pub(crate) const NAME: &str = "ruff (Python only)";
 /// Reviewer name in reports.
 const REVIEWER: &str = "ruff";
@@ -32,16 +32,18 @@ struct PythonFile<'a> {
 
 /// Result of ruff on a suite.
 pub(crate) struct RuffResult {
-    /// The same cases with ruff's reports. Cases that ruff did not see are marked as not run: ruff
-    /// needs whole Python files.
+    /// The same cases with ruff's reports. Cases without a whole changed Python file are marked as
+    /// not run, and cases after a timeout as failed.
     pub(crate) evaluation: Evaluation,
-    /// Number of cases on which ruff failed.
+    /// Number of cases that ruff had to check.
+    pub(crate) all: usize,
+    /// Number of these that failed.
     pub(crate) failed: usize,
     /// Reason of the first failure.
     pub(crate) why: Option<String>,
 }
 
-/// Python cases whose whole files are known.
+/// Python cases with a changed Python file whose whole text is known.
 pub(crate) fn python_cases<'a>(cases: &'a [Case], ready: &'a [ReadyCase]) -> Vec<PythonCase<'a>> {
     let python = cases.iter().zip(ready).filter(|(case, _)| case.language == LANGUAGE);
     python
@@ -55,7 +57,8 @@ pub(crate) fn python_cases<'a>(cases: &'a [Case], ready: &'a [ReadyCase]) -> Vec
                     let old = base.get(old).map(Vec::as_slice);
                     path.ends_with(".py").then_some(PythonFile { path, old, new })
                 });
-                Some(PythonCase { id: &case.id, files: changed.collect() })
+                let files: Vec<PythonFile<'_>> = changed.collect();
+                (!files.is_empty()).then_some(PythonCase { id: &case.id, files })
             }
             CaseSource::Commits { .. } | CaseSource::Diff(_) => None,
         })
@@ -63,13 +66,13 @@ pub(crate) fn python_cases<'a>(cases: &'a [Case], ready: &'a [ReadyCase]) -> Vec
 }
 
 /// Runs ruff on the cases of an evaluation, on the given number of threads.
-pub(crate) fn said_by_ruff(
+pub(crate) fn run_ruff(
     ruff: &Ruff,
     evaluation: &Evaluation,
     cases: &[PythonCase<'_>],
     threads: usize,
 ) -> RuffResult {
-    // After one timeout, skip the other files: ruff would probably hang on them, too.
+    // After one timeout, skip the other cases: ruff would probably hang on them, too.
     let given_up: Mutex<Option<String>> = Mutex::new(None);
     let ask = |case: &PythonCase<'_>| {
         if let Some(why) = given_up.lock().unwrap_or_else(PoisonError::into_inner).clone() {
@@ -84,34 +87,41 @@ pub(crate) fn said_by_ruff(
         })
     };
     let shown: BTreeSet<&str> = cases.iter().map(|case| case.id).collect();
-    let mut said = RuffResult { evaluation: nothing(evaluation), failed: 0, why: None };
-    said.evaluation.about.tool = NAME.to_owned();
-    for case in &mut said.evaluation.cases {
+    let mut result =
+        RuffResult { evaluation: without_reports(evaluation), all: 0, failed: 0, why: None };
+    result.evaluation.about.tool = NAME.to_owned();
+    for case in &mut result.evaluation.cases {
         let why = match case.labels.language.as_str() {
             _ if shown.contains(case.labels.id.as_str()) => continue,
-            LANGUAGE => "whole files are not available",
+            LANGUAGE => "no whole Python file that changed",
             _ => "not a Python case",
         };
         // Cases that were not run for crh keep their own reason.
         let runs = case.runs.iter_mut().filter(|run| run.ending == Ending::Reviewed);
         runs.for_each(|run| run.ending = Ending::NotRun(why.to_owned()));
     }
-    side_by_side(
+    // Skip cases that were not run for crh, so that both have the same cases.
+    let cases: Vec<&PythonCase<'_>> =
+        cases.iter().filter(|case| result.is_reviewed(case.id)).collect();
+    result.all = cases.len();
+    run_parallel(
         cases.len(),
         threads,
-        |at| Some(ask(&cases[at])),
-        |at, answer| {
-            said.add(cases[at].id, answer);
-        },
+        |at| Some(ask(cases[at])),
+        |at, answer| result.add(cases[at].id, answer),
     );
-    said
+    result
 }
 
 impl RuffResult {
+    fn is_reviewed(&self, id: &str) -> bool {
+        let mut cases = self.evaluation.cases.iter().filter(|case| case.labels.id == id);
+        cases.any(|case| case.runs.iter().any(|run| run.ending == Ending::Reviewed))
+    }
+
     fn add(&mut self, id: &str, answer: Result<Vec<Reported>, String>) {
         let mut cases = self.evaluation.cases.iter_mut();
         let Some(case) = cases.find(|case| case.labels.id == id) else { return };
-        // Skip cases that were not run for crh, so that both have the same cases.
         let runs = case.runs.iter_mut().filter(|run| run.ending == Ending::Reviewed);
         for run in runs {
             match &answer {

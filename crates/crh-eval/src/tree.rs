@@ -1,5 +1,7 @@
 //! Lists files below a folder, with repository-style paths.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -7,7 +9,7 @@ use super::case_error::{CaseError, shown};
 
 /// Deeper than any repository.
 const DEPTH_MAX: usize = 64;
-/// More entries than any repository that becomes a case. Listing this many takes a second.
+/// More files and folders than any repository that becomes a case. Listing this many takes a second.
 const ENTRIES_MAX: usize = 200_000;
 
 /// A file, link or device.
@@ -23,16 +25,19 @@ pub(super) struct Entry {
 
 /// Lists everything below a folder except folders, sorted by path. Skips entries named `skipped`.
 pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, CaseError> {
+    entries_up_to(root, skipped, ENTRIES_MAX)
+}
+
+fn entries_up_to(root: &Path, skipped: &str, max: usize) -> Result<Vec<Entry>, CaseError> {
     let mut entries = Vec::new();
+    let mut entry_count = 0;
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = folders.pop() {
         let unread =
             |error: io::Error| CaseError::new(format!("reading `./{}`: {error}", shown(&prefix)));
-        if depth > DEPTH_MAX || entries.len() > ENTRIES_MAX {
-            let message = format!(
-                "folders are nested deeper than {DEPTH_MAX}, or there are more than {ENTRIES_MAX} files"
-            );
-            return Err(CaseError::new(message).hint("use only a part of it"));
+        let too_large = |message: String| CaseError::new(message).hint("use only a part of it");
+        if depth > DEPTH_MAX {
+            return Err(too_large(format!("folders are nested deeper than {DEPTH_MAX}")));
         }
         // Do not follow links out of the folder.
         if !fs::symlink_metadata(&folder).map_err(unread)?.is_dir() {
@@ -40,6 +45,10 @@ pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, CaseErro
         }
         for entry in fs::read_dir(&folder).map_err(unread)? {
             let entry = entry.map_err(unread)?;
+            entry_count += 1;
+            if entry_count > max {
+                return Err(too_large(format!("there are more than {max} files and folders")));
+            }
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
                 let path = format!("{prefix}{}", name.to_string_lossy());
@@ -69,8 +78,33 @@ pub(super) fn bounded(path: &Path, max: usize) -> io::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
     }
-    if metadata.len() > max as u64 {
-        return Err(io::ErrorKind::FileTooLarge.into());
+    // The file may grow while it is read.
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > max { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_count_towards_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        fs::write(folder.path().join("a/c"), "").unwrap();
+        let listed = |max| entries_up_to(folder.path(), "", max);
+        assert_eq!(listed(3).unwrap().len(), 1);
+        let error = CaseError::new("there are more than 2 files and folders");
+        assert_eq!(listed(2), Err(error.hint("use only a part of it")));
     }
-    fs::read(path)
+
+    /// The size of such a file is 0 before it is read.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn limit_counts_the_bytes_that_are_read() {
+        let file = Path::new("/proc/self/status");
+        assert_eq!(bounded(file, 10).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(!bounded(file, 1 << 20).unwrap().is_empty());
+    }
 }

@@ -1,4 +1,4 @@
-//! Tests of the ruff baseline with a script instead of ruff, including scripts that misbehave.
+//! Tests of ruff as a reviewer with a script instead of ruff, including scripts that misbehave.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -69,17 +69,17 @@ fn check(ruff: &Ruff, expected: Expect) {
         let file = PythonFile { path: "shop/a.py", old: Some(b"y = 1\n"), new: b"x = 1\ny = 1\n" };
         PythonCase { id, files: vec![file] }
     });
-    let said = said_by_ruff(ruff, &evaluation(), &cases, 1);
-    assert_eq!(said.evaluation.about.tool, "ruff (Python only)");
+    let result = run_ruff(ruff, &evaluation(), &cases, 1);
+    assert_eq!(result.evaluation.about.tool, "ruff (Python only)");
     let mut shown = String::new();
-    for case in &said.evaluation.cases {
+    for case in &result.evaluation.cases {
         shown.push_str(&format!("{} {:?}\n", case.labels.id, case.runs[0].ending));
         for Reported { span, title, text, category, .. } in &case.runs[0].reported {
             let (file, line) = (span.file(), span.line_start());
             shown.push_str(&format!("  {file}:{line} {text} {title} {category:?}\n"));
         }
     }
-    shown.push_str(&format!("failed: {} {:?}\n", said.failed, said.why));
+    shown.push_str(&format!("failed: {} of {} {:?}\n", result.failed, result.all, result.why));
     expected.assert_eq(&shown);
 }
 
@@ -98,9 +98,9 @@ fn new_findings_are_reported_for_run_cases() {
             b NotRun("not run")
             c Reviewed
               shop/a.py:1 S1 m Some(Security)
-            diff NotRun("whole files are not available")
+            diff NotRun("no whole Python file that changed")
             other NotRun("not a Python case")
-            failed: 0 None
+            failed: 0 of 2 None
         "#]],
     );
 }
@@ -114,9 +114,9 @@ fn failing_ruff_is_a_failed_case() {
             a Failed("`ruff` failed: no")
             b NotRun("not run")
             c Failed("`ruff` failed: no")
-            diff NotRun("whole files are not available")
+            diff NotRun("no whole Python file that changed")
             other NotRun("not a Python case")
-            failed: 3 Some("`ruff` failed: no")
+            failed: 2 of 2 Some("`ruff` failed: no")
         "#]],
     );
 }
@@ -130,9 +130,9 @@ fn hanging_ruff_is_not_started_again() {
             a Failed("`ruff` did not finish within 0 seconds")
             b NotRun("not run")
             c Failed("`ruff` did not finish within 0 seconds")
-            diff NotRun("whole files are not available")
+            diff NotRun("no whole Python file that changed")
             other NotRun("not a Python case")
-            failed: 3 Some("`ruff` did not finish within 0 seconds")
+            failed: 2 of 2 Some("`ruff` did not finish within 0 seconds")
         "#]],
     );
     // On a busy machine the script may be killed before it writes.

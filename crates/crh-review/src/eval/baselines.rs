@@ -26,8 +26,8 @@ pub struct BaselineCase<'a> {
     pub diff: &'a Diff,
 }
 
-/// Reports nothing.
-pub fn nothing(evaluation: &Evaluation) -> Evaluation {
+/// The same cases without reports.
+pub fn without_reports(evaluation: &Evaluation) -> Evaluation {
     with_reports("nothing", evaluation, 1, |_, _| Some(Vec::new()))
 }
 

@@ -22,7 +22,7 @@ mod scores;
 #[cfg(test)]
 mod tests_support;
 
-pub use baselines::{BaselineCase, every_hunk, nothing, random_lines};
+pub use baselines::{BaselineCase, every_hunk, random_lines, without_reports};
 pub use bootstrap::{Counts, ResampledCounts};
 pub use case::{Expected, KnownBad, LABELS_MAX, Labels, Span};
 pub use compare::{Better, Comparison, Difference, Flip, Regression, compare, regressions};

@@ -326,7 +326,7 @@ proptest! {
         if let Some(paired) = perfect.paired {
             prop_assert_eq!([paired.precision.value, paired.recall.value], [Some(1.0); 2]);
         }
-        let silent = score(&baselines::nothing(&evaluation)).quality;
+        let silent = score(&baselines::without_reports(&evaluation)).quality;
         prop_assert_eq!(silent.expected, quality.expected);
         prop_assert_eq!(silent.precision, Estimate::default());
         prop_assert_eq!(silent.recall.value, full.map(|_| 0.0));

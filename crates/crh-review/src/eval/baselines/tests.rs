@@ -139,7 +139,7 @@ fn perfect_finds_all_and_nothing_reports_none() {
         a Reviewed:
         a~ Reviewed:
     "#]]
-    .assert_eq(&evaluation_text(&nothing(&tool)));
+    .assert_eq(&evaluation_text(&without_reports(&tool)));
 }
 
 #[test]

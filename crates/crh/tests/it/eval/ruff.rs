@@ -49,6 +49,16 @@ fn ruff_baseline_counts_new_findings_only() {
     // If the suite has other languages, ruff is scored on Python only.
     let ruby = TestCase { id: "ruby-wrong", ..WRONG };
     bench.write_in("ruby", &ruby);
+    // In a Python case without a changed Python file, ruff checks nothing.
+    let labels = WRONG.labels.replace("bill.py", "bill.txt");
+    let (base, head) = ([("bill.txt", WRONG.base[0].1)], [("bill.txt", WRONG.head[0].1)]);
+    bench.write(&TestCase {
+        id: "python-text",
+        base: &base,
+        head: &head,
+        labels: &labels,
+        ..WRONG
+    });
     run_eval(&bench, &with_ruff(&bench, script), &[]);
     expect![[r#""ruff (Python only)": 2 expected, 2 reported, 1 matched, paired 1.0"#]]
         .assert_eq(&row(&bench).unwrap_or_default());

@@ -7,7 +7,7 @@ use crate::diff::Diff;
 use crate::eval::scores::Estimate;
 use crate::eval::{
     About, BaselineCase, Better, CaseRuns, CommitRun, Comparison, Difference, Effort, Ending,
-    Evaluation, Flip, Noise, Sheet, Span, every_hunk, nothing, random_lines,
+    Evaluation, Flip, Noise, Sheet, Span, every_hunk, random_lines, without_reports,
 };
 use crate::finding::{Category, Side};
 
@@ -45,7 +45,7 @@ fn baselines(evaluation: &Evaluation) -> Vec<(String, Evaluation)> {
     let changes: Vec<BaselineCase<'_>> =
         cases.map(|(case, diff)| BaselineCase { id: &case.labels.id, diff }).collect();
     vec![
-        ("reports nothing".to_owned(), nothing(evaluation)),
+        ("reports nothing".to_owned(), without_reports(evaluation)),
         ("reports every hunk".to_owned(), every_hunk(evaluation, &changes)),
         ("reports 3 random lines".to_owned(), random_lines(evaluation, &changes, 3, 20, 1)),
     ]
