@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::tools::{RunningCalls, TOOL_CRASHED, ToolTimeLimits};
-use crate::transcript::{AskAttempt, AttemptSummary, TranscriptWriter};
+use crate::transcript::{AskAttempt, AttemptSummary, NoReplyCause, TranscriptWriter};
 use crate::{
     AgentRun, AgentRunEnd, BudgetRefusal, CallCost, CallEstimate, CallPurpose, CallUsage,
     EstimatedRequest, Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript, UsageTotals,
@@ -288,18 +288,18 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
             }
             WaitOutcome::Done(Err(error)) => {
                 let delay = self.retry_delay(&error, attempt.number);
-                self.events.write_failure(&summary, &error.to_string(), delay);
+                self.events.write_failure(&summary, NoReplyCause::Model(&error), delay);
                 match exceeded_limit {
                     Some(limit) if delay.is_some() => self.refuse(attempt, limit.into()),
                     Some(_) | None => AttemptOutcome::Failed(error, delay),
                 }
             }
             WaitOutcome::Cancelled => {
-                self.events.write_failure(&summary, "cancelled", None);
+                self.events.write_failure(&summary, NoReplyCause::Cancelled, None);
                 AttemptOutcome::Ended(AskOutcome::Cancelled)
             }
             WaitOutcome::TimedOut => {
-                self.events.write_failure(&summary, "timed out", None);
+                self.events.write_failure(&summary, NoReplyCause::TimedOut, None);
                 self.refuse(attempt, LimitKind::Wall.into())
             }
         }

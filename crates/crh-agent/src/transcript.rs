@@ -19,7 +19,9 @@ use crate::{
     AgentOutcome, AgentRunEnd, Budget, CallCost, EstimatedRequest, LimitKind, RunLimits,
     ToolOutcome, UsageTotals,
 };
-use crh_llm::{Conversation, Message, ModelReply, ModelRequest, OutputForm, Redactor, ToolCall};
+use crh_llm::{
+    Conversation, Message, ModelError, ModelReply, ModelRequest, OutputForm, Redactor, ToolCall,
+};
 
 /// A transcript file. Clones write to the same file.
 #[derive(Debug, Clone)]
@@ -105,6 +107,15 @@ impl TranscriptSink {
             TranscriptDetail::LengthsOnly => text_lengths(value),
         }
     }
+
+    /// An error of a model call. The vendor may quote the reviewed code in it, so without texts only
+    /// its kind and the lengths of its texts remain.
+    fn model_error(&self, error: &ModelError) -> Value {
+        match self.detail {
+            TranscriptDetail::Full => json!(error.to_string()),
+            TranscriptDetail::LengthsOnly => text_lengths(json!(error)),
+        }
+    }
 }
 
 /// Replaces all texts of a value by their lengths. Field names stay.
@@ -138,6 +149,14 @@ pub(crate) struct AskAttempt {
     pub(crate) turn: u32,
     /// Counts from 1.
     pub(crate) number: u32,
+}
+
+/// Why an attempt got no reply.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NoReplyCause<'a> {
+    Model(&'a ModelError),
+    Cancelled,
+    TimedOut,
 }
 
 /// Duration and cost of an attempt.
@@ -217,7 +236,7 @@ impl<'a> TranscriptWriter<'a> {
             let last_request = self.last_request.as_ref();
             let mut new_parts =
                 json!({ "messages": messages.get(written_messages.len()..).unwrap_or_default() });
-            // System prompt and tools change if tool calls become text.
+            // If the vendor rejects native tool calls, crh describes the tools in the system prompt.
             if last_request.is_none_or(|last_request| {
                 last_request.conversation.system != request.conversation.system
             }) {
@@ -257,12 +276,16 @@ impl<'a> TranscriptWriter<'a> {
     pub(crate) fn write_failure(
         &self,
         summary: &AttemptSummary,
-        error: &str,
+        cause: NoReplyCause<'_>,
         retry: Option<Duration>,
     ) {
-        self.write("failed", |_| {
+        self.write("failed", |sink| {
             let mut event = summary.json();
-            event["error"] = json!(error);
+            event["error"] = match cause {
+                NoReplyCause::Model(error) => sink.model_error(error),
+                NoReplyCause::Cancelled => json!("cancelled"),
+                NoReplyCause::TimedOut => json!("timed out"),
+            };
             event["retry_after_ms"] = json!(retry.map(milliseconds));
             event
         });
@@ -306,7 +329,7 @@ impl<'a> TranscriptWriter<'a> {
                 AgentOutcome::ContextFull(shortage) => {
                     ("context_full", json!(shortage.to_string()))
                 }
-                AgentOutcome::Model(error) => ("model", json!(error.to_string())),
+                AgentOutcome::Model(error) => ("model", sink.model_error(error)),
                 AgentOutcome::Aborted(reason) => ("aborted", sink.content(json!(reason))),
                 AgentOutcome::Cancelled => ("cancelled", Value::Null),
             };
@@ -315,6 +338,7 @@ impl<'a> TranscriptWriter<'a> {
                 "detail": detail,
                 "limited": end.limit_reached,
                 "llm_calls": totals.llm_calls,
+                // Calls without reported usage. They count at their worst case.
                 "guessed_calls": totals.guessed_calls,
                 "tool_calls": totals.tool_calls,
                 "usage": totals.usage,

@@ -85,13 +85,12 @@ fn run(transcript: &Transcript) {
     let second = ask(&conversation, CallPurpose::Work);
     writer.write_request(attempt(2, 1), &second, MODEL, Some(WORST));
     let wait = Some(Duration::from_secs(2));
-    writer.write_failure(
-        &attempt_summary(attempt(2, 1), 0, None),
-        "key-of-the-house is no key",
-        wait,
-    );
+    let bad_key = ModelError::BadKey { message: "key-of-the-house is no key".to_owned() };
+    let failure = NoReplyCause::Model(&bad_key);
+    writer.write_failure(&attempt_summary(attempt(2, 1), 0, None), failure, wait);
     writer.write_request(attempt(2, 2), &second, MODEL, Some(WORST));
-    writer.write_failure(&attempt_summary(attempt(2, 2), 0, Some(cost)), "overloaded", None);
+    let failure = NoReplyCause::TimedOut;
+    writer.write_failure(&attempt_summary(attempt(2, 2), 0, Some(cost)), failure, None);
     writer.remember_request(second.request);
 
     conversation.messages.pop();
@@ -145,9 +144,9 @@ fn full_transcript_contains_everything_but_secrets() {
             tool_call {"id":"c1","name":"read","content":{"json":{"path":"[redacted]"}}}
             tool_result {"id":"c1","name":"read","ms":3,"content":{"answered":"long"}}
             asked {"turn":2,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3,"added":{"messages":[{"assistant":{"parts":[{"text":"hm"}]}},{"user":{"text":"long","cache":"unmarked"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-            failed {"turn":2,"attempt":1,"ms":0,"cost":null,"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"[redacted] is no key","retry_after_ms":2000}
+            failed {"turn":2,"attempt":1,"ms":0,"cost":null,"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"the API key was rejected: [redacted] is no key","retry_after_ms":2000}
             asked {"turn":2,"attempt":2,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3}
-            failed {"turn":2,"attempt":2,"ms":0,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"overloaded","retry_after_ms":null}
+            failed {"turn":2,"attempt":2,"ms":0,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"timed out","retry_after_ms":null}
             trimmed {"messages":[2],"content":[{"user":{"text":"short","cache":"unmarked"}}]}
             asked {"turn":3,"attempt":1,"purpose":"grace","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":4,"added":{"messages":[{"user":{"text":"answer","cache":"unmarked"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
             refused {"turn":3,"attempt":1,"limit":"money"}
@@ -167,9 +166,9 @@ fn lengths_only_transcript_contains_no_texts() {
             tool_call {"id":"c1","name":"read","content":{"json":{"path":"<16 bytes>"}}}
             tool_result {"id":"c1","name":"read","ms":3,"content":{"answered":"<4 bytes>"}}
             asked {"turn":2,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3,"added":{"messages":[{"assistant":{"parts":[{"text":"<2 bytes>"}]}},{"user":{"text":"<4 bytes>","cache":"<8 bytes>"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-            failed {"turn":2,"attempt":1,"ms":0,"cost":null,"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"[redacted] is no key","retry_after_ms":2000}
+            failed {"turn":2,"attempt":1,"ms":0,"cost":null,"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":{"bad_key":{"message":"<26 bytes>"}},"retry_after_ms":2000}
             asked {"turn":2,"attempt":2,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3}
-            failed {"turn":2,"attempt":2,"ms":0,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"overloaded","retry_after_ms":null}
+            failed {"turn":2,"attempt":2,"ms":0,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"timed out","retry_after_ms":null}
             trimmed {"messages":[2],"content":[{"user":{"text":"<5 bytes>","cache":"<8 bytes>"}}]}
             asked {"turn":3,"attempt":1,"purpose":"grace","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":4,"added":{"messages":[{"user":{"text":"<6 bytes>","cache":"<8 bytes>"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
             refused {"turn":3,"attempt":1,"limit":"money"}
@@ -219,19 +218,24 @@ fn changed_system_prompt_is_written_again() {
 }
 
 #[test]
-fn answer_errors_are_reduced_to_lengths() {
-    let detail = |contents| {
+fn errors_of_models_and_answers_are_reduced_to_lengths() {
+    let detail = |contents, outcome: AgentOutcome<()>| {
         let events = events(contents, |transcript| {
-            let outcome: AgentOutcome<()> =
-                AgentOutcome::BadAnswer("`let x` is no title".to_owned());
             let run_end = AgentRunEnd { outcome, limit_reached: None };
             TranscriptWriter::new(transcript, "alice", Instant::now())
                 .write_end(&run_end, &UsageTotals::default());
         });
         events[0]["detail"].clone()
     };
-    assert_eq!(detail(TranscriptDetail::Full), "`let x` is no title");
-    assert_eq!(detail(TranscriptDetail::LengthsOnly), "<19 bytes>");
+    let message = || "`let x` is no title".to_owned();
+    let answer = || AgentOutcome::BadAnswer(message());
+    assert_eq!(detail(TranscriptDetail::Full, answer()), "`let x` is no title");
+    assert_eq!(detail(TranscriptDetail::LengthsOnly, answer()), "<19 bytes>");
+    let model = || AgentOutcome::Model(ModelError::Refused { message: message() });
+    let full = "the model refuses to answer: `let x` is no title";
+    assert_eq!(detail(TranscriptDetail::Full, model()), full);
+    let lengths = json!({ "refused": { "message": "<19 bytes>" } });
+    assert_eq!(detail(TranscriptDetail::LengthsOnly, model()), lengths);
 }
 
 #[test]
