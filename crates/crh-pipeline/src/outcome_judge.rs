@@ -1,7 +1,10 @@
 //! The judge of outcomes: a model decides what became of an issue where code can only guess.
 //!
-//! Its answer is two yes-or-no values, so that no text of a change can make it name an outcome.
+//! The model answers two yes-or-no questions, and code derives the outcome from the answers. So
+//! instructions in a change can at most falsify these two answers.
 
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -22,9 +25,11 @@ const OUTPUT_TOKENS: u32 = 4_000;
 /// Timeout per question, retries included.
 const WALL: Duration = Duration::from_secs(120);
 /// Lines of a file before and after the cited ones.
-const CONTEXT_LINES: usize = 60;
+const CONTEXT_LINES: u32 = 60;
 /// Maximum files of a question, the cited one first.
 const FILES_MAX: usize = 3;
+/// Maximum cited places of a file.
+const PLACES_MAX: usize = 3;
 /// Maximum characters of a line.
 const LINE_CHARS: usize = 300;
 /// Maximum characters of a title or a reply.
@@ -87,7 +92,7 @@ pub(crate) fn question(history: &IssueHistory) -> Option<Conversation> {
         cut(&one_line(&history.title), TEXT_CHARS),
         one_line(&cited.file),
     );
-    let replies = history.replies.iter().rev().take(REPLIES_MAX);
+    let replies = history.replies.iter().skip(history.replies.len().saturating_sub(REPLIES_MAX));
     let replies: Vec<String> =
         replies.map(|reply| fence("reply", &cut(&one_line(reply), TEXT_CHARS))).collect();
     let paths = shown_paths(history);
@@ -125,15 +130,57 @@ fn fenced_files(paths: &[&str], texts: &FileTexts, history: &IssueHistory) -> St
     fenced.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The lines around the cited ones, or the start of the file.
+/// The lines around the cited ones, or the start of the file. In a later text, the cited lines may
+/// have other numbers.
 fn excerpt(path: &str, text: &str, history: &IssueHistory) -> String {
-    let cited = history.cited.iter().find(|cited| cited.file == path);
-    let (first, last) = cited.map_or((1, 1), |cited| (cited.first as usize, cited.last as usize));
-    let skipped = first.saturating_sub(CONTEXT_LINES + 1);
-    let count = last.saturating_sub(first).min(CONTEXT_LINES) + 2 * CONTEXT_LINES + 1;
+    let before = history.before.get(path).map_or(text, String::as_str);
+    let cited = history.cited.iter().filter(|cited| cited.file == path).take(PLACES_MAX);
+    let mut windows: Vec<RangeInclusive<u32>> = cited
+        .map(|cited| {
+            let more_lines = cited.last.saturating_sub(cited.first);
+            window(line_in(text, before, cited.first), more_lines)
+        })
+        .collect();
+    if windows.is_empty() {
+        windows.push(window(1, 0));
+    }
     let text = crh_review::escape_invisible(text);
-    let lines = (1..).zip(text.lines()).skip(skipped).take(count);
-    lines.map(|(number, line)| numbered_line(number, line, LINE_CHARS)).collect()
+    let mut shown = String::new();
+    let mut last_number = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        if windows.iter().any(|window| window.contains(&number)) {
+            if last_number.is_some_and(|last| last + 1 < number) {
+                shown.push_str("…\n");
+            }
+            shown.push_str(&numbered_line(number, line, LINE_CHARS));
+            last_number = Some(number);
+        }
+    }
+    shown
+}
+
+/// Numbers of the lines around a place.
+fn window(first: u32, more_lines: u32) -> RangeInclusive<u32> {
+    let start = first.saturating_sub(CONTEXT_LINES).max(1);
+    start..=start.saturating_add(more_lines.min(CONTEXT_LINES) + 2 * CONTEXT_LINES)
+}
+
+/// Number of a line of `before` in `text`: it has moved as far as the nearest line that occurs
+/// exactly once in both texts.
+fn line_in(text: &str, before: &str, line: u32) -> u32 {
+    let (old, new) = (unique_lines(before), unique_lines(text));
+    let pairs = old.iter().filter_map(|(words, old)| Some((*old, *new.get(words)?)));
+    let nearest = pairs.min_by_key(|(old, _)| (old.abs_diff(line), *old));
+    nearest.map_or(line, |(old, new)| line.saturating_add(new).saturating_sub(old).max(1))
+}
+
+/// Lines that occur exactly once in a text, with their numbers.
+fn unique_lines(text: &str) -> HashMap<&str, u32> {
+    let mut numbers: HashMap<&str, Option<u32>> = HashMap::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        numbers.entry(line).and_modify(|known| *known = None).or_insert(Some(number));
+    }
+    numbers.into_iter().filter_map(|(line, number)| Some((line, number?))).collect()
 }
 
 #[cfg(test)]

@@ -47,6 +47,36 @@ fn large_file_is_cut_around_the_cited_lines() {
 }
 
 #[test]
+fn later_file_is_cut_around_the_moved_lines() {
+    let before: String = (1..=1_000).map(|number| format!("line {number}\n")).collect();
+    let added: String = (1..=300).map(|number| format!("new line {number}\n")).collect();
+    let after = format!("{added}{before}").replace("line 500\n", "line 500, fixed\n");
+    let cited = |first| CitedLines { file: "a.py".to_owned(), first, last: first };
+    let texts = |text: &str| FileTexts::from([("a.py".to_owned(), text.to_owned())]);
+    let history = IssueHistory {
+        cited: vec![cited(500), cited(900)],
+        before: texts(&before),
+        after: texts(&after),
+        ..history()
+    };
+    let shown = excerpt("a.py", &after, &history);
+    let parts: Vec<&str> = shown.split("…\n").collect();
+    assert_eq!(parts.len(), 2, "{shown}");
+    assert!(parts[0].contains("  800  line 500, fixed\n"), "{shown}");
+    assert!(parts[1].contains(" 1200  line 900\n"), "{shown}");
+}
+
+#[test]
+fn newest_replies_are_shown_in_their_order() {
+    let replies = (1..=7).map(|number| format!("reply {number}")).collect();
+    let Conversation { messages, .. } = question(&IssueHistory { replies, ..history() }).unwrap();
+    let [Message::User(said)] = messages.as_slice() else { panic!("{messages:?}") };
+    let order = (1..=7).filter_map(|number| said.text.find(&format!("reply {number}")));
+    let order: Vec<usize> = order.collect();
+    assert!(order.len() == 5 && order.is_sorted(), "{}", said.text);
+}
+
+#[test]
 fn answer_has_two_values_and_nothing_else() {
     let parse = |value| session::parse_arguments::<ReportOutcome>(value);
     let answer = json!({ "still_stands": true, "is_argued_against": false });
