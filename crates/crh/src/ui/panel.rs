@@ -9,7 +9,7 @@ use crh_review::{columns, truncate, truncate_middle};
 
 /// Maximum width of a panel line. Longer lines are hard to read.
 const WIDTH_MAX: usize = 100;
-/// Maximum number of runs with their own line. The last line counts the others.
+/// Maximum number of lines for runs. If there are more runs, the last of these lines says how many.
 const RUNS_MAX: usize = 8;
 /// Minimum and maximum width of the progress bar.
 const BAR_WIDTH: std::ops::RangeInclusive<usize> = 6..=30;
@@ -31,10 +31,10 @@ pub(super) fn panel_lines(
     elapsed: Duration,
     size: TerminalSize,
 ) -> Vec<String> {
-    let width = size.columns.saturating_sub(1).clamp(1, WIDTH_MAX);
+    let width = size.columns.saturating_sub(1).min(WIDTH_MAX);
     let mut lines = vec![stage_line(state, elapsed, width)];
     let max_run_lines = size.rows.saturating_sub(OTHER_LINES).clamp(1, RUNS_MAX);
-    // If not all runs fit, the last line counts the rest.
+    // If not all runs fit, the last of these lines says how many more there are.
     let shown_count =
         if state.runs.len() > max_run_lines { max_run_lines - 1 } else { state.runs.len() };
     let (shown_runs, hidden_runs) = state.runs.split_at(shown_count);
@@ -46,6 +46,8 @@ pub(super) fn panel_lines(
         });
     }
     lines.push(spent_line(state, width));
+    // In a tiny terminal, the first lines stay.
+    lines.truncate(size.rows.saturating_sub(1));
     lines.iter().map(|line| truncate(line.trim_end(), width)).collect()
 }
 
@@ -60,8 +62,8 @@ fn stage_line(state: &ProgressState, elapsed: Duration, width: usize) -> String 
         return justify(&start, &clock, width);
     };
     let reviewers = format!("{done}/{}", format::count(total, "reviewer", "reviewers"));
-    // Two blanks before the bar, two after it, and one before the clock.
-    let width_without_bar = columns(&start) + columns(&reviewers) + columns(&clock) + 5;
+    // Two blanks before the bar, and two after it. The clock starts with a blank.
+    let width_without_bar = columns(&start) + columns(&reviewers) + columns(&clock) + 4;
     match width.checked_sub(width_without_bar) {
         Some(available_width) if available_width >= *BAR_WIDTH.start() => {
             let bar = bar(done, total, available_width.min(*BAR_WIDTH.end()));
@@ -83,8 +85,8 @@ fn bar(done: usize, total: usize, width: usize) -> String {
     format!("{}{}", "█".repeat(filled_width), "░".repeat(width - filled_width))
 }
 
-/// One line per run: name, label, current tool call, elapsed time. On narrow terminals the label
-/// replaces the name and the time is left out.
+/// One line per run: name, part of the change (its label), current tool call, elapsed time. On
+/// narrow terminals the label replaces the name and the time is left out.
 fn run_lines(runs: &[ActiveRun], elapsed: Duration, width: usize) -> Vec<String> {
     let is_narrow = width < NARROW_WIDTH;
     let name = |run: &ActiveRun| match is_narrow && !run.label.is_empty() {
@@ -107,7 +109,7 @@ fn run_lines(runs: &[ActiveRun], elapsed: Duration, width: usize) -> Vec<String>
             false => format!(" {}", format::clock(elapsed.saturating_sub(run.started_at))),
         };
         let activity = if run.last_tool_call.is_empty() { "thinking" } else { &run.last_tool_call };
-        // The end of a path is more informative than its beginning.
+        // Both ends are informative: the name of the tool, and the end of a path.
         let activity_width = width.saturating_sub(columns(&line) + columns(&time));
         line.push_str(&truncate_middle(activity, activity_width));
         justify(&line, &time, width)
