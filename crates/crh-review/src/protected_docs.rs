@@ -27,6 +27,15 @@ const PHRASAL_VERBS: &[(&str, &str)] = &[
     ("thrown", "away"),
     ("thrown", "out"),
 ];
+/// Verbs that ask to remove a file if its new place is outside of the repository.
+const MOVE_VERBS: &str = "keep kept migrate move put relocate shift store transfer";
+/// Active verbs of the same meaning: "X should live elsewhere".
+const STAY_VERBS: &str = "belong go live move";
+/// Words before another repository: "to a separate repository".
+const OTHER_WORDS: &str = "another different other own separate";
+/// Places outside of the repository, and places that are outside after one of [`OTHER_WORDS`].
+const OUTSIDE_PLACES: &str = "confluence notion tracker wiki";
+const OTHER_PLACES: &str = "project repo repository";
 /// Nouns in "X needs removal".
 const REMOVAL_NOUNS: &str = "clean-up cleanup deletion removal";
 /// Verbs that ask to add a line. Such a request counts only if the line goes into `.gitignore`.
@@ -138,6 +147,11 @@ impl RequestContext {
             let object = object[1..].strip_prefix(&["of"]).unwrap_or(&object[1..]);
             return self.names_document(object);
         }
+        let bare_object: Vec<String> = object.iter().map(|word| bare_word(word)).collect();
+        let destination = (0..object.len()).find(|at| is_outside(&bare_object[*at..]));
+        if let (Some(end), true) = (destination, is_form_of(&verb, MOVE_VERBS)) {
+            return self.names_document(&object[..end]);
+        }
         let particle = object
             .iter()
             .take(MAX_WORDS_TO_PARTICLE)
@@ -184,13 +198,14 @@ impl RequestContext {
         let has_word = |expected: &str| request.contains(&expected);
         match bare_words[start].as_str() {
             "do" | "does" => is_negated && has_word("belong"),
-            "belongs" => self.edits_gitignore,
+            "belongs" => self.edits_gitignore || is_outside(&bare_words[start + 1..]),
             _ if is_negated => is_passive_of(&request, KEEP_VERBS),
             modal => {
                 is_passive_of(&request, REMOVE_VERBS)
                     || is_passive_of_phrasal_verb(&request)
                     || self.edits_gitignore && is_passive_of(&request, ADD_VERBS)
                     || lets_go(&request)
+                    || moves_outside(&request, &bare_words[start + 1..])
                     || modal.starts_with("need") && needs_removal(&request)
             }
         }
@@ -248,15 +263,34 @@ fn is_passive_of_phrasal_verb(request: &[&str]) -> bool {
         .any(|pair| is_phrasal_verb(pair[0], pair[1]))
 }
 
-/// Whether words are "go", "go away" or "live elsewhere", but not "go first" or "go to".
+/// Whether the words after a modal are "be moved out of the repository" or "live in a wiki".
+fn moves_outside(request: &[&str], bare_words: &[String]) -> bool {
+    let request = request.strip_prefix(&["to"]).unwrap_or(request);
+    let is_move = is_passive_of(request, MOVE_VERBS)
+        || request.first().is_some_and(|word| is_one_of(STAY_VERBS, word));
+    is_move && (0..bare_words.len()).any(|at| is_outside(&bare_words[at..]))
+}
+
+/// Whether the words start with a place outside of the repository: "elsewhere", "out of git", "to
+/// another repository".
+fn is_outside(words: &[String]) -> bool {
+    let Some((first, place)) = words.split_first() else { return false };
+    let place = &place[..place.len().min(MAX_WORDS_TO_PLACE)];
+    let has = |list: &str| place.iter().any(|word| is_one_of(list, word));
+    match first.as_str() {
+        "elsewhere" => true,
+        "somewhere" => has("else"),
+        // A move out of a folder may stay in the repository.
+        "out" | "outside" => has(REPOSITORY_WORDS) && !has("folder"),
+        "in" | "into" | "to" => has(OUTSIDE_PLACES) || has(OTHER_WORDS) && has(OTHER_PLACES),
+        _ => false,
+    }
+}
+
+/// Whether words are "go" or "go away", but not "go first" or "go to".
 fn lets_go(request: &[&str]) -> bool {
     let request = request.strip_prefix(&["to"]).unwrap_or(request);
-    matches!(
-        request,
-        ["go"]
-            | ["go", "away" | "altogether" | "entirely" | "now" | "too", ..]
-            | ["live" | "move", "elsewhere", ..]
-    )
+    matches!(request, ["go"] | ["go", "away" | "altogether" | "entirely" | "now" | "too", ..])
 }
 
 /// Whether the words after "needs" are a removal: "needs cleanup", "needs deleting".
@@ -422,6 +456,15 @@ mod tests {
             "docs/plans/x.md is dead weight; kill it",
             "Strip docs/plans/x.md before merging",
             "docs/plans/x.md should be stripped",
+            "Move docs/plans/x.md out of the repository",
+            "Consider moving docs/plans/ out of version control",
+            "Move docs/plans/x.md elsewhere",
+            "Relocate the plan docs/plans/x.md to a separate repository",
+            "Put docs/plans/x.md into the wiki",
+            "Keep docs/plans/x.md outside of the repo",
+            "docs/plans/x.md should be moved to another repository",
+            "docs/plans/x.md should move out of this pull request",
+            "docs/plans/x.md belongs in the wiki",
         ] {
             check("src/a.rs", wording, None, true);
             check("src/a.rs", "Noise in the change", Some(wording), true);
@@ -433,6 +476,13 @@ mod tests {
             "docs/plans/x.md leaves the failure case out",
             "Do not leave docs/plans/x.md out",
             "The step about rollback is missing in docs/plans/x.md",
+            "Move the steps for operators out of docs/plans/x.md into another repository",
+            "Move docs/plans/x.md to docs/plans/archive/x.md",
+            "Move docs/plans/x.md out of the folder of the other team",
+            "Do not move docs/plans/x.md out of the repository",
+            "Keep docs/plans/x.md in the repository",
+            "The script must not move docs/plans/x.md elsewhere",
+            "docs/plans/x.md should say which project moves to another repository",
         ] {
             check("src/a.rs", kept, None, false);
             check("docs/plans/x.md", kept, None, false);
