@@ -112,6 +112,9 @@ pub enum TargetError {
         /// Limit in MiB.
         megabytes: u64,
     },
+    /// The input is empty, as is the diff of an empty change.
+    #[error("nothing to review: the diff is empty")]
+    EmptyDiff,
     /// The input is not a diff.
     #[error("the diff contains no files")]
     NotADiff,
@@ -150,6 +153,9 @@ pub enum TargetError {
 pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     if bytes.len() as u64 > DIFF_BYTES_MAX {
         return Err(TargetError::TooLarge { megabytes: DIFF_BYTES_MAX >> 20 });
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Err(TargetError::EmptyDiff);
     }
     let diff = Diff::read(bytes);
     if diff.files().is_empty() {

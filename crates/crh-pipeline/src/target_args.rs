@@ -254,10 +254,6 @@ fn flag_targets(flags: TargetFlags) -> Vec<(String, Target)> {
 
 /// A range, a pull request, or the name of a branch or commit.
 fn parse_target(word: &str) -> Result<Target, TargetArgsError> {
-    let name_or_head = |name: &str| if name.is_empty() { "HEAD" } else { name }.to_owned();
-    let range = |from: &str, to: &str, dots| {
-        Target::Range(CommitRange { from: name_or_head(from), to: name_or_head(to), dots })
-    };
     if word.is_empty() || word.starts_with('-') || word.chars().any(char::is_control) {
         return Err(TargetArgsError::InvalidName(word.to_owned()));
     }
@@ -271,17 +267,36 @@ fn parse_target(word: &str) -> Result<Target, TargetArgsError> {
     if is_nearly_a_pull_request(word) {
         return Err(TargetArgsError::MalformedPullRequest);
     }
-    let target = match (word.split_once("..."), word.split_once("..")) {
-        (Some((from, to)), _) => range(from, to, Dots::Three),
-        (None, Some((from, to))) => range(from, to, Dots::Two),
-        (None, None) => Target::Named(word.to_owned()),
-    };
-    match &target {
-        Target::Range(CommitRange { from, to, .. }) if from.contains("..") || to.contains("..") => {
+    match parse_range(word) {
+        None => Ok(Target::Named(word.to_owned())),
+        Some(CommitRange { from, to, .. }) if from.contains("..") || to.contains("..") => {
             Err(TargetArgsError::InvalidName(word.to_owned()))
         }
-        _ => Ok(target),
+        // A first commit has no parent, so a range cannot name it.
+        Some(range) if word.ends_with("^!") => Ok(Target::Commit(range.to)),
+        Some(range) => Ok(Target::Range(range)),
     }
+}
+
+/// A range in one of git's notations: `A..B`, `A...B`, or `A^!`, `A^-` and `A^-2` for what one
+/// commit changes. A relative path, such as `../a`, is no range.
+pub fn parse_range(word: &str) -> Option<CommitRange> {
+    let name_or_head = |name: &str| if name.is_empty() { "HEAD" } else { name }.to_owned();
+    let (from, to, dots) = if let Some((from, to)) = word.split_once("...") {
+        (from, to, Dots::Three)
+    } else if let Some((from, to)) = word.split_once("..") {
+        (from, to, Dots::Two)
+    } else {
+        let (commit, parent) =
+            word.strip_suffix('!').map(|start| (start, "")).or_else(|| word.rsplit_once('-'))?;
+        let commit = commit.strip_suffix('^').filter(|commit| !commit.is_empty())?;
+        let is_number = parent.bytes().all(|byte| byte.is_ascii_digit());
+        let from = format!("{commit}^{parent}");
+        return is_number.then(|| CommitRange { from, to: commit.to_owned(), dots: Dots::Two });
+    };
+    // The name of a revision neither starts nor ends with a slash.
+    let is_path = from.ends_with('/') || to.starts_with('/');
+    (!is_path).then(|| CommitRange { from: name_or_head(from), to: name_or_head(to), dots })
 }
 
 /// Whether the word is a number, `owner/name#number`, a URL, or a merge request of GitLab
@@ -354,6 +369,13 @@ mod tests {
             expect![[r#"Range(CommitRange { from: "main", to: "HEAD", dots: Three })"#]],
         );
         check("..x", expect![[r#"Range(CommitRange { from: "HEAD", to: "x", dots: Two })"#]]);
+        check("HEAD^!", expect![[r#"Commit("HEAD")"#]]);
+        check("a-1^-", expect![[r#"Range(CommitRange { from: "a-1^", to: "a-1", dots: Two })"#]]);
+        check("v1^-2", expect![[r#"Range(CommitRange { from: "v1^2", to: "v1", dots: Two })"#]]);
+        check("a^-b", expect![[r#"Named("a^-b")"#]]);
+        check("^!", expect![[r#"Named("^!")"#]]);
+        check("../a", expect![[r#"Named("../a")"#]]);
+        check("a/../b", expect![[r#"Named("a/../b")"#]]);
         check("a..b..c", expect!["error: `a..b..c` is not a valid name of a branch or commit"]);
         check(
             "base:origin/main mode:headless plan:docs/plan.md",

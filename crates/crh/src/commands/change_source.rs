@@ -35,7 +35,7 @@ use crh_pipeline::resolve::{
 };
 use crh_pipeline::scope::{DiffOnly, RepositoryFiles, Scope, ScopeDecision, ScopeRules};
 use crh_pipeline::target_args::{
-    ParsedTarget, RequestedMode, Target, TargetArgsError, TargetFlags,
+    ParsedTarget, RequestedMode, Target, TargetArgsError, TargetFlags, parse_range,
 };
 use crh_pipeline::{resolve, scope};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
@@ -87,8 +87,8 @@ pub(super) fn parse_target(
 fn old_revisions(args: &TargetArgs) -> Vec<String> {
     let parent = args.commit.as_ref().map(|commit| format!("{commit}^"));
     let of_words = args.words.iter().filter_map(|word| {
-        let base = word.strip_prefix("base:");
-        base.or_else(|| word.split_once("..").map(|(from, _)| from)).map(str::to_owned)
+        let base = word.strip_prefix("base:").map(str::to_owned);
+        base.or_else(|| parse_range(word).map(|range| range.from))
     });
     args.base.iter().cloned().chain(parent).chain(of_words).collect()
 }

@@ -269,6 +269,10 @@ fn paths_restrict_the_scope() {
     assert_eq!(in_scope("services", &["--staged", "../services/a"]), "services/a/x.py");
     repo.git(&["commit", "--quiet", "--message", "third"]);
     assert_eq!(in_scope("", &["work~1..work", "top.py"]), "top.py");
+    for commit in ["HEAD^!", "HEAD^-", "work^-1"] {
+        assert_eq!(in_scope("", &[commit, "top.py"]), "top.py", "{commit}");
+    }
+    assert_eq!(in_scope("", &["main^!"]), "README.md", "the first commit has no parent");
     assert_eq!(in_scope("", &["--commit", "HEAD", "top.py"]), "top.py");
     repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     let partly = user.prepared(repo.path(), &["--", "top.py", "services/c", "README.md"], "out");

@@ -48,6 +48,15 @@ fn conflicting_targets_are_rejected_as_specified() {
         "#]],
     );
     check(
+        &["../nowhere.py"],
+        &expect![[r#"
+            exit 2
+            error: no branch, commit or path named `../nowhere.py`
+            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
+            ---
+        "#]],
+    );
+    check(
         &["--staged", "nowhere.py"],
         &expect![[r#"
             exit 2
@@ -262,8 +271,7 @@ fn damaged_object_error_names_it() {
 fn input_that_is_no_diff_is_rejected() {
     let repo = Repo::new();
     let user = User::new();
-    for bytes in [&b""[..], b"\n\n", b"hello\nworld\n", b"\0\xff\xfe", b"diff --git\n@@ -1 +1 @@\n"]
-    {
+    for bytes in [&b"hello\nworld\n"[..], b"\0\xff\xfe", b"diff --git\n@@ -1 +1 @@\n"] {
         let args = ["prepare", "--diff", "-", "--out", "out"];
         let output = user.crh(repo.path(), &args).stdin(bytes).run();
         let expected = "error: the diff contains no files\nhint: pass the output of `git diff` or `git show`\n";

@@ -9,6 +9,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{PathGlobs, Repository};
 use crh_os::names::{as_repository_path, canonical};
 use crh_pipeline::scope::{Scope, ScopeDecision, ScopeFile, SkipReason};
+use crh_pipeline::target_args::parse_range;
 
 /// Maximum changed files in a hint.
 const CHANGED_SHOWN_MAX: usize = 5;
@@ -56,11 +57,10 @@ pub(super) fn unknown_word_failure(word: &str) -> Failure {
 /// `base:main`.
 fn is_name(word: &str) -> bool {
     let is_token = ["mode:", "base:", "plan:"].iter().any(|token| word.starts_with(token));
-    let is_range = word.contains("..") && !word.starts_with("../");
     !(word.is_empty()
         || word.bytes().all(|byte| byte.is_ascii_digit())
         || is_token
-        || is_range
+        || parse_range(word).is_some()
         || word.contains("://"))
 }
 

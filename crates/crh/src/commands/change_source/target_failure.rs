@@ -52,6 +52,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::NotFetched(_)
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)
+        | TargetError::EmptyDiff
         | TargetError::NotADiff
         | TargetError::TooLarge { .. }
         | TargetError::MissingObjects(_)
@@ -104,7 +105,7 @@ fn kind_and_hint(
                 "set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
             ),
         ),
-        TargetError::NotADiff => {
+        TargetError::EmptyDiff | TargetError::NotADiff => {
             (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
         }
         TargetError::Base(error) => match error {

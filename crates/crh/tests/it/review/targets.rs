@@ -46,9 +46,12 @@ fn empty_change_is_an_error() {
         &["HEAD..HEAD"][..],
         &["--uncommitted"],
         &["--staged"],
+        &["--diff", "-"],
         &["HEAD..HEAD", "--mode", "headless"],
+        &["--diff", "-", "--mode", "headless"],
     ] {
-        let output = desk.crh_with_model(&model, &[&["review"], target].concat()).run();
+        let args = [&["review"], target].concat();
+        let output = desk.crh_with_model(&model, &args).stdin(b"\n").run();
         said += &format!("$ crh review {}\n{}", target.join(" "), desk.shown(&output));
     }
     assert!(desk.runs().is_empty());
@@ -68,12 +71,23 @@ fn empty_change_is_an_error() {
         error: nothing to review: nothing is staged
         hint: stage changes with `git add`, or review them with `--uncommitted`
         ---
+        $ crh review --diff -
+        exit 2
+        error: nothing to review: the diff is empty
+        hint: pass the output of `git diff` or `git show`
+        ---
         $ crh review HEAD..HEAD --mode headless
         exit 2
         error: nothing to review: `main` is compared with itself, and nothing differs
         hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
         Review failed (headless mode). Reason: nothing to review: `main` is compared with itself, and nothing differs.
+        $ crh review --diff - --mode headless
+        exit 2
+        error: nothing to review: the diff is empty
+        hint: pass the output of `git diff` or `git show`
+        ---
+        Review failed (headless mode). Reason: nothing to review: the diff is empty.
     "#]].assert_eq(&said);
 }
 
