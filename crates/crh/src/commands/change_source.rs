@@ -427,7 +427,11 @@ impl ChangeSource {
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
-            base_branch: ResolvedSetting { value: BaseBranch::Detected, origins: Vec::new() },
+            base_branch: ResolvedSetting {
+                value: BaseBranch::Detected,
+                origins: Vec::new(),
+                milder: None,
+            },
             settings,
             store: None,
             attributes,
@@ -486,10 +490,26 @@ impl ChangeSource {
     /// Reads the settings that apply to the change. The author of a committed change may be
     /// untrusted, so the repository's settings come from the config before the change, or at the
     /// tip of a proposal's target branch. The config of the checkout applies if the commits do not
-    /// change it. Also releases the store, which is read-only afterwards. Returns a note if the
-    /// config at the tip is invalid and therefore ignored, or if settings of the change do not
-    /// apply to its review.
+    /// change it. Also releases the store, which is read-only afterwards. Returns notes if the
+    /// config at the tip is invalid and therefore ignored, if settings of the change do not apply
+    /// to its review, or if a setting of the repository has no effect.
     pub(super) fn load_change_settings(
+        &mut self,
+        target: &Target,
+        change: &PinnedChange,
+        objects: Option<&Objects>,
+        environment: &Environment,
+        flags: RawSettings,
+    ) -> Result<Vec<String>, Failure> {
+        let mut notes = Vec::new();
+        notes.extend(self.read_change_settings(target, change, objects, environment, flags)?);
+        let milder = self.settings.milder_fail_on();
+        notes.extend(milder.inspect(|warning| ui::warn(warning)));
+        Ok(notes)
+    }
+
+    /// Returns a note if settings that the user may expect do not apply.
+    fn read_change_settings(
         &mut self,
         target: &Target,
         change: &PinnedChange,
@@ -555,7 +575,10 @@ impl ChangeSource {
     /// Replaces the settings of the change by those before it. Returns a note if they differ.
     fn keep_settings_before(&mut self, settings_before: &Settings) -> Option<String> {
         let note = ignored_settings_note(&self.settings, settings_before);
+        let milder = self.settings.review_fail_on.milder.take();
         self.settings = settings_before.clone();
+        // The value of the change has no effect after the merge either.
+        self.settings.review_fail_on.milder = milder;
         self.attributes = AttributesAt::Old;
         note.inspect(|note| ui::note(note))
     }

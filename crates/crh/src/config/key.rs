@@ -115,6 +115,8 @@ pub(crate) struct ResolvedSetting<T> {
     pub(crate) value: T,
     /// One origin, or two if a flag added to the value.
     pub(crate) origins: Vec<SettingOrigin>,
+    /// Value of the repository that is milder than `value` and has no effect.
+    pub(crate) milder: Option<SourcedValue<T>>,
 }
 
 impl KeySpec {
@@ -145,21 +147,23 @@ impl<T: ConfigValue> ResolvedSetting<T> {
     ) -> Self {
         let effect = spec.flag.map_or(FlagEffect::Replaces, |flag| flag.effect);
         let default = || SourcedValue { value: default(), origin: SettingOrigin::Default };
-        let base = match spec.access {
+        let (base, milder) = match spec.access {
             KeyAccess::Anyone | KeyAccess::UserOnly => {
-                variable.or(repository).or(user).unwrap_or_else(default)
+                (variable.or(repository).or(user).unwrap_or_else(default), None)
             }
             KeyAccess::RepositoryStricter => {
                 let base = variable.or(user).unwrap_or_else(default);
-                let stricter = repository.filter(|set| set.value.is_not_milder_than(&base.value));
-                stricter.unwrap_or(base)
+                match repository {
+                    Some(set) if set.value.is_not_milder_than(&base.value) => (set, None),
+                    milder => (base, milder),
+                }
             }
         };
-        let mut setting = Self { value: base.value, origins: vec![base.origin] };
+        let mut setting = Self { value: base.value, origins: vec![base.origin], milder };
         match (flag, effect) {
             (None, _) => {}
             (Some(flag), FlagEffect::Replaces) => {
-                setting = Self { value: flag.value, origins: vec![flag.origin] };
+                setting = Self { value: flag.value, origins: vec![flag.origin], milder: None };
             }
             (Some(flag), FlagEffect::Adds) => {
                 setting.value.add(flag.value);

@@ -2,10 +2,10 @@
 
 use super::environment::Environment;
 use super::file::ConfigFile;
-use super::key::SettingOrigin;
+use super::key::{ResolvedSetting, SettingOrigin, SourcedValue};
 use super::keys::{KEYS, RawSettings, Settings};
 use super::read::{ConfigOwner, read};
-use super::value::PathContext;
+use super::value::{ConfigValue, PathContext};
 use crate::failure::Failure;
 
 /// Settings of each source, by descending precedence.
@@ -34,6 +34,21 @@ pub(crate) fn resolve(
         user: read_file(user, ConfigOwner::User)?,
     };
     Ok(Settings::resolve(sources, environment))
+}
+
+impl Settings {
+    /// A warning about a `review.fail_on` of the repository that has no effect.
+    pub(crate) fn milder_fail_on(&self) -> Option<String> {
+        let ResolvedSetting { value, origins, milder } = &self.review_fail_on;
+        let SourcedValue { value: ignored, origin: file } = milder.as_ref()?;
+        let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
+        Some(format!(
+            "`{file}` sets `review.fail_on = {}`, which has no effect: a repository cannot be milder than {} ({})",
+            ignored.json(),
+            value.json(),
+            origins.join(", ")
+        ))
+    }
 }
 
 /// Settings from environment variables.

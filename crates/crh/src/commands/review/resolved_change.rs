@@ -285,6 +285,8 @@ impl ResolvedChange {
         };
         let change =
             naming::of_workspace(&workspace, &diff, packed.is_none(), args, environment, &settings);
+        let notes = unusable.into_iter().chain(settings.milder_fail_on());
+        let notes = notes.chain(unread.into_iter().map(unread_attributes)).collect();
         let resolved = Self {
             silencing,
             origin: Origin::Prepared,
@@ -294,7 +296,7 @@ impl ResolvedChange {
             settings,
             change,
             scope,
-            notes: unusable.into_iter().chain(unread.into_iter().map(unread_attributes)).collect(),
+            notes,
             untracked: Vec::new(),
             source,
             objects,

@@ -33,7 +33,8 @@ fn check(input: SettingInput, expected: Expect) {
         Ok(settings) => {
             let text = settings_text(&settings);
             let set = text.lines().filter(|line| !line.ends_with("  built in"));
-            set.map(|line| format!("{line}\n")).collect()
+            let warning = settings.milder_fail_on().map(|warning| format!("warning: {warning}"));
+            set.map(str::to_owned).chain(warning).map(|line| format!("{line}\n")).collect()
         }
         Err(failure) => {
             format!("{:#}\nhint: {}\n", failure.error, failure.hint.unwrap_or_default())
@@ -116,12 +117,19 @@ fn repository_can_only_make_fail_on_stricter() {
             review.fail_on          "P2"                              crh.toml:2
         "#]],
     );
-    with_user("", "[review]\nfail_on = 'never'", expect![""]);
+    with_user(
+        "",
+        "[review]\nfail_on = 'never'",
+        expect![[r#"
+            warning: `crh.toml:2` sets `review.fail_on = "never"`, which has no effect: a repository cannot be milder than "P1" (built in)
+        "#]],
+    );
     with_user(
         "[review]\nfail_on = 'P3'",
         "[review]\nfail_on = 'P2'",
         expect![[r#"
             review.fail_on          "P3"                              ~/.config/crh/config.toml:2
+            warning: `crh.toml:2` sets `review.fail_on = "P2"`, which has no effect: a repository cannot be milder than "P3" (~/.config/crh/config.toml:2)
         "#]],
     );
     check(
