@@ -47,7 +47,8 @@ pub struct IssueKey<'a> {
     pub family: Family,
 }
 
-/// Id of a review. The same change reviewed in the same way has the same id.
+/// Id of a review. The same change reviewed in the same way has the same id. The inputs are fixed, so
+/// paths that restrict a review do not change its id.
 pub fn review_id(key: &ReviewKey<'_>) -> String {
     let ReviewKey { repo, pr_number, base_sha, head_sha, .. } = *key;
     let ReviewKey { prompt_version, model, budget_profile, strategy, .. } = *key;

@@ -25,7 +25,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Report {
     /// Version of this format.
     pub schema_version: u32,
-    /// Id of the review. The same change reviewed in the same way has the same id.
+    /// Id of the review: a hash of repository, pull request, base, head, prompts, models, budget and
+    /// strategy. Paths that restrict the review are not part of it; `coverage` lists the files.
     pub review_id: String,
     /// Id of this run.
     pub run_id: String,
