@@ -256,6 +256,13 @@ pub struct ReviewerRow {
     pub note: String,
 }
 
+impl ReviewerRow {
+    /// The failure as a sentence.
+    pub fn failure(&self) -> String {
+        format!("reviewer {} failed: {}", self.name, self.note)
+    }
+}
+
 /// Whether a reviewer finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{ReportInputs, is_reviewer, unique};
+use super::{ReportInputs, is_reviewer, reviewer_rows, unique};
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeDecision, SkipEffect, short_commit};
 use crate::text::{one_line, plural};
-use crh_review::finding::Severity;
+use crh_review::finding::{Origin, Severity};
 use crh_review::render::hidden_findings;
-use crh_review::report::{CoverageState, Issue, Report, Strategy};
+use crh_review::report::{CoverageState, Issue, Report, ReviewerRow, RunOutcome, Strategy};
 
 /// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
@@ -98,6 +98,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     }
     warnings.extend_from_slice(&inputs.edit.notes);
     warnings.extend(over_budget_notes(inputs));
+    warnings.extend(limited_failures(records, inputs.plan.strategy));
     if inputs.merged.unlisted_pairs > 0 {
         let pair_count = inputs.merged.unlisted_pairs;
         warnings.push(format!(
@@ -107,12 +108,6 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     warnings.extend_from_slice(&inputs.write_errors);
     if inputs.interrupted {
         warnings.push("the review was cancelled and is incomplete".to_owned());
-    }
-    // The reviewer rows of the report already name these errors.
-    for why in records.iter().filter(|it| is_reviewer(it)).filter_map(|it| it.ended.failure()) {
-        for warning in &mut warnings {
-            *warning = warning.replace(&format!("failed ({why})"), "failed with the same error");
-        }
     }
     unique(warnings.iter())
 }
@@ -135,6 +130,17 @@ fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
         format!("over budget: the review used {spent} of {limit} {unit}")
     }));
     notes
+}
+
+/// Reviewers that a limit kept from returning a result. Readers of `warnings` alone see them, too.
+fn limited_failures(records: &[&RunRecord], strategy: Strategy) -> Vec<String> {
+    let is_limited = |row: &ReviewerRow| {
+        let mut runs = records.iter().filter(|run| run.assignment.name == row.name);
+        row.origin == Origin::Model && runs.any(|run| run.limited.is_some())
+    };
+    let rows = reviewer_rows(records, strategy).into_iter();
+    let failed = rows.filter(|row| row.outcome == RunOutcome::Failed && is_limited(row));
+    failed.map(|row| row.failure()).collect()
 }
 
 /// The summary: counts first, then the summaries of the runs in the order of `records`. A panel has

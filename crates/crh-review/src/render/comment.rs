@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     coverage_gaps, hidden_findings, issue_remarks, location_label, marked_verdict, next_step_in,
-    reported_by, validation_note,
+    reported_by, validation_note, warnings_beside_failures,
 };
 use crate::finding::Side;
 use crate::identity::{review_marker, summary_marker};
@@ -375,7 +375,8 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
         items.push(format!("{} failed: {}", prose(&capitalise(&failed)), prose(note)));
     }
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
-    items.extend(report.all_warnings().map(|warning| prose(warning)));
+    let warnings = warnings_beside_failures(report, report.all_warnings());
+    items.extend(warnings.iter().map(|warning| prose(warning)));
     items
 }
 

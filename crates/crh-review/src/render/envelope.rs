@@ -3,7 +3,7 @@
 
 use super::{
     coverage_gaps, fate_counts, issue_remarks, requirement_state, reviewer_with_reason,
-    reviewers_or_disagreement, scope_line, verdict_label,
+    reviewers_or_disagreement, scope_line, verdict_label, warnings_beside_failures,
 };
 use crate::edit::ADVISORY_NOT_PUBLISHED;
 use crate::finding::{AutofixClass, Finding, Owner, Side};
@@ -271,6 +271,7 @@ fn coverage(report: &Report) -> Vec<String> {
         Status::Truncated | Status::Error => items.push(format!("Status: {}", report.status)),
     }
     // The envelope lists the issues over the limit, too.
-    items.extend(report.warnings.iter().map(|warning| format!("Warning: {warning}")));
+    let warnings = warnings_beside_failures(report, report.warnings.iter());
+    items.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));
     items
 }

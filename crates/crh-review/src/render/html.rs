@@ -14,7 +14,7 @@ use serde_json::{Value as JsonValue, json};
 
 use self::issue::{IssueView, severity_word};
 use self::prose::{Prose, ProsePiece, paragraphs, prose, prose_list};
-use super::{fate_label, requirement_state, scope_line};
+use super::{fate_label, requirement_state, scope_line, warnings_beside_failures};
 use crate::diff::Diff;
 use crate::finding::Severity;
 use crate::report::{
@@ -108,7 +108,7 @@ impl ReportPage {
             summary: paragraphs(&report.summary),
             url: safe_url(&change.url),
             facts: change_values(report),
-            warnings: prose_list(report.all_warnings()),
+            warnings: prose_list(&warnings_beside_failures(report, report.all_warnings())),
             counts: counts(report),
             fix_order: report.fix_order.clone(),
             issues: issues(&report.issues),

@@ -3,7 +3,7 @@
 use super::{
     coverage_gaps, hidden_findings, is_residual, issue_remarks, location_label, next_step_in,
     reported_by, requirement_state, residual_step, scope_line, team, validation_note,
-    verdict_label,
+    verdict_label, warnings_beside_failures,
 };
 use crate::finding::Severity;
 use crate::report::{Issue, Report, RequirementState};
@@ -194,8 +194,8 @@ fn coverage(report: &Report) -> Vec<String> {
     for gap in coverage_gaps(report) {
         push_item("File", prose(&gap));
     }
-    for warning in report.all_warnings() {
-        push_item("Warning", prose(warning));
+    for warning in warnings_beside_failures(report, report.all_warnings()) {
+        push_item("Warning", prose(&warning));
     }
     items
 }

@@ -335,5 +335,21 @@ fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
     })
 }
 
+/// Warnings for formats that list failed reviewers with their reasons, without those reasons.
+fn warnings_beside_failures<'a>(
+    report: &Report,
+    warnings: impl Iterator<Item = &'a String>,
+) -> Vec<String> {
+    let failed: Vec<&ReviewerRow> = report.failed_reviewers().collect();
+    let is_listed = |text: &&String| failed.iter().any(|row| **text == row.failure());
+    let unlisted = warnings.filter(|text| !is_listed(text)).cloned();
+    let shorten = |text: String| {
+        failed.iter().fold(text, |text, row| {
+            text.replace(&format!("failed ({})", row.note), "failed with the same error")
+        })
+    };
+    unlisted.map(shorten).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 
-use super::issue_remarks;
 use super::text::percent_encode;
+use super::{issue_remarks, warnings_beside_failures};
 use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
 use crate::report::{Fate, Issue, Report};
 use crate::sanitise::one_line;
@@ -276,6 +276,7 @@ fn notifications(report: &Report) -> Vec<Value> {
     let problems = coverage_problems(report).join("; ");
     let gaps = (!problems.is_empty())
         .then(|| notification("error", &format!("the review is incomplete: {problems}")));
-    let warnings = report.all_warnings().map(|warning| notification("warning", warning));
+    let warnings = warnings_beside_failures(report, report.all_warnings());
+    let warnings = warnings.iter().map(|warning| notification("warning", warning));
     failures.chain(gaps).chain(warnings).collect()
 }

@@ -517,6 +517,25 @@ fn sarif_reports_files_that_were_not_read() {
 }
 
 #[test]
+fn reason_of_a_failure_is_listed_once() {
+    let mut report = full_report();
+    report.warnings =
+        vec!["the scout failed (timed out)".to_owned(), report.reviewers[2].failure()];
+    let outputs = [
+        ("text", text(&report, &TextStyle::default())),
+        ("markdown", markdown(&report)),
+        ("comment", comment(&report, "crh")),
+        ("html", html(&report, None).unwrap()),
+        ("envelope", envelope(&report)),
+        ("sarif", sarif(&report).unwrap()),
+    ];
+    for (format, output) in outputs {
+        assert_eq!(output.matches("timed out").count(), 1, "{format}: {output}");
+        assert!(output.contains("the scout failed with the same error"), "{format}: {output}");
+    }
+}
+
+#[test]
 fn envelope_has_the_reason_of_a_failure() {
     let rendered = envelope(&full_report());
     let lines = "- Failed reviewers: performance\n- Failure of reviewer performance: timed out\n";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{
     coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks, location_label,
     next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
-    validation_label,
+    validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -333,7 +333,8 @@ fn coverage(report: &Report) -> Vec<String> {
         items.push(format!("untracked file, not reviewed: {}", path(file)));
     }
     items.extend(coverage_gaps(report));
-    items.extend(report.all_warnings().map(|warning| one_line(warning)));
+    let warnings = warnings_beside_failures(report, report.all_warnings());
+    items.extend(warnings.iter().map(|warning| one_line(warning)));
     items
 }
 

@@ -98,7 +98,8 @@ async fn slow_scout_does_not_cost_static_findings() {
           correctness (always) Failed: the remaining budget for time is too small for another request
         #1 P1 shop/cart.py:3 A merge conflict was left in the file (0.98, ByCode, manual -> downstream-resolver) by syntax
         NotReviewed shop/cart.py: correctness failed
-        ! the scout, a model call that chooses reviewers, failed with the same error; crh chose them by fixed rules
+        ! the scout, a model call that chooses reviewers, failed (the remaining budget for time is too small for another request); crh chose them by fixed rules
+        ! reviewer correctness failed: the remaining budget for time is too small for another request
     "#]]).await;
 }
 

@@ -204,7 +204,10 @@ fn hanging_reviewer_is_stopped_by_time_limit() {
         shop/orders.py not_reviewed sub-agent-1 failed
     "#]]
     .assert_eq(&reviewed.coverage());
-    expect![""].assert_eq(&reviewed.warnings());
+    expect![[r#"
+        reviewer sub-agent-1 failed: sub-agent ended without calling report_findings: the remaining budget for time is too small for another request
+    "#]]
+    .assert_eq(&reviewed.warnings());
 }
 
 #[test]
