@@ -98,21 +98,50 @@ const SHELL: &str = r#"(?x)
   | \b (?: eval | exec ) \s* \( \s* [^)"'\s]
 "#;
 
-/// Database queries that are joined from parts.
+/// A statement that is recognisable without its call.
+const STATEMENT: &str =
+    r"(?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b";
+
+/// A call that sends a text to a database, up to that text, and the first word of the text.
+const CALL: &str = r"\b (?:
+    execute (?: many | script | query | update | sql | _sql | _query | _batch | _unprepared )?
+  | query (?: _as | _scalar | _row | _one | _all | _map | row | rowcontext | context | async | raw | rawunsafe | for \w+ )?
+  | exec (?: context | _query | _driver_sql ) | raw (?: query | sql )? | prepare (?: statement | context )?
+  | create (?: native )? query | find_by_sql | select_all | fromsqlraw
+) !? \s* \( \s* (?: \w+ \s* , \s* )? &?";
+const VERB: &str = r"\s* (?: select | insert | update | delete | drop | alter | create | truncate | merge | replace ) \b";
+
+/// Database queries that are joined from parts. The names in capitals stand for the texts above.
 const JOINED_QUERY: &str = r#"(?xi)
-    ["'`] [^"'`]* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b
+    ["'`] [^"'`]* \b STATEMENT
       (?:
-        # "SELECT … " + name, "… %s" % name, "…".format(name), sprintf
-        [^"'`]* ["'`]{1,3} \s* (?: \+ | % \s* [\w(] | \. \s* (?: format \s* \( | \$ ) | \|\| )
-        # f"… {name}", `… ${name}`, "… #{name}", "… $name"
-      | .* (?: \$ \{ | \#\{ )
+        # "SELECT … " + name, "… %s" % name, "…".format(name)
+        [^"'`]* ["'`]{1,3} \s* JOIN
+        # `… ${name}`, "… #{name}", "… \(name)"
+      | .* (?: \$ \{ | \#\{ | \\\( )
       )
-  | \b f ["']{1,3} [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b .* \{ \w
-  | \b (?: format!? | sprintf | Sprintf | String\.format ) \s* \( \s* ["'] [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b .* (?: %[sdv] | \{ )
+    # f"… {name}", $"… {name}"
+  | (?: \b f | \$@? ) ["']{1,3} [^"']* \b STATEMENT .* \{ \w
+  | FORMAT [^"']* \b STATEMENT .* (?: %[sdv] | \{ )
+    # Statements of which only the verb is known, in a call.
+  | CALL (?: " VERB [^"]* " | ' VERB [^']* ' ) \s* JOIN
+  | CALL ["`] VERB [^"`]* (?: \$ \{ | \#\{ | \\\( )
+  | CALL (?: f | \$@? ) ["']{1,3} VERB .* \{
+  | CALL FORMAT VERB .* (?: %[sdv] | \{ )
+    # where("name = '#{name}'")
+  | \b where \s* \( \s* " [^"]* \#\{
 "#;
+/// What joins a literal and a value.
+const JOIN: &str = r"(?: \+ | % \s* [\w(] | \. \s* (?: format \s* \( | \$ ) | \|\| )";
+/// Start of a call that formats a literal.
+const FORMAT: &str =
+    r#"\b (?: (?: format!? | String\.format ) \s* \( | sn?printf \s* \( [^"']* ) \s* ["']"#;
+/// Queries in languages that put `$name` into a text.
+const DOLLAR_QUERY: &str = r#"(?xi) (?: " [^"]* \b STATEMENT | CALL " VERB ) [^"]* \$ [a-z_]"#;
 
 static SHELLS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHELL).ok());
-static JOINED_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(JOINED_QUERY).ok());
+static JOINED_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| query_pattern(JOINED_QUERY));
+static DOLLAR_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| query_pattern(DOLLAR_QUERY));
 static ROUTES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ROUTE).ok());
 static ARGUMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ARGUMENT).ok());
 
@@ -140,6 +169,18 @@ static SIGNATURE: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
     SIGNATURES.iter().filter_map(compile).collect()
 });
 
+fn query_pattern(text: &str) -> Option<Regex> {
+    let parts = [
+        ("STATEMENT", STATEMENT),
+        ("CALL", CALL),
+        ("VERB", VERB),
+        ("JOIN", JOIN),
+        ("FORMAT", FORMAT),
+    ];
+    let text = parts.iter().fold(text.to_owned(), |text, (name, part)| text.replace(name, part));
+    Regex::new(&text).ok()
+}
+
 /// The first line that declares a route.
 pub(super) fn route<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
     let routes = ROUTES.as_ref()?;
@@ -164,10 +205,16 @@ pub(super) fn injection_risk<'a>(
     inputs: &'a FactInputs<'_>,
 ) -> Option<(&'a InputLine<'a>, &'static str)> {
     let (shells, queries) = (SHELLS.as_ref()?, JOINED_QUERIES.as_ref()?);
+    let dollar_queries = DOLLAR_QUERIES.as_ref()?;
+    let is_joined = |line: &InputLine<'_>| {
+        queries.is_match(&line.text)
+            || matches!(line.language, Some("php" | "kotlin"))
+                && dollar_queries.is_match(&line.text)
+    };
     inputs.lines.iter().filter(|line| line.is_added).find_map(|line| {
         if shells.is_match(&line.text) {
             Some((line, "runs a shell or evaluates code"))
-        } else if queries.is_match(&line.text) {
+        } else if is_joined(line) {
             Some((line, "joins a database query from parts"))
         } else {
             None
@@ -222,7 +269,7 @@ mod tests {
     #[test]
     fn patterns_compile_and_lists_are_sorted() {
         assert!(ROUTES.is_some() && ARGUMENTS.is_some());
-        assert!(SHELLS.is_some() && JOINED_QUERIES.is_some());
+        assert!(SHELLS.is_some() && JOINED_QUERIES.is_some() && DOLLAR_QUERIES.is_some());
         assert_eq!(SIGNATURE.len(), SIGNATURES.len());
         assert!(PERMISSION_NAMES.is_sorted() && BROWSER_NAMES.is_sorted());
         assert_eq!(super::super::paths::unreadable_globs(), Vec::<String>::new());

@@ -161,8 +161,28 @@ fn lines_that_can_inject_commands_or_queries_are_risks() {
         "db.query(`SELECT id FROM users WHERE name = '${name}'`)",
         "q := fmt.Sprintf(\"SELECT id FROM users WHERE name = '%s'\", name)",
         "let q = format!(\"update users set name = '{name}'\");",
+        "db.execute(f\"select {x}\")",
+        "cursor.execute(\"drop table %s\" % name)",
+        "cursor.execute('select {}'.format(x))",
+        "client.query(`select ${columns}`)",
+        "await prisma.$queryRawUnsafe(`delete ${target}`)",
+        "conn.execute(&format!(\"drop table {name}\"), [])?;",
+        "sqlx::query(&format!(\"select {column}\")).fetch_all(&pool)",
+        "db.QueryContext(ctx, \"select \"+column)",
+        "db.Exec(fmt.Sprintf(\"insert into %s values (1)\", table))",
+        "connection.createStatement().executeQuery(\"select name, \" + column);",
+        "statement.executeUpdate(\"UPDATE \" + table + \" SET a = 1\");",
+        "context.Users.FromSqlRaw($\"SELECT {columns}\")",
+        "User.find_by_sql(\"select #{columns}\")",
+        "User.where(\"name = '#{name}'\")",
+        "try db.execute(\"delete from users where id = \\(id)\")",
+        "snprintf(text, sizeof text, \"select a from t where id = '%s'\", id);",
     ] {
         assert!(is_risk("a.py", line), "{line}");
+    }
+    for path in ["a.php", "a.kt"] {
+        assert!(is_risk(path, "db.query(\"select $column\")"), "{path}");
+        assert!(is_risk(path, "val q = \"select a from t where id = $id\""), "{path}");
     }
     for line in [
         "subprocess.run(command, shell=False)",
@@ -171,6 +191,15 @@ fn lines_that_can_inject_commands_or_queries_are_risks() {
         "select = \"from\" + name",
         "evaluate(text)",
         "print('update the page' + name)",
+        "print(f\"select {x}\")",
+        "log.info(\"delete \" + name)",
+        "document.querySelector(\"select \" + name)",
+        "pool.execute(f\"job {name}\")",
+        "db.query(\"select a from t where id = $id\", { id })",
+        "db.execute(\"select %s\", (x,))",
+        "conn.execute(\"drop table a\", [])?;",
+        "User.where(name: name)",
+        "executor.execute(() -> update(name + 1));",
     ] {
         assert!(!is_risk("a.py", line), "{line}");
     }
