@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
+use crate::finding::{AutofixClass, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
@@ -69,7 +69,7 @@ fn open_findings<'a>(
 ) -> Vec<OpenFinding> {
     let shown_findings = report.open_issues().map(OpenFinding::from_issue);
     let hidden_findings = hidden.filter_map(|dropped| {
-        let finding = OpenFinding::from_finding(&dropped.member.as_ref()?.finding);
+        let finding = OpenFinding::from_member(dropped.member.as_ref()?);
         Some(OpenFinding { severity: dropped.open.unwrap_or(finding.severity), ..finding })
     });
     shown_findings.chain(hidden_findings).collect()
@@ -80,18 +80,27 @@ struct OpenFinding {
     severity: Severity,
     queue: Queue,
     class: AutofixClass,
+    /// Whether a model reported it, perhaps beside a static check.
+    is_of_model: bool,
 }
 
 impl OpenFinding {
     fn from_issue(issue: &Issue) -> Self {
-        Self { severity: issue.severity, queue: issue.queue, class: issue.autofix_class }
+        Self {
+            severity: issue.severity,
+            queue: issue.queue,
+            class: issue.autofix_class,
+            is_of_model: issue.members.iter().any(|member| member.origin == Origin::Model),
+        }
     }
 
-    fn from_finding(finding: &Finding) -> Self {
+    fn from_member(member: &Member) -> Self {
+        let finding = &member.finding;
         Self {
             severity: finding.severity,
             queue: queue_for(finding.autofix_class, finding.owner),
             class: finding.autofix_class,
+            is_of_model: member.origin == Origin::Model,
         }
     }
 
@@ -142,10 +151,11 @@ fn decide(
         // Fixing what was found does not make an unreviewed change ready. A reviewer may report a
         // finding without finishing a file.
         let found = plural(actionable_count, "issue");
-        let is_of_model = |member: &Member| member.origin == Origin::Model;
-        let finders = match report.open_issues().any(|it| it.members.iter().any(is_of_model)) {
-            true => "reviewers",
-            false => "static checks",
+        let to_fix = open_findings.iter().filter(|finding| finding.needs_action());
+        let finders = match to_fix.filter(|finding| finding.is_of_model).count() {
+            0 => "static checks",
+            count if count == actionable_count => "reviewers",
+            _ => "reviewers and static checks",
         };
         let reason = format!("{}; {finders} found {found} to fix", gaps.join("; "));
         return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
@@ -429,10 +439,9 @@ pub(crate) fn unreviewed_files(report: &Report) -> Option<String> {
 /// green by its own ignore comments.
 fn self_suppressed(report: &Report) -> Option<String> {
     let needs_action = |dropped: &&DroppedFinding| {
-        let finding = dropped.member.as_ref().map(|member| &member.finding);
         dropped.is_suppressed_by_change()
-            && finding.is_none_or(|finding| {
-                let open_finding = OpenFinding::from_finding(finding);
+            && dropped.member.as_ref().is_none_or(|member| {
+                let open_finding = OpenFinding::from_member(member);
                 open_finding.needs_action() || open_finding.is_urgent_advice()
             })
     };

@@ -307,6 +307,16 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
         review_verdict(&of_model),
         "Incomplete: failed reviewers: single; nothing was reviewed; reviewers found 1 issue to fix"
     );
+    for (of_model, finders) in
+        [(0, "reviewers and static checks found 2 issues"), (2, "static checks found 2 issues")]
+    {
+        let mut mixed = unreviewed("P1 P1 P3");
+        mixed.issues[of_model].members[0].origin = Origin::Model;
+        assert_eq!(
+            review_verdict(&mixed),
+            format!("Incomplete: failed reviewers: single; nothing was reviewed; {finders} to fix")
+        );
+    }
     let cancelled = |outcome| Report {
         reviewers: vec![row.clone(), ReviewerRow { outcome, ..row.clone() }],
         status: Status::Truncated,
