@@ -81,6 +81,16 @@ struct RuffJsonLocation {
     row: u32,
 }
 
+impl RuffDiagnostic {
+    fn from_finding(finding: RuffJsonFinding) -> Self {
+        let rule = finding.code.unwrap_or_else(|| SYNTAX_ERRORS[0].to_owned());
+        let raises =
+            severity(&rule) == Some(Severity::P1) || SYNTAX_ERRORS.contains(&rule.as_str());
+        let severity = if raises { "error" } else { "warning" };
+        Self { rule, line: finding.location.row, message: finding.message, severity }
+    }
+}
+
 impl Analyser for RuffAnalyser {
     fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool {
         let is_script = || {
@@ -177,13 +187,30 @@ pub(super) fn check_text(
     let name = name.rsplit('/').next().unwrap_or(name).to_owned();
     scratch.write(&name, text.as_bytes()).map_err(|why| why.to_string())?;
     let output = analysers.run(program, args(&[name]), &scratch, Vec::new(), TEXT_TIMEOUT)?;
-    let diagnostics = parse_findings(&output)?.into_iter().map(|finding| {
-        let rule = finding.code.unwrap_or_else(|| "invalid-syntax".to_owned());
-        let raises = severity(&rule) == Some(Severity::P1) || rule == "invalid-syntax";
-        let severity = if raises { "error" } else { "warning" };
-        RuffDiagnostic { rule, line: finding.location.row, message: finding.message, severity }
-    });
+    let diagnostics = parse_findings(&output)?.into_iter().map(RuffDiagnostic::from_finding);
     let mut diagnostics: Vec<RuffDiagnostic> = diagnostics.collect();
     diagnostics.sort_by(|one, two| (one.line, &one.rule).cmp(&(two.line, &two.rule)));
     Ok(diagnostics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syntax_errors_of_all_ruff_versions_are_errors() {
+        for (code, expected) in [
+            (r#""E999""#, "E999 error"),
+            ("null", "invalid-syntax error"),
+            (r#""invalid-syntax""#, "invalid-syntax error"),
+            (r#""F821""#, "F821 error"),
+            (r#""E501""#, "E501 warning"),
+        ] {
+            let text = format!(
+                r#"{{"code": {code}, "message": "m", "filename": "a.py", "location": {{"row": 1}}}}"#
+            );
+            let found = RuffDiagnostic::from_finding(serde_json::from_str(&text).unwrap());
+            assert_eq!(format!("{} {}", found.rule, found.severity), expected);
+        }
+    }
 }
