@@ -27,7 +27,7 @@ const FILE_MAX: u64 = 256 << 10;
 /// Maximum number of instruction files. More files would fill the prompt too.
 const FILES_MAX: usize = 200;
 /// Why a dangling symlink is left out.
-const DANGLING: &str = "it is a symlink that does not lead to a file of the repository";
+pub(crate) const DANGLING: &str = "it is a symlink that does not lead to a file of the repository";
 /// Maximum length of a symlink target, as in the file system.
 const LINK_MAX: u64 = 4_096;
 
@@ -181,7 +181,7 @@ impl InstructionCollector<'_> {
     }
 }
 
-enum InstructionEntry {
+pub(crate) enum InstructionEntry {
     /// A file, possibly behind a symlink.
     File { target: Vec<u8>, size: u64 },
     /// A symlink that does not lead to a file of the repository.
@@ -229,7 +229,7 @@ impl RevisionTree<'_> {
     }
 
     /// Finds a file. Follows one symlink within the repository.
-    fn find_file(&self, path: &[u8]) -> Result<InstructionEntry, ReadError> {
+    pub(crate) fn find_file(&self, path: &[u8]) -> Result<InstructionEntry, ReadError> {
         match self.stat(path)? {
             Some((PathEntryKind::File | PathEntryKind::Executable, size)) => {
                 Ok(InstructionEntry::File { target: path.to_vec(), size })
@@ -289,16 +289,17 @@ impl RevisionTree<'_> {
     }
 }
 
-/// Resolves a symlink to a path from the repository root. `None` if it leads outside or has an
-/// empty part.
+/// Resolves a symlink to a path from the repository root. `None` if it leads outside, or can only
+/// lead to a folder.
 fn resolve_link(path: &[u8], target: &[u8]) -> Option<Vec<u8>> {
+    if target.starts_with(b"/") || target.ends_with(b"/") {
+        return None;
+    }
     let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     parts.pop();
     for part in target.split(|byte| *byte == b'/') {
         match part {
-            b"." => {}
-            // An absolute path starts with an empty part.
-            b"" => return None,
+            b"" | b"." => {}
             b".." => drop(parts.pop()?),
             name => parts.push(name),
         }
@@ -320,5 +321,7 @@ mod tests {
         check("web/CLAUDE.md", "../AGENTS.md", Some("AGENTS.md"));
         check("CLAUDE.md", "../outside", None);
         check("CLAUDE.md", "/etc/passwd", None);
+        check("CLAUDE.md", "docs//AGENTS.md", Some("docs/AGENTS.md"));
+        check("CLAUDE.md", "docs/AGENTS.md/", None);
     }
 }

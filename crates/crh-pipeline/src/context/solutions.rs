@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::instructions_revision;
-use crate::agent_files::RevisionTree;
+use crate::agent_files::{DANGLING, InstructionEntry, RevisionTree};
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::reviewers::front_matter;
@@ -119,12 +119,12 @@ pub(crate) fn paths(tree: &RevisionTree<'_>) -> Vec<String> {
 }
 
 fn read_solution(tree: &RevisionTree<'_>, path: &str) -> Result<String, String> {
-    let size =
-        tree.stat(path.as_bytes()).map_err(|why| why.to_string())?.map_or(0, |(_, size)| size);
+    let entry = tree.find_file(path.as_bytes()).map_err(|why| why.to_string())?;
+    let InstructionEntry::File { target, size } = entry else { return Err(DANGLING.to_owned()) };
     if size > FILE_MAX {
         return Err(format!("it has {size} bytes, more than {FILE_MAX}"));
     }
-    let bytes = tree.objects.file(tree.revision, path).map_err(|why| why.to_string())?;
+    let bytes = tree.objects.file(tree.revision, target).map_err(|why| why.to_string())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -240,9 +240,13 @@ fn to_solution(file: &SolutionFile) -> Solution {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crh_git::Objects;
+    use crh_testkit::Repo;
 
     fn check(files: &[(&str, &str)], keywords: &str, expected: Expect) {
         let solution_file = |(path, text): &(&str, &str)| SolutionFile {
@@ -336,6 +340,20 @@ mod tests {
                 docs/solutions/0.md | docs/solutions/0.md
             "#]],
         );
+    }
+
+    #[test]
+    fn symlink_is_followed_inside_the_repository() {
+        let repo = Repo::from_fixture("//- notes/a.md\nText.\n//- docs/solutions/b.md\nB.\n");
+        for (name, target) in [("a.md", "../../notes/a.md"), ("gone.md", "../../gone.md")] {
+            symlink(target, repo.path().join(FOLDER).join(name)).unwrap();
+        }
+        repo.commit("links");
+        let objects = Objects::open(&repo.path().join(".git")).unwrap();
+        let tree = RevisionTree { objects: &objects, revision: &repo.id("HEAD") };
+        let read = |name: &str| read_solution(&tree, &format!("{FOLDER}/{name}"));
+        assert_eq!(read("a.md"), Ok("Text.\n".to_owned()));
+        assert_eq!(read("gone.md"), Err(DANGLING.to_owned()));
     }
 
     #[test]
