@@ -786,12 +786,26 @@ fn has_committed_file(
     file.is_ok_and(|file| file.map(|file| file.text) == expected.map(|file| file.text.clone()))
 }
 
-/// The base of a commit of the current branch, without a request to a remote.
-pub(super) fn find_base_offline(
+/// The base that a review of the current branch uses, without a request to a remote. Only the user's
+/// own settings and the config at the base choose it.
+pub(super) fn find_configured_base(
     store: &Store,
     head: &str,
-    branch: Option<&str>,
+    user_branch: Option<&str>,
+    environment: &Environment,
 ) -> Result<Base, BaseError> {
+    let base = find_base_offline(store, head, user_branch)?;
+    let file = store.bare().objects().ok().and_then(|objects| {
+        file_at(store.repository(), &objects, &base.commit, &base.commit).ok().flatten()
+    });
+    let settings = config::load(environment, file.as_ref(), RawSettings::default()).ok();
+    match settings.as_ref().and_then(|settings| settings.base_branch.value.name()) {
+        Some(branch) if user_branch != Some(branch) => find_base_offline(store, head, Some(branch)),
+        Some(_) | None => Ok(base),
+    }
+}
+
+fn find_base_offline(store: &Store, head: &str, branch: Option<&str>) -> Result<Base, BaseError> {
     let reviewed = store.repository().branch();
     let (repository, network) = (None, NetworkMode::Offline);
     let request = BaseRequest { branch, repository, reviewed_branch: reviewed.as_deref(), network };

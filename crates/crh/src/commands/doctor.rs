@@ -159,10 +159,9 @@ fn base_check(
     let name = "base";
     let repository = store.repository();
     let head = repository.head().ok()??;
-    // Only the user's own settings choose the base.
     let user_settings = config::load(environment, None, RawSettings::default()).ok()?;
     let branch = user_settings.base_branch.value.name();
-    let error = match change_source::find_base_offline(store, &head, branch) {
+    let error = match change_source::find_configured_base(store, &head, branch, environment) {
         Ok(base) => return Some(DoctorCheck::works(name, format!("`{}`", base.branch))),
         Err(error) => error,
     };
@@ -529,6 +528,26 @@ mod tests {
                                      -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
                 BROKEN   runs        `REPO/.crh` is a symbolic link
                                      -> replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
+            "#]],
+        );
+    }
+
+    /// A review follows the config at the base, and not the one of the branch.
+    #[test]
+    fn config_at_the_base_chooses_the_base() {
+        let repo = Repo::from_fixture("//- a.txt\na\n");
+        repo.write("crh.toml", "[base]\nbranch = 'develop'\n");
+        repo.commit("use develop");
+        repo.git(&["branch", "develop"]);
+        repo.git(&["switch", "--quiet", "--create", "feature"]);
+        repo.write("crh.toml", "[base]\nbranch = 'other'\n");
+        repo.commit("feature");
+        check_repository(
+            &repo,
+            &[],
+            expect![[r#"
+                ok       base        `develop`
+                ok       runs        stored in `REPO/.crh/runs`
             "#]],
         );
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::json;
 
-use super::change_source::find_base_offline;
+use super::change_source::find_configured_base;
 use super::learning::{instructs_reviewer, read_small, today, user_name};
 use super::review::checks::lessons_at;
 use super::stats::{history_failure, recent_commits};
@@ -74,7 +74,11 @@ pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Fai
     proposals.retain(|it| !place.lessons.iter().any(|known| known.id == it.lesson.id));
     let proposals = without_instructions(proposals);
     if args.list {
-        let base = if args.user { None } else { Some(BaseLessons::load(&repository, &settings)) };
+        let base = if args.user {
+            None
+        } else {
+            Some(BaseLessons::load(&repository, &settings, environment))
+        };
         return list(&listed_lessons(&place, base.as_ref(), &today), &proposals, args.format);
     }
     let accepted = match args.accept.as_slice() {
@@ -168,11 +172,13 @@ struct BaseLessons {
 
 impl BaseLessons {
     /// Reads the base branch as last fetched. If crh finds none, it reads the current branch.
-    fn load(repository: &Repository, settings: &Settings) -> Self {
+    fn load(repository: &Repository, settings: &Settings, environment: &Environment) -> Self {
         let head = repository.head().ok().flatten();
         let store = head.as_ref().and_then(|_| store::open(settings, repository).ok());
         let base = store.zip(head.as_deref()).and_then(|(store, head)| {
-            find_base_offline(&store, head, settings.base_branch.value.name()).ok()
+            let user_settings = config::load(environment, None, RawSettings::default()).ok()?;
+            let branch = user_settings.base_branch.value.name();
+            find_configured_base(&store, head, branch, environment).ok()
         });
         let (branch, commit) = match base {
             Some(base) => (base.display_name(), Some(base.tip)),
