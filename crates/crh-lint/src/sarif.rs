@@ -115,7 +115,7 @@ impl SarifBaseline {
         };
         let mut known = KnownResults::default();
         let changed_paths: HashSet<&str> =
-            change.all_files.iter().filter_map(|it| it.old_path.as_deref()).collect();
+            change.all_files.iter().filter_map(|it| it.in_diff().old_path.as_deref()).collect();
         let mut texts = LineCache::new(project, Side::Old);
         for run in files.iter().flat_map(|file| &file.0.runs) {
             let resolver = LocationResolver::new(run, project.paths(Side::Old).unwrap_or_default());

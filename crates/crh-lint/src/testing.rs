@@ -14,6 +14,8 @@
 //! //- new.py from old.py
 //! y = 1
 //! //- gone.py deleted
+//! //- tool.py from vendor/tool.py, now in use
+//! w = 1
 //! ```
 
 use std::collections::BTreeMap;
@@ -62,12 +64,20 @@ impl Fixture {
                 .push(ChangedFile { is_deleted: true, ..changed(path, Some((path, &old)), "") });
             return;
         }
-        let (path, from) = header.split_once(" from ").unwrap_or((header, header));
+        let used_names = header.strip_suffix(", now in use");
+        let names = used_names.unwrap_or(header);
+        let (path, from) = names.split_once(" from ").unwrap_or((names, names));
         if from != path {
             after.remove(from);
         }
         let old = before.get(from).map(|old| (from, old.as_str()));
-        self.files.push(changed(path, old, text));
+        let in_diff = changed(path, old, text);
+        self.files.push(match used_names {
+            Some(_) => {
+                ChangedFile { in_diff: Some(Box::new(in_diff)), ..changed(path, None, text) }
+            }
+            None => in_diff,
+        });
         after.insert(path.to_owned(), text.to_owned());
     }
 
@@ -114,7 +124,8 @@ impl Fixture {
                     let [old, new] =
                         [old, new].map(|it| it.map(|(path, text)| SourceText::new(path, text)));
                     let touched_text = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
-                        changed_statements::changed_text(new.path, old.path, [old.text, new.text])
+                        let (cache, texts) = (&change.statements, [old.text, new.text]);
+                        changed_statements::changed_text(cache, new.path, old.path, texts)
                     });
                     let touched_text = touched_text.filter(|_| knows == TouchedText::Known);
                     let language = new.as_ref().and_then(|new| new.language);

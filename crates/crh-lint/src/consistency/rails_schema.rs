@@ -87,9 +87,9 @@ fn missing_from_schema(
     if !is_outdated {
         return None;
     }
-    let (number, line) = first_statement(file)?;
+    let (number, line) = first_statement(&migration)?;
     let (_, schema_name) = split_path(&schema);
-    let draft = FindingDraft::new(&SCHEMA_DRIFT, &file.path, number, &line).with_text(
+    let draft = FindingDraft::new(&SCHEMA_DRIFT, &file.path, number, line).with_text(
         format!("The migration is missing from `{schema_name}`"),
         format!(
             "`{schema}` does not contain what this migration creates. A database created from it, as for tests, differs from a migrated one, and the next person who migrates commits the difference."
@@ -99,16 +99,16 @@ fn missing_from_schema(
     Some((schema, draft))
 }
 
-/// The first line with a statement, otherwise the first non-empty line.
-fn first_statement(file: &ChangedFile) -> Option<(u32, String)> {
-    let text = |line: &crate::AddedLine| String::from_utf8_lossy(&line.text).into_owned();
-    let is_statement = |line: &String| {
+/// The first line with a statement, otherwise the first non-empty line. A migration can be moved
+/// here without a change, so all of its lines count.
+fn first_statement(migration: &str) -> Option<(u32, &str)> {
+    let is_statement = |line: &str| {
         let line = line.trim_start();
         ["create_table", "add_", "change_", "remove_", "drop_", "rename_", "create ", "alter "]
             .iter()
             .any(|it| line.starts_with(it))
     };
-    let lines = || file.added.iter().map(|line| (line.number, text(line)));
+    let lines = || (1..).zip(migration.lines());
     lines()
         .find(|(_, line)| is_statement(line))
         .or_else(|| lines().find(|(_, line)| !line.trim().is_empty()))

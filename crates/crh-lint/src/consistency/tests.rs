@@ -231,6 +231,11 @@ fn migration_missing_from_schema_is_reported() {
         &format!("//- db/schema.rb\n{SCHEMA}//- head\n//- {old}\n{add}"),
         &[&expected.replace(path, old)],
     );
+    let moved = format!("//- {path} from drafts/x.rb\n{add}");
+    check(
+        &format!("//- db/schema.rb\n{SCHEMA}//- drafts/x.rb\n{add}//- head\n{moved}"),
+        &[&expected],
+    );
     let table = migration("create_table :things do |t|\n      t.string :x\n    end");
     check(
         &format!("//- db/schema.rb\n{SCHEMA}//- head\n//- {old}\n{table}"),

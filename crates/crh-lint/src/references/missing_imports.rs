@@ -55,7 +55,9 @@ pub(super) fn find_missing_imports(
             Resolution::MissingName(module) => Some(module),
         };
         let old_path = file.old_path.as_deref().unwrap_or(&file.path);
-        let was_already_broken = old_import.is_some_and(|old_import| {
+        // An import that fails in a sample is harmless until the file comes into use.
+        let comes_into_use = paths::is_in_use(&file.path) && !paths::is_in_use(old_path);
+        let was_already_broken = old_import.filter(|_| !comes_into_use).is_some_and(|old_import| {
             !matches!(
                 resolve(repo, Side::Old, suspect.family, old_path, old_import),
                 Resolution::DefinedIn(_)

@@ -225,6 +225,16 @@ fn moved_line_needs_the_same_old_result() {
 }
 
 #[test]
+fn line_that_leaves_a_file_that_comes_into_use_is_not_new() {
+    let change = "//- vendor/a.py\neval(y)\neval(x)\n//- b.py\ntwo = 2\n//- head\n//- a.py from vendor/a.py, now in use\neval(y)\n//- b.py\ntwo = 2\neval(x)\n";
+    let base = sarif_file(&[at("vendor/a.py", 1), at("vendor/a.py", 2)]);
+    let head = sarif_file(&[at("a.py", 1), at("b.py", 2)]);
+    let found = format_findings(&head, Some(&base), change);
+    assert!(!found.contains("b.py:2 "), "{found}");
+    assert!(found.contains("a.py:1 code-ql/py/eval"), "a file that comes into use is new: {found}");
+}
+
+#[test]
 fn quoted_credential_is_masked() {
     let key = format!("AKIA{}3EGQW5RTYUIOPAS", 'Z');
     let change = format!("//- a.py\nx = 1\n//- head\n//- a.py\nx = 1\nA = \"{key}\"\n");

@@ -16,12 +16,16 @@ fn removed_script_symbols_are_reported() {
         ("//- a.ts\nexport function load(x: number) {}\n//- b.ts\nimport { load } from './a'\nload(1)\n//- head\n//- a.ts\nexport function load(x: number, y: string) {}\n", "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place"),
         ("//- a.ts\nexport const load = (x: number, y: number) => {}\nload(1, 2)\n//- head\n//- a.ts\nexport const load = (x: number) => {}\nload(1, 2)\n", "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place"),
         ("//- a.ts\nexport const x = 1\n//- b.ts\nexport {}\n//- head\n//- b.ts\nexport {}\nimport {\n  y,\n  x,\n} from './a'\nimport z from './nothing'\n", "b.ts:3 missing-import `y` is imported, but `a.ts` does not have it\nb.ts:6 missing-import `./nothing` is imported, but there is no such module"),
+        // The import of a sample fails when the file comes into use.
+        ("//- examples/a.ts\nimport z from './nothing'\nexport { z }\n//- head\n//- src/a.ts from examples/a.ts\nimport z from './nothing'\nexport { z }\n", "src/a.ts:1 missing-import `./nothing` is imported, but there is no such module"),
     ]);
 }
 
 #[test]
 fn possibly_existing_script_symbols_are_not_reported() {
     must_not_find(&[
+        // The import failed before the move, too.
+        "//- lib/a.ts\nimport z from './nothing'\nexport { z }\n//- head\n//- src/a.ts from lib/a.ts\nimport z from './nothing'\nexport { z }\n",
         // Scripts of one page share their names.
         "//- a.js\nclass Base {}\nclass A extends Base {}\n//- head\n//- a.js\nclass A extends Base {}\n//- base.js\nclass Base {}\n",
         // Experiments with bundler aliases.
