@@ -23,6 +23,7 @@ Linux-x86_64) target=x86_64-unknown-linux-musl ;;
 Linux-aarch64 | Linux-arm64) target=aarch64-unknown-linux-musl ;;
 Darwin-x86_64) target=x86_64-apple-darwin ;;
 Darwin-arm64) target=aarch64-apple-darwin ;;
+MINGW* | MSYS*) fail "this script is not for Windows: unpack the .zip of the release into a folder of your PATH" ;;
 *) fail "crh has no binary for $(uname -s) on $(uname -m); build it from source with cargo" ;;
 esac
 

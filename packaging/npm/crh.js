@@ -5,9 +5,10 @@
 const { spawnSync } = require("node:child_process");
 
 const folder = `crh-cli-${process.platform}-${process.arch}`;
+const file = process.platform === "win32" ? "crh.exe" : "crh";
 let program;
 try {
-  program = require.resolve(`${folder}/bin/crh`);
+  program = require.resolve(`${folder}/bin/${file}`);
 } catch {
   console.error(
     `error: the package \`${folder}\` is not installed\n` +
