@@ -106,7 +106,7 @@ impl Repository {
         let work_tree = work_tree.map(canonical).transpose().map_err(|_| not_a_repository())?;
         // A linked worktree points to the shared folder.
         let common_dir = match fs::read(git_dir.join("commondir")) {
-            Ok(bytes) => match os_str(bytes.trim_ascii_end()) {
+            Ok(bytes) => match os_str(without_line_break(&bytes)) {
                 Ok(path) => git_dir.join(path),
                 Err(_) => return Err(not_a_repository()),
             },
@@ -125,10 +125,24 @@ impl Repository {
         let git = Git::in_folder(self.folder()).with_user_settings();
         let is_partial = self.promisor().is_some();
         git.check_version(if is_partial { MIN_VERSION_PARTIAL } else { MIN_VERSION })?;
-        let args = ["rev-parse", "--show-object-format"];
-        match git.text(args).map_err(|error| open_error(self.folder(), error))?.as_str() {
-            "sha1" => Ok(()),
-            other => Err(OpenError::ObjectFormat(other.to_owned())),
+        let args = ["rev-parse", "--show-object-format", "--is-bare-repository"];
+        let args = args.into_iter().chain(["--is-inside-work-tree", "--show-prefix"]);
+        let output = git.text(args).map_err(|error| open_error(self.folder(), error))?;
+        let answers: Vec<&str> = output.lines().collect();
+        match answers.as_slice() {
+            // A hostile `core.worktree` would make git read another folder.
+            ["sha1", "false", is_inside, prefix @ ..]
+                if self.work_tree.is_some() && (*is_inside == "false" || !prefix.is_empty()) =>
+            {
+                let message =
+                    "git uses another folder as the working tree; see the setting `core.worktree`";
+                let (folder, message) = (self.folder().to_owned(), message.to_owned());
+                Err(OpenError::Damaged { folder, message })
+            }
+            ["sha1", ..] => Ok(()),
+            _ => Err(OpenError::ObjectFormat(
+                answers.first().copied().unwrap_or_default().to_owned(),
+            )),
         }
     }
 
@@ -321,6 +335,14 @@ impl Repository {
         let paths: BTreeSet<Vec<u8>> = paths.collect();
         Ok(paths.into_iter().collect())
     }
+}
+
+/// A path as git writes it into a file. Blanks at its end belong to the path.
+fn without_line_break(mut path: &[u8]) -> &[u8] {
+    while let [start @ .., b'\n' | b'\r'] = path {
+        path = start;
+    }
+    path
 }
 
 fn split_names(output: &[u8]) -> Vec<Vec<u8>> {

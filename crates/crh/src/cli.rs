@@ -243,7 +243,8 @@ pub(crate) enum HookArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Folder that the server may read if the agent names no folders (default: the current folder)
+    /// Folder that the server may read if the agent opened none (default for agents without MCP
+    /// roots: the current folder)
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Apply fixes without asking, for agents that cannot ask you

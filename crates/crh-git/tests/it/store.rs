@@ -97,6 +97,21 @@ fn repository_is_found_from_any_subfolder() {
 }
 
 #[test]
+fn other_working_tree_of_git_is_refused() {
+    let repo = repo();
+    repo.write("part/file", "");
+    let repository = Repository::discover(repo.path()).unwrap();
+    let outside = TempDir::new().unwrap();
+    for folder in [outside.path(), repo.path().parent().unwrap()] {
+        repo.git(&["config", "core.worktree", folder.to_str().unwrap()]);
+        let store = TempDir::new().unwrap();
+        let opened = Store::open(store.path(), &repository, HiddenVariables::default());
+        let error = opened.unwrap_err().to_string();
+        assert!(error.contains("`core.worktree`"), "{error}");
+    }
+}
+
+#[test]
 fn diff_ignores_configuration_and_attributes() {
     let repo = repo();
     let (_folder, store) = open(&repo);

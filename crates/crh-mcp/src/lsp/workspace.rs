@@ -142,6 +142,7 @@ pub(super) fn read_text(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crh_os::files::symlink;
 
     #[test]
     fn files_outside_the_folder_are_not_opened() {
@@ -152,8 +153,7 @@ mod tests {
         for file in ["secret", "checkout/a", "checkout/part/b"] {
             fs::write(place.path().join(file), "text").unwrap();
         }
-        std::os::unix::fs::symlink(place.path().join("secret"), checkout.join("part/link"))
-            .unwrap();
+        symlink(&place.path().join("secret"), &checkout.join("part/link")).unwrap();
         let root = WorkspaceRoot::open(&checkout.join("part")).unwrap();
         assert_eq!(root.checkout, fs::canonicalize(&checkout).unwrap());
         assert!(root.path_of("part/b").is_some());

@@ -324,7 +324,7 @@ fn bad_calls_get_a_clear_answer() {
     let mut client = McpClient::ready(&user, repo.path(), None, &[]);
     assert_eq!(
         client.refused("check_change", json!({ "repository": "/etc" })),
-        "`/etc` is outside of the folders that the client opened; crh does not read it"
+        "`/etc` is not a folder, or is outside of the folders that the client opened"
     );
     assert_eq!(
         client.refused("check_change", json!({ "target": "x".repeat(10 << 20) })),
