@@ -37,7 +37,7 @@ impl GateResult {
         let worse = regressions(before, after);
         let quality = score(after).quality;
         let mut text = format!(
-            "{} of {} expected issues found, {} reported, {} on clean changes\n",
+            "new evaluation: {} of {} expected issues found, {} reported, {} of them on clean changes\n",
             quality.matched, quality.expected, quality.reported, quality.clean_reported
         );
         if worse.is_empty() {
@@ -83,15 +83,13 @@ fn warn_of_differences(before: &Evaluation, after: &Evaluation, host: &dyn EvalH
     for (what, before, after) in [
         ("tool", &before.tool, &after.tool),
         ("strategy", &before.strategy, &after.strategy),
-        ("set of reviewers", &reviewers[0], &reviewers[1]),
+        ("reviewers", &reviewers[0], &reviewers[1]),
         ("model", &before.model, &after.model),
         ("budget", &before.budget, &after.budget),
         ("prompts", &before.prompt_version, &after.prompt_version),
     ] {
         if before != after {
-            host.warn(&format!(
-                "the baseline was made with another {what}: `{before}`, now `{after}`"
-            ));
+            host.warn(&format!("the baseline differs in its {what}: `{before}`, now `{after}`"));
         }
     }
 }

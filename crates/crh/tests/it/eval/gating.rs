@@ -20,7 +20,7 @@ fn gate_fails_on_regressions() {
     let same = bench.crh(&GATE).run();
     assert_eq!(same.code, 0, "{}", same.stderr);
     expect![[r#"
-        1 of 2 expected issues found, 1 reported, 0 on clean changes
+        new evaluation: 1 of 2 expected issues found, 1 reported, 0 of them on clean changes
         no regression in the 4 cases that both evaluations have
     "#]]
     .assert_eq(&same.stdout);
@@ -34,7 +34,7 @@ fn gate_fails_on_regressions() {
     let worse = bench.crh(&GATE).run();
     assert_eq!(worse.code, 1, "{}", worse.stderr);
     expect![[r#"
-        0 of 2 expected issues found, 1 reported, 1 on clean changes
+        new evaluation: 0 of 2 expected issues found, 1 reported, 1 of them on clean changes
         worse: no longer found: The file does not parse: the call of `round` is not closed.
           python-broken
         worse: a new report on a clean change: The file does not parse
@@ -149,7 +149,7 @@ fn gate_finds_the_files_of_a_strategy_and_refuses_an_old_recording() {
     assert_eq!(all.code, 0, "{}{}", all.stdout, all.stderr);
     expect![[r#"
         strategy single
-        1 of 1 expected issues found, 1 reported, 0 on clean changes
+        new evaluation: 1 of 1 expected issues found, 1 reported, 0 of them on clean changes
         no regression in the 2 cases that both evaluations have
     "#]]
     .assert_eq(&all.stdout);
