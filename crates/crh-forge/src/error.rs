@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ForgeError {
     /// The forge rejects the token or the App key.
-    #[error("`{host}` rejected the token: {message}")]
+    #[error("`{host}` rejected the credentials: {message}")]
     BadToken {
         /// The host.
         host: String,
@@ -27,7 +27,7 @@ pub enum ForgeError {
         needs: Option<String>,
     },
     /// Missing, or not visible with this token: forges do not say which.
-    #[error("`{request}` does not exist, or the token cannot see it")]
+    #[error("`{request}` failed: not found, or the token cannot see it")]
     NotFound {
         /// The request.
         request: String,
@@ -59,8 +59,9 @@ pub enum ForgeError {
         /// What happened.
         message: String,
     },
-    /// The host kept answering with server errors. Nothing changed. A smaller request may succeed.
-    #[error("cannot reach `{host}`: {message}")]
+    /// The host answered all attempts with server errors. Nothing changed. A smaller request may
+    /// succeed.
+    #[error("`{host}` answers with server errors: {message}")]
     Failing {
         /// The host.
         host: String,
@@ -84,7 +85,9 @@ pub enum ForgeError {
         megabytes: usize,
     },
     /// A merge proposal of Bazaar branches. crh reads only git.
-    #[error("`{request}` is a merge proposal of Bazaar branches; crh reviews only git branches")]
+    #[error(
+        "`{request}` returned a merge proposal of Bazaar branches; crh reviews only git branches"
+    )]
     Bazaar {
         /// The request.
         request: String,
@@ -122,7 +125,19 @@ fn wait_suffix(wait: Option<Duration>) -> String {
     match wait.map(|wait| wait.as_secs()) {
         None | Some(0) => String::new(),
         Some(seconds @ 1..120) => format!("; retry in {seconds} seconds"),
-        Some(seconds @ ..DAY) => format!("; retry in {} minutes", seconds.div_ceil(60)),
+        Some(seconds @ ..=DAY) => format!("; retry in {} minutes", seconds.div_ceil(60)),
         Some(_) => "; retry in more than a day".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_one_day_is_not_more_than_a_day() {
+        let suffix = |seconds| wait_suffix(Some(Duration::from_secs(seconds)));
+        assert_eq!(suffix(DAY), "; retry in 1440 minutes");
+        assert_eq!(suffix(DAY + 1), "; retry in more than a day");
     }
 }

@@ -60,7 +60,7 @@ async fn retries_end_with_a_reason() {
         lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
     }
     expect![[r#"
-        cannot reach `HOST`: status 503 (Service Unavailable)
+        `HOST` answers with server errors: status 503 (Service Unavailable)
         cannot reach `HOST`: connection closed before message completed
         rate limited by `HOST`
         rate limited by `HOST`; retry in 60 seconds
@@ -193,10 +193,10 @@ async fn permission_errors_are_distinguished() {
         lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
     }
     expect![[r#"
-        `HOST` rejected the token: Bad credentials
+        `HOST` rejected the credentials: Bad credentials
         the token does not permit `GET /repos/acme/shop/pulls/2`: Resource not accessible by personal access token
-        `GET /repos/acme/shop/pulls/77` does not exist, or the token cannot see it
-        `GET /repos/acme/other/pulls/1` does not exist, or the token cannot see it
+        `GET /repos/acme/shop/pulls/77` failed: not found, or the token cannot see it
+        `GET /repos/acme/other/pulls/1` failed: not found, or the token cannot see it
     "#]].assert_eq(&lines);
 }
 

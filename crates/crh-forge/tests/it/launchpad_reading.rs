@@ -238,12 +238,12 @@ async fn failures_include_launchpads_message() {
         lines += "\n";
     }
     expect![[r#"
-        `HOST` rejected the token: Invalid signature
-        `HOST` rejected the token: Unknown access token ([redacted])
-        cannot reach `HOST`: status 503 (Service Unavailable), OOPS-fake
+        `HOST` rejected the credentials: Invalid signature
+        `HOST` rejected the credentials: Unknown access token ([redacted])
+        `HOST` answers with server errors: status 503 (Service Unavailable), OOPS-fake
         cannot reach `HOST`: …
         Spell out five
-        `GET MERGE/all_comments` does not exist, or the token cannot see it
+        `GET MERGE/all_comments` failed: not found, or the token cannot see it
     "#]]
     .assert_eq(&lines);
 }

@@ -45,12 +45,12 @@ fn gh_errors_are_classified_by_status() {
     check(
         "gh: Bad credentials (HTTP 401)",
         &post,
-        "`github.com` rejected the token: gh: Bad credentials (HTTP 401)",
+        "`github.com` rejected the credentials: gh: Bad credentials (HTTP 401)",
     );
     check(
         "gh: Gone (HTTP 410)",
         &post,
-        "`POST /repos/o/r/issues` does not exist, or the token cannot see it",
+        "`POST /repos/o/r/issues` failed: not found, or the token cannot see it",
     );
     check(
         "gh: Validation Failed (HTTP 422)",

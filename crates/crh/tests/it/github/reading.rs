@@ -237,7 +237,7 @@ fn invalid_pull_request_is_refused() {
         hint: copy the address of the pull request from the browser
         ---
         acme/shop#99: exit 3
-        error: `GET /repos/acme/shop/pulls/99` does not exist, or the token cannot see it
+        error: `GET /repos/acme/shop/pulls/99` failed: not found, or the token cannot see it
         hint: reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`
         ---
         exit 2

@@ -192,7 +192,7 @@ fn old_login_stays_until_new_one_works() {
         exit 2
         note: open this page in any browser and authorize crh: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
         note: waiting for your answer; Ctrl-C cancels without changes
-        error: `HOST` rejected the token: it is on script
+        error: `HOST` rejected the credentials: it is on script
         hint: nothing was stored; run `crh login launchpad` again
         ---
         exit 130

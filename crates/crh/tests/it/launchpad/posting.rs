@@ -371,7 +371,7 @@ fn missing_login_is_explained() {
     let key = shown.split("\"key\": \"").nth(1).map(|rest| rest[..16].to_owned());
     expect![[r#"
         exit 2
-        error: `HOST` rejected the token: Invalid signature
+        error: `HOST` rejected the credentials: Invalid signature
         hint: the token may have expired or been revoked; run `crh login launchpad`, or remove it to read public data
         ---
         exit 2
@@ -379,7 +379,7 @@ fn missing_login_is_explained() {
         hint: run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`
         ---
         exit 3
-        warning: 3 items were not posted: `HOST` rejected the token: it is on script
+        warning: 3 items were not posted: `HOST` rejected the credentials: it is on script
         note: post again to retry; nothing is posted twice
         ---
         {
@@ -387,7 +387,7 @@ fn missing_login_is_explained() {
           "receipts": [
             {
               "delivery": {
-                "failed": "`HOST` rejected the token: it is on script"
+                "failed": "`HOST` rejected the credentials: it is on script"
               },
               "item": {
                 "issue": {
@@ -398,7 +398,7 @@ fn missing_login_is_explained() {
             },
             {
               "delivery": {
-                "failed": "`HOST` rejected the token: it is on script"
+                "failed": "`HOST` rejected the credentials: it is on script"
               },
               "item": {
                 "vote": {
@@ -408,7 +408,7 @@ fn missing_login_is_explained() {
             },
             {
               "delivery": {
-                "failed": "`HOST` rejected the token: it is on script"
+                "failed": "`HOST` rejected the credentials: it is on script"
               },
               "item": "summary"
             }

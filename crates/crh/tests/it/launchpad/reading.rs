@@ -74,7 +74,7 @@ fn impossible_review_is_refused_offline() {
     let odd = format!("{}/{odd}", pad.launchpad.url());
     expect![[r#"
         exit 2
-        error: `GET ~ann/shop/+git/odd/+merge/1005` is a merge proposal of Bazaar branches; crh reviews only git branches
+        error: `GET ~ann/shop/+git/odd/+merge/1005` returned a merge proposal of Bazaar branches; crh reviews only git branches
         hint: review the output of `bzr diff` with `--diff FILE`
         ---
     "#]].assert_eq(&pad.shown(&pad.run(&["review", &odd]).shown()));

@@ -219,7 +219,7 @@ mod tests {
         let lines: String =
             errors.iter().map(|error| format!("{}\n", error.to_forge_error())).collect();
         expect![[r#"
-            `POST a query (repository)` does not exist, or the token cannot see it
+            `POST a query (repository)` failed: not found, or the token cannot see it
             the token does not permit `POST a query (repository.pullRequest.closingIssuesReferences)`: Resource not accessible
             `POST a query` was rejected with status 200: Field 'x' doesn't exist
             `POST a query` was rejected with status 200: API rate limit exceeded

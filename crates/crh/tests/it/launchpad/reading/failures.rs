@@ -36,7 +36,7 @@ fn rejected_and_half_configured_tokens_differ() {
     }
     expect![[r#"
         exit 2
-        error: `HOST` rejected the token: Invalid signature
+        error: `HOST` rejected the credentials: Invalid signature
         hint: the token may have expired or been revoked; run `crh login launchpad`, or remove it to read public data
         ---
         exit 2
@@ -111,7 +111,7 @@ fn private_repository_needs_git_token() {
     }
     expect![[r#"
         exit 3
-        error: `GET ~ann/shop/+git/shop/+merge/1003` does not exist, or the token cannot see it
+        error: `GET ~ann/shop/+git/shop/+merge/1003` failed: not found, or the token cannot see it
         hint: you are not logged in to Launchpad, so crh sees only public data; run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or `LP_CREDENTIALS_FILE`
         exit 3
         error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
