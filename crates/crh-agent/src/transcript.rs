@@ -109,11 +109,16 @@ impl TranscriptSink {
     }
 
     /// An error of a model call. The vendor may quote the reviewed code in it, so without texts only
-    /// its kind and the lengths of its texts remain.
+    /// its kind and the length of its text remain.
     fn model_error(&self, error: &ModelError) -> Value {
         match self.detail {
             TranscriptDetail::Full => json!(error.to_string()),
-            TranscriptDetail::LengthsOnly => text_lengths(json!(error)),
+            TranscriptDetail::LengthsOnly => {
+                // The only field of an error's JSON is its kind.
+                let kind = json!(error).as_object().and_then(|it| it.keys().next().cloned());
+                let length = error.to_string().len();
+                json!(format!("{}: <{length} bytes>", kind.unwrap_or_default()))
+            }
         }
     }
 }
