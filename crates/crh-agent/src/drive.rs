@@ -17,8 +17,8 @@ use crate::tools::{RunningCalls, TOOL_CRASHED, ToolTimeLimits};
 use crate::transcript::{AskAttempt, AttemptSummary, NoReplyCause, TranscriptWriter};
 use crate::{
     AgentRun, AgentRunEnd, BudgetRefusal, CallCost, CallEstimate, CallPurpose, CallUsage,
-    EstimatedRequest, Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript, UsageTotals,
-    model_texts,
+    DoubtfulCount, EstimatedRequest, Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript,
+    UsageTotals, model_texts,
 };
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{
@@ -82,6 +82,8 @@ pub struct FinishedRun<A> {
     pub model_time: Duration,
     /// Why the transcript is incomplete, if it is.
     pub transcript_error: Option<String>,
+    /// A count of the server that is too low for the prompt.
+    pub doubtful_count: Option<DoubtfulCount>,
 }
 
 /// Executes a run to its end. Dropping the future cancels it; a request in flight is then booked at
@@ -119,9 +121,14 @@ pub async fn drive<A: Clone, T: Toolbox>(
             RunStep::Stop(end) => {
                 driver.events.write_end(&end, &driver.totals);
                 let transcript_error = context.transcript.error();
-                let (totals, duration, model_time) =
-                    (driver.totals, start.elapsed(), driver.model_time);
-                return FinishedRun { end, totals, duration, model_time, transcript_error };
+                return FinishedRun {
+                    end,
+                    totals: driver.totals,
+                    duration: start.elapsed(),
+                    model_time: driver.model_time,
+                    transcript_error,
+                    doubtful_count: run.doubtful_count(),
+                };
             }
         }
     }

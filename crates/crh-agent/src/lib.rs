@@ -20,7 +20,9 @@ pub use drive::{FinishedRun, ProgressListener, QuestionError, RunContext, ask_on
 pub use ledger::{
     Budget, CallCost, CallEstimate, CallUsage, CostBasis, Ledger, Reservation, UsageTotals,
 };
-pub use limits::{BudgetRefusal, CallPurpose, ContextShortage, LimitKind, RunLimits, Shortfall};
+pub use limits::{
+    BudgetRefusal, CallPurpose, ContextShortage, DoubtfulCount, LimitKind, RunLimits, Shortfall,
+};
 pub use protocol::call_in_text;
 pub use run::{AgentRun, context_shortage};
 pub use step::{

@@ -80,6 +80,27 @@ impl fmt::Display for ContextShortage {
     }
 }
 
+/// A server's count of prompt tokens that is less than the prompt has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DoubtfulCount {
+    /// Lower bound of the tokens that crh sent.
+    pub sent: u64,
+    /// Tokens that the server read, by its own count.
+    pub read: u64,
+}
+
+impl fmt::Display for DoubtfulCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sent, read } = self;
+        write!(
+            f,
+            "the server counted {read} prompt tokens, and crh sent at least {sent}: the server may \
+             have cut the prompt, or does not count cached tokens; its log or `ollama ps` shows its \
+             context length"
+        )
+    }
+}
+
 impl From<LimitKind> for BudgetRefusal {
     fn from(limit: LimitKind) -> Self {
         Self { limit, shortfall: None }

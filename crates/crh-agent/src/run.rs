@@ -18,7 +18,8 @@ use crate::protocol::{ToolProtocol, TurnDemand};
 use crate::trim::TokenEstimator;
 use crate::{
     AgentOutcome, AgentRunEnd, AgentTask, BudgetRefusal, CallCost, CallPurpose, ContextShortage,
-    EstimatedRequest, LimitKind, RunLimits, RunStep, Shortfall, ToolOutcome, model_texts, trim,
+    DoubtfulCount, EstimatedRequest, LimitKind, RunLimits, RunStep, Shortfall, ToolOutcome,
+    model_texts, trim,
 };
 use crh_llm::{
     Conversation, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Money, Price,
@@ -41,8 +42,8 @@ const OUTPUT_DIVISOR: u64 = 8;
 /// to half could fail again.
 const HARD_TRIM_DIVISOR: u64 = 4;
 
-/// Minimum tokens of a cut prompt. No server has a context this small; a smaller count comes from
-/// servers that do not count cached tokens.
+/// Minimum tokens of a prompt that was certainly cut. Few servers have a context this small; most
+/// smaller counts come from servers that do not count cached tokens.
 const MIN_CUT_TOKENS: u64 = 1024;
 
 /// One run of an agent, from its task to its end.
@@ -63,6 +64,7 @@ pub struct AgentRun<A> {
     tokens: TokenEstimator,
     /// Largest number of input tokens that the vendor counted.
     largest_input: u64,
+    doubtful_count: Option<DoubtfulCount>,
     usage: RunUsage,
     history: CallHistory,
     /// Size of the largest tool results of a turn, in tokens. The next results may be as large.
@@ -140,6 +142,7 @@ impl<A: Clone> AgentRun<A> {
             protocol: ToolProtocol::best_for(facts.abilities),
             tokens: TokenEstimator::default(),
             largest_input: 0,
+            doubtful_count: None,
             usage: RunUsage::default(),
             history: CallHistory::default(),
             largest_result_tokens: 0,
@@ -220,8 +223,14 @@ impl<A: Clone> AgentRun<A> {
         let RunState::Asking(turn_kind, estimate) = self.state else { return };
         self.usage.turns += 1;
         if let Some(usage) = &reply.usage {
-            if let Some(error) = self.prompt_cut(turn_kind, usage.input) {
-                return self.end(AgentOutcome::Model(error));
+            if let Some(count @ DoubtfulCount { sent, read }) =
+                self.low_count(turn_kind, usage.input)
+            {
+                // Tokenizers that join words make fewer tokens, but not a third less.
+                if read >= MIN_CUT_TOKENS && read * 3 < sent * 2 {
+                    return self.end(AgentOutcome::Model(ModelError::PromptCut { sent, read }));
+                }
+                self.doubtful_count.get_or_insert(count);
             }
             self.largest_input = self.largest_input.max(usage.input);
             self.tokens.record_count(estimate, usage.input);
@@ -235,16 +244,21 @@ impl<A: Clone> AgentRun<A> {
         self.handle_reply(&reply, turn_kind);
     }
 
-    /// The error if the server read only a part of the prompt, by its own count.
+    /// The server's count, if it is clearly less than the prompt has.
     ///
     /// Apart from trimming, a conversation only grows, so a count well below an earlier one means
     /// that the server does not count cached tokens. Such a count does not show how much the server
     /// read.
-    fn prompt_cut(&self, turn_kind: TurnKind, read: u64) -> Option<ModelError> {
+    fn low_count(&self, turn_kind: TurnKind, read: u64) -> Option<DoubtfulCount> {
         let sent = crh_llm::least_tokens(&self.request(turn_kind));
-        let is_whole_count =
-            read >= MIN_CUT_TOKENS && read >= self.largest_input - self.largest_input / 8;
-        (read < sent && is_whole_count).then_some(ModelError::PromptCut { sent, read })
+        let is_whole_count = read > 0 && read >= self.largest_input - self.largest_input / 8;
+        // An eighth of margin for other tokenizers.
+        (read < sent - sent / 8 && is_whole_count).then_some(DoubtfulCount { sent, read })
+    }
+
+    /// The first count that is too low for the prompt, if it did not fail the run.
+    pub(crate) fn doubtful_count(&self) -> Option<DoubtfulCount> {
+        self.doubtful_count
     }
 
     /// The request failed after all retries.

@@ -173,6 +173,7 @@ impl RunRecord {
     pub(crate) fn add_usage<A>(&mut self, finished: &FinishedRun<A>, model: &str) {
         self.totals = self.totals.plus(&finished.totals);
         self.model_ms = self.model_ms.saturating_add(milliseconds(finished.model_time));
+        self.notes.extend(finished.doubtful_count.map(|count| count.to_string()));
         if finished.totals.llm_calls > 0 && !self.models.iter().any(|name| name == model) {
             self.models.push(model.to_owned());
         }

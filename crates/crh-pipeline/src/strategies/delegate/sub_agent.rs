@@ -238,7 +238,7 @@ impl SubAgentTask {
         record.add_usage(&finished, model);
         record.limited = finished.end.limit_reached;
         record.took_ms = milliseconds(finished.duration);
-        record.notes = rules.notes();
+        record.notes.extend(rules.notes());
         record.notes.extend(notes);
         record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
             RunEnd::Failed(why) if refused_report.is_some() => {

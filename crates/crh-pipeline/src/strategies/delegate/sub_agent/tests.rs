@@ -31,6 +31,7 @@ fn check(outcome: AgentOutcome<ReviewerReturn>, held: Option<ReviewerReturn>, ex
         duration: Duration::from_millis(30),
         model_time: Duration::from_millis(20),
         transcript_error: None,
+        doubtful_count: None,
     };
     let repair = RepairOutcome { refused_report: held, notes: Vec::new() };
     let record = sub_task(Delegation::First).to_record(driven, repair, &rules, "m");
