@@ -45,14 +45,15 @@ pub struct RunContext<T> {
     /// Cancels the run. A cancelled run stops at its next wait and drops the request or tool calls
     /// that it waits for.
     pub cancel: CancellationToken,
-    /// Receives replies while they stream in.
+    /// Receives replies while they stream in, and retries.
     pub progress_listener: ProgressListener,
 }
 
-/// Receives replies while they stream in. Clones share the callback.
+/// Receives replies while they stream in, and retries. Clones share the callbacks.
 #[derive(Clone)]
 pub struct ProgressListener {
     listener: Arc<dyn Fn(ReplyProgress<'_>) + Send + Sync>,
+    retry_listener: Arc<dyn Fn(&ModelError) + Send + Sync>,
 }
 
 /// Why [`ask_once`] returned no reply.
@@ -236,6 +237,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
                 AttemptOutcome::Failed(error, None) => return AskOutcome::Failed(error),
                 AttemptOutcome::Ended(ask_outcome) => return ask_outcome,
             };
+            (self.context.progress_listener.retry_listener)(&error);
             match self.wait_for(self.deadline, tokio::time::sleep(delay)).await {
                 WaitOutcome::Done(()) => attempt.number += 1,
                 WaitOutcome::Cancelled => return AskOutcome::Cancelled,
@@ -396,7 +398,12 @@ fn limit_message(limit: LimitKind) -> String {
 impl ProgressListener {
     /// Wraps a callback. The callback must be fast, because it is called while a reply streams in.
     pub fn new(listener: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static) -> Self {
-        Self { listener: Arc::new(listener) }
+        Self { listener: Arc::new(listener), retry_listener: Arc::new(|_| {}) }
+    }
+
+    /// Adds a callback for errors after which crh asks again.
+    pub fn with_retries(self, listener: impl Fn(&ModelError) + Send + Sync + 'static) -> Self {
+        Self { retry_listener: Arc::new(listener), ..self }
     }
 
     /// A listener that ignores everything.

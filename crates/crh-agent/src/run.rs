@@ -286,6 +286,7 @@ impl<A: Clone> AgentRun<A> {
             | ModelError::CutStream { .. }
             | ModelError::Transport { .. }
             | ModelError::PromptCut { .. }
+            | ModelError::EndlessReply { .. }
             | ModelError::NotRecorded { .. } => None,
         };
         match (next_protocol, error) {

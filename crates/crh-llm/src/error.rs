@@ -54,6 +54,12 @@ pub enum ModelError {
          (Ollama: `OLLAMA_CONTEXT_LENGTH`, llama.cpp: `--ctx-size`, LM Studio: \"Context Length\")"
     )]
     PromptCut { sent: u64, read: u64 },
+    /// The reply is far longer than requested. A model that does not stop rarely stops next time.
+    #[error(
+        "the reply does not end: it is longer than {max_bytes} bytes, and crh asked for at most \
+         {tokens} tokens"
+    )]
+    EndlessReply { max_bytes: u64, tokens: u64 },
     /// No server runs at an address of this machine. Retries do not start it.
     #[error("cannot connect to the model server on this machine: {message}")]
     NoServer { message: String },
@@ -86,9 +92,10 @@ impl ModelError {
             | Self::BadRequest { .. }
             | Self::NoServer { .. }
             | Self::NotRecorded { .. } => FailureCost::Nothing,
-            Self::Refused { .. } | Self::CutStream { .. } | Self::PromptCut { .. } => {
-                FailureCost::Unknown
-            }
+            Self::Refused { .. }
+            | Self::CutStream { .. }
+            | Self::PromptCut { .. }
+            | Self::EndlessReply { .. } => FailureCost::Unknown,
             Self::Transport { spent, .. } => *spent,
         }
     }
@@ -108,7 +115,7 @@ impl ModelError {
             | Self::Transport { message, .. }
             | Self::NoServer { message }
             | Self::NotRecorded { message } => Some(message),
-            Self::PromptCut { .. } => None,
+            Self::PromptCut { .. } | Self::EndlessReply { .. } => None,
         }
     }
 }

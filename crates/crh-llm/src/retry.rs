@@ -60,6 +60,7 @@ pub fn decide(
         | ModelError::NoCredit { .. }
         | ModelError::BadRequest { .. }
         | ModelError::PromptCut { .. }
+        | ModelError::EndlessReply { .. }
         | ModelError::NoServer { .. }
         | ModelError::NotRecorded { .. } => return ModelRetryDecision::GiveUp,
     };
@@ -134,6 +135,7 @@ mod tests {
             ModelError::NoCredit { message: message.clone() },
             ModelError::BadRequest { message: message.clone() },
             ModelError::PromptCut { sent: 2, read: 1 },
+            ModelError::EndlessReply { max_bytes: 2, tokens: 1 },
             ModelError::NotRecorded { message },
         ] {
             check(&error, 1, 0.0, ModelRetryDecision::GiveUp);

@@ -14,7 +14,7 @@ use crate::runs::RunRecord;
 use crate::static_findings::StaticFindings;
 use crh_agent::{AgentOutcome, Ledger, ProgressListener, RunContext, TOOL_TIMEOUT, Toolbox};
 use crh_llm::retry::RetryPolicy;
-use crh_llm::{Model, ModelError};
+use crh_llm::{Model, ModelError, ReplyProgress};
 
 /// Retry policy for model calls. One wait takes up to a minute, since a short rate limit must not
 /// fail a review.
@@ -95,8 +95,21 @@ impl ReviewContext {
             retry: RETRY,
             seed: self.retry_seed,
             cancel: self.journal.cancel().clone(),
-            progress_listener: ProgressListener::silent(),
+            progress_listener: self.progress_listener(name, |_| {}),
         }
+    }
+
+    /// A listener that also emits a warning when a run asks again after an error.
+    pub(crate) fn progress_listener(
+        &self,
+        run: &str,
+        listener: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static,
+    ) -> ProgressListener {
+        let (journal, run) = (self.journal.clone(), run.to_owned());
+        ProgressListener::new(listener).with_retries(move |error| {
+            let text = format!("{run}: {error}; retrying");
+            journal.emit(ReviewEvent::Warning { text });
+        })
     }
 }
 
@@ -123,6 +136,7 @@ pub(crate) fn rate_limit_wait<T>(
             | ModelError::CutStream { .. }
             | ModelError::Transport { .. }
             | ModelError::PromptCut { .. }
+            | ModelError::EndlessReply { .. }
             | ModelError::NotRecorded { .. },
         )
         | AgentOutcome::Answered(_)

@@ -12,14 +12,19 @@ use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde_json::Value;
 
 use super::{usage, vendor_error};
-use crate::Wire;
+use crate::{ModelError, Wire};
 
-/// Maximum bytes of one reply. 128k tokens in frames of 400 bytes each are 52 MB.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
+/// Maximum bytes of one reply.
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
+
+/// Maximum bytes of a reply for each requested token, and for the rest. Servers send frames of about
+/// 400 bytes, usually with one token each. Some repeat the text, or the request, in other frames.
+const MAX_TOKEN_BYTES: u64 = 1 << 10;
+const MAX_OTHER_BYTES: u64 = 1 << 20;
 
 /// Bytes counted for each frame in addition to its data, so that a stream of empty frames reaches
 /// the limit too.
-const MIN_FRAME_BYTES: usize = 16;
+const MIN_FRAME_BYTES: u64 = 16;
 
 /// Maximum number of tool calls in a chat reply. Models usually make fewer than ten.
 const MAX_CALLS: usize = 128;
@@ -28,6 +33,7 @@ const MAX_CALLS: usize = 128;
 #[derive(Debug)]
 pub(super) struct FrameRecorder {
     wire: Wire,
+    max_output_tokens: u32,
     summary: Mutex<FrameSummary>,
 }
 
@@ -35,7 +41,9 @@ pub(super) struct FrameRecorder {
 pub(super) struct FrameSummary {
     /// Number of frames, including keep-alives.
     pub(super) count: u64,
-    bytes: usize,
+    bytes: u64,
+    /// The error, if the reply is far longer than requested.
+    endless: Option<ModelError>,
     /// Part of the reply that the client dropped.
     lost_piece: Option<LostPiece>,
     /// Whether a reported token count is invalid.
@@ -80,8 +88,8 @@ pub(super) struct PartialCall {
 }
 
 impl FrameRecorder {
-    pub(super) fn new(wire: Wire) -> Self {
-        Self { wire, summary: Mutex::default() }
+    pub(super) fn new(wire: Wire, max_output_tokens: u32) -> Self {
+        Self { wire, max_output_tokens, summary: Mutex::default() }
     }
 
     /// The summary so far. Do not hold it across an await.
@@ -92,7 +100,12 @@ impl FrameRecorder {
     fn record(&self, event: Option<&str>, data: &str) {
         let mut summary = self.summary();
         summary.count += 1;
-        summary.bytes = summary.bytes.saturating_add(data.len() + MIN_FRAME_BYTES);
+        summary.bytes = summary.bytes.saturating_add(data.len() as u64 + MIN_FRAME_BYTES);
+        let tokens = u64::from(self.max_output_tokens);
+        let max_bytes = (tokens * MAX_TOKEN_BYTES + MAX_OTHER_BYTES).min(MAX_ANSWER_BYTES);
+        if summary.bytes > max_bytes {
+            summary.endless = Some(ModelError::EndlessReply { max_bytes, tokens });
+        }
         if summary.fault().is_some() {
             return;
         }
@@ -129,17 +142,19 @@ impl ChatFrameSink for FrameRecorder {
 impl FrameSummary {
     /// Why the reply is unusable, if it is. The client exposes only complete frames;
     /// `ReplyStream::next_event` limits an endless one.
-    pub(super) fn fault(&self) -> Option<String> {
-        if self.bytes > MAX_ANSWER_BYTES {
-            Some(format!("longer than {MAX_ANSWER_BYTES} bytes"))
-        } else if self.chat.calls.len() > MAX_CALLS {
-            Some(format!("more than {MAX_CALLS} tool calls"))
+    pub(super) fn fault(&self) -> Option<ModelError> {
+        if self.endless.is_some() {
+            return self.endless.clone();
+        }
+        let message = if self.chat.calls.len() > MAX_CALLS {
+            format!("more than {MAX_CALLS} tool calls")
         } else {
-            self.lost_piece.map(|lost_piece| match lost_piece {
+            match self.lost_piece? {
                 LostPiece::EventName => "an event has no name".to_owned(),
                 LostPiece::Delta => "an event cannot be read".to_owned(),
-            })
-        }
+            }
+        };
+        Some(ModelError::CutStream { message })
     }
 }
 

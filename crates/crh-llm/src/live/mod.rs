@@ -121,7 +121,7 @@ impl VendorClient {
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<ModelReply, CallFailure> {
         let Endpoint { wire, model, .. } = &*self.endpoint;
-        let frames = Arc::new(FrameRecorder::new(*wire));
+        let frames = Arc::new(FrameRecorder::new(*wire, request.max_output_tokens));
         let mut options = request::chat_options(*wire, model, request);
         options.raw_frame_sink = Some(frames.clone());
         let chat = request::chat_request(*wire, request);
@@ -245,7 +245,7 @@ impl ReplyStream {
             watch(ReplyProgress::Started);
         }
         if let Some(fault) = summary.fault() {
-            return Err(ModelError::CutStream { message: fault }.into());
+            return Err(fault.into());
         }
         match next {
             None => Ok(None),

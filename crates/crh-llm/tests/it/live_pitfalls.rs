@@ -132,8 +132,9 @@ async fn endless_reply_is_cut_off() {
 
     let server = Server::endless();
     let error = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap_err();
-    let message = "longer than 67108864 bytes".to_owned();
-    assert_eq!(error, ModelError::CutStream { message });
+    let tokens: u64 = task().max_output_tokens.into();
+    let max_bytes = (tokens << 10) + (1 << 20);
+    assert_eq!(error, ModelError::EndlessReply { max_bytes, tokens });
 }
 
 #[tokio::test]

@@ -156,6 +156,7 @@ pub(crate) fn failure_kind(error: &ModelError) -> FailureKind {
         | ModelError::Broken { .. }
         | ModelError::Refused { .. }
         | ModelError::CutStream { .. }
+        | ModelError::EndlessReply { .. }
         | ModelError::Transport { .. }
         | ModelError::NoServer { .. } => FailureKind::External,
     }
@@ -197,6 +198,7 @@ fn hint(error: &ModelError) -> &'static str {
         | ModelError::Broken { .. } => "wait a moment, or use another model",
         ModelError::Transport { .. } => "check the URL, the proxy and the network",
         ModelError::Refused { .. } => "rephrase the question, or use another model",
+        ModelError::EndlessReply { .. } => "use another model, or restart its server",
         ModelError::CutStream { .. } => "try again; `crh model check` tests this model",
     }
 }

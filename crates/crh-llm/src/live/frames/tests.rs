@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn chat(deltas: &[Value]) -> ChatDeltas {
-    let frames = FrameRecorder::new(Wire::OpenAiChat);
+    let frames = FrameRecorder::new(Wire::OpenAiChat, 100);
     for delta in deltas {
         frames.record(None, &json!({ "choices": [{ "delta": delta }] }).to_string());
     }
@@ -102,17 +102,24 @@ fn deltas_of_a_thought_block_are_merged() {
 
 #[test]
 fn too_many_bytes_frames_or_calls_are_a_fault() {
-    let frames = FrameRecorder::new(Wire::Gemini);
-    let large = format!("\"{}\"", "x".repeat(1 << 20));
-    for _ in 0..63 {
+    let large = format!("\"{}\"", "x".repeat(1 << 19));
+    // As many frames of half a megabyte as one token, 2,000 tokens and the largest request allow.
+    for (tokens, frame_count, max_bytes) in
+        [(1, 2, (1 << 20) + 1_024), (2_000, 5, 3_096_576), (u32::MAX, 127, MAX_ANSWER_BYTES)]
+    {
+        let frames = FrameRecorder::new(Wire::Gemini, tokens);
+        for _ in 0..frame_count {
+            frames.record(None, &large);
+        }
+        assert_eq!(frames.summary().fault(), None, "{tokens}");
         frames.record(None, &large);
+        let tokens = tokens.into();
+        let endless = ModelError::EndlessReply { max_bytes, tokens };
+        assert_eq!(frames.summary().fault(), Some(endless));
     }
-    assert_eq!(frames.summary().fault(), None);
-    frames.record(None, &large);
-    assert_eq!(frames.summary().fault(), Some(format!("longer than {MAX_ANSWER_BYTES} bytes")));
 
-    let frames = FrameRecorder::new(Wire::Gemini);
-    for _ in 0..=MAX_ANSWER_BYTES / MIN_FRAME_BYTES {
+    let frames = FrameRecorder::new(Wire::Gemini, 100);
+    for _ in 0..=2 * MAX_OTHER_BYTES / MIN_FRAME_BYTES {
         frames.record(None, "");
     }
     assert!(frames.summary().fault().is_some(), "signs of life without end");
@@ -121,7 +128,7 @@ fn too_many_bytes_frames_or_calls_are_a_fault() {
 #[test]
 fn nameless_or_broken_event_is_a_fault() {
     let fault = |wire, event, data: &str| {
-        let frames = FrameRecorder::new(wire);
+        let frames = FrameRecorder::new(wire, 100);
         frames.record(event, data);
         frames.summary().fault()
     };

@@ -83,6 +83,7 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
             | ModelError::CutStream { .. }
             | ModelError::Transport { .. }
             | ModelError::PromptCut { .. }
+            | ModelError::EndlessReply { .. }
             | ModelError::NotRecorded { .. } => true,
         },
         AgentOutcome::Answered(_)

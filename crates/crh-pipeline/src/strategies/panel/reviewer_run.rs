@@ -21,8 +21,8 @@ use crate::tools::session::{
 };
 use crate::tools::{ReadOnlyTools, session};
 use crh_agent::{
-    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, LimitKind, ProgressListener,
-    RunLimits, SubmitTool, drive,
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, LimitKind, RunLimits, SubmitTool,
+    drive,
 };
 use crh_llm::Model;
 use crh_review::ReviewerReturn;
@@ -107,7 +107,8 @@ pub(super) async fn run_attempt(
     let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
     let mut run_context = ctx.run_context(name, model, toolbox);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
-    run_context.progress_listener = ProgressListener::new(move |_| cache_notifier.mark_warm());
+    run_context.progress_listener =
+        ctx.progress_listener(name, move |_| cache_notifier.mark_warm());
     let finished = Box::pin(drive(
         AgentRun::new(task, limits(ctx, reviewer, &earlier_attempts), model.facts()),
         &run_context,

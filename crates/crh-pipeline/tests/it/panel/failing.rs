@@ -6,9 +6,10 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::scene::{CART, Scene, confirms, divides, reports, scouts};
+use crh_pipeline::events::ReviewEvent;
 use crh_review::verdict::Verdict;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{bad_request, calls, rate_limited, says};
+use crh_testkit::fake_model::{bad_request, calls, rate_limited, says, server_error};
 
 #[tokio::test]
 async fn failed_reviewer_is_named_in_the_report() {
@@ -101,6 +102,21 @@ async fn slow_scout_does_not_cost_static_findings() {
         ! the scout, a model call that chooses reviewers, failed (the remaining budget for time is too small for another request); crh chose them by fixed rules
         ! reviewer correctness failed: the remaining budget for time is too small for another request
     "#]]).await;
+}
+
+/// A stalled stream takes two minutes for each attempt, so the user must see why nothing happens.
+#[tokio::test]
+async fn retry_is_announced_with_its_reason() {
+    let model = FakeModel::start().on("correctness", [server_error(), reports(&[])]);
+    let scene = Scene::new(CART).with_reviewers(&["correctness"]);
+    scene.review(&model).await;
+    let events = scene.events.lock().unwrap();
+    let warnings = events.iter().filter_map(|event| match event {
+        ReviewEvent::Warning { text } => Some(text.as_str()),
+        _ => None,
+    });
+    expect!["correctness: server error: The server had an error.; retrying"]
+        .assert_eq(&warnings.collect::<Vec<_>>().join("\n"));
 }
 
 /// One run makes up to five attempts with a delay each.
