@@ -34,7 +34,7 @@ impl<'a> CachedProject<'a> {
 
 impl Project for CachedProject<'_> {
     fn file(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, String> {
-        if !self.paths.contains(path) {
+        if !self.paths.contains(path) || self.is_stopped() {
             return self.project.file(side, path);
         }
         let side_index = usize::from(side == Side::New);
@@ -59,5 +59,9 @@ impl Project for CachedProject<'_> {
 
     fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String> {
         self.project.search(side, words, max_hits)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.project.is_stopped()
     }
 }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use crate::changed_statements::StatementCache;
 use crate::whitespace::fold_whitespace;
 use crate::{paths, workflows};
 use crh_review::finding::Side;
@@ -19,6 +20,7 @@ pub struct ChangeView<'a> {
     pub project: Option<&'a dyn Project>,
     moved_lines: OnceLock<HashMap<String, HashSet<u32>>>,
     pub(crate) workflows: workflows::RepoWorkflows,
+    pub(crate) statements: Arc<StatementCache>,
 }
 
 /// A changed file, as far as the diff describes it. If the change lets an old file run, by a move or
@@ -78,6 +80,12 @@ pub trait Project: Sync {
     /// Finds at most `max_hits` lines that contain one of these words as a whole word, sorted by
     /// path and line.
     fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String>;
+
+    /// Whether the checks must end, because their time is over or the user cancelled. The caller
+    /// then ignores their findings.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Result of a search.
@@ -108,7 +116,7 @@ impl<'a> ChangeView<'a> {
         project: Option<&'a dyn Project>,
     ) -> Self {
         let (moved_lines, workflows) = (OnceLock::new(), workflows::RepoWorkflows::default());
-        Self { files, all_files, project, moved_lines, workflows }
+        Self { files, all_files, project, moved_lines, workflows, statements: Arc::default() }
     }
 
     /// Files under review and all files, as in the diff.

@@ -9,9 +9,11 @@ mod context;
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(crate) use context::assigns_itself;
 
+use crh_review::identity::content_id;
 use crh_syntax::{Language, inner_statements, outermost_statements, refusal};
 
 /// Percentage of a text that may be touched. Above this, checking the whole text at once is
@@ -22,11 +24,21 @@ const PERCENT_MAX: usize = 75;
 /// have few unchanged statements.
 const LEVELS_MAX: usize = 5;
 
-/// The statements of one text (old or new). A statement is touched if it has no match in the other
-/// text (see [`compare`]).
+/// The touched statements of one text (old or new). A statement is touched if it has no match in
+/// the other text (see [`compare`]).
 pub(crate) struct ChangedStatements<'t> {
     text: &'t str,
-    statements: Vec<ComparedStatement>,
+    touched: Vec<Range<usize>>,
+}
+
+/// Touched statements of both texts; `None` if the texts cannot be compared.
+type TouchedRanges = Option<[Vec<Range<usize>>; 2]>;
+
+/// Compares each pair of texts once, although several checks need it and files may share texts.
+#[derive(Default)]
+pub(crate) struct StatementCache {
+    /// By language and content ids of both texts.
+    by_texts: Mutex<HashMap<(Language, [String; 2]), Arc<OnceLock<TouchedRanges>>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,22 +47,40 @@ struct ComparedStatement {
     is_touched: bool,
 }
 
-/// Compares the statements of two texts; `None` if they cannot be separated or the parser refuses a
-/// text.
-pub(crate) fn changed_statements<'t>(
-    language: Language,
-    [old, new]: [&'t str; 2],
-) -> Option<[ChangedStatements<'t>; 2]> {
-    let statements = [old, new].map(|text| match refusal(language, text) {
-        None => outermost_statements(language, text),
+impl StatementCache {
+    /// Compares the statements of two texts; `None` if they cannot be separated or the parser
+    /// refuses a text.
+    pub(crate) fn changed_statements<'t>(
+        &self,
+        language: Language,
+        [old, new]: [&'t str; 2],
+    ) -> Option<[ChangedStatements<'t>; 2]> {
+        let key = (language, [old, new].map(|text| content_id(text.as_bytes())));
+        let entry = {
+            let mut by_texts = self.by_texts.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(by_texts.entry(key).or_default())
+        };
+        let touched_ranges = entry.get_or_init(|| touched_ranges(language, [old, new]));
+        let [before, after] = touched_ranges.clone()?;
+        Some([
+            ChangedStatements { text: old, touched: before },
+            ChangedStatements { text: new, touched: after },
+        ])
+    }
+}
+
+fn touched_ranges(language: Language, texts: [&str; 2]) -> TouchedRanges {
+    let statements = texts.map(|text| match refusal(language, text) {
+        // A text without statements, such as a comment, counts as one statement.
+        None => outermost_statements(language, text)
+            .map(|it| if it.is_empty() { vec![0..text.len()] } else { it }),
         Some(_) => None,
     });
     let [Some(before), Some(after)] = statements else { return None };
-    let [before, after] = compare([old, new], [before, after], |_| true);
-    Some([
-        ChangedStatements { text: old, statements: before },
-        ChangedStatements { text: new, statements: after },
-    ])
+    let compared = compare(texts, [before, after], |_| true);
+    Some(compared.map(|side| {
+        side.into_iter().filter(|it| it.is_touched).map(|it| it.range).collect::<Vec<_>>()
+    }))
 }
 
 /// Marks a statement as touched unless the other text has the same statement. Each statement is
@@ -60,24 +90,43 @@ fn compare(
     [before, after]: [Vec<Range<usize>>; 2],
     may_match: impl Fn(&str) -> bool,
 ) -> [Vec<ComparedStatement>; 2] {
-    let mut old_counts: HashMap<&str, i64> = HashMap::with_capacity(before.len());
-    for range in &before {
-        *old_counts.entry(old[range.clone()].trim_end()).or_default() += 1;
+    let old_statement = |range: &Range<usize>| old[range.clone()].trim_end();
+    let new_statement = |range: &Range<usize>| new[range.clone()].trim_end();
+    // Most statements stay in place. Only those between the first and the last difference are
+    // hashed.
+    let is_kept = |(before, after): &(&Range<usize>, &Range<usize>)| {
+        let statement = old_statement(before);
+        statement == new_statement(after) && may_match(statement)
+    };
+    let kept_at_start = before.iter().zip(&after).take_while(is_kept).count();
+    let [old_rest, new_rest] = [&before[kept_at_start..], &after[kept_at_start..]];
+    let kept_at_end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(is_kept).count();
+    let old_middle = kept_at_start..before.len() - kept_at_end;
+    let new_middle = kept_at_start..after.len() - kept_at_end;
+    let mut old_counts: HashMap<&str, i64> = HashMap::new();
+    for range in &before[old_middle.clone()] {
+        *old_counts.entry(old_statement(range)).or_default() += 1;
     }
-    let mut match_counts: HashMap<&str, i64> = HashMap::with_capacity(before.len());
-    let after = after.into_iter().map(|range| {
-        let statement = new[range.clone()].trim_end();
-        let count = old_counts.get_mut(statement).filter(|left| **left > 0 && may_match(statement));
-        let is_matched = count.map(|count| *count -= 1).is_some();
-        if is_matched {
-            *match_counts.entry(statement).or_default() += 1;
-        }
-        ComparedStatement { range, is_touched: !is_matched }
+    let mut match_counts: HashMap<&str, i64> = HashMap::new();
+    let after = (0..).zip(after).map(|(index, range)| {
+        let statement = new_statement(&range);
+        let is_touched = new_middle.contains(&index) && {
+            let count =
+                old_counts.get_mut(statement).filter(|left| **left > 0 && may_match(statement));
+            let is_matched = count.map(|count| *count -= 1).is_some();
+            if is_matched {
+                *match_counts.entry(statement).or_default() += 1;
+            }
+            !is_matched
+        };
+        ComparedStatement { range, is_touched }
     });
     let after = after.collect();
-    let before = before.into_iter().map(|range| {
-        let count = match_counts.get_mut(old[range.clone()].trim_end()).filter(|left| **left > 0);
-        let is_touched = count.map(|count| *count -= 1).is_none();
+    let before = (0..).zip(before).map(|(index, range)| {
+        let is_touched = old_middle.contains(&index) && {
+            let count = match_counts.get_mut(old_statement(&range)).filter(|left| **left > 0);
+            count.map(|count| *count -= 1).is_none()
+        };
         ComparedStatement { range, is_touched }
     });
     [before.collect(), after]
@@ -86,18 +135,21 @@ fn compare(
 /// The touched statements of the new text, without unchanged statements inside them. The lines keep
 /// their numbers. `None` if the statements cannot be compared, or if more than [`PERCENT_MAX`] of
 /// the text is left.
-pub(crate) fn changed_text(path: &str, old_path: &str, texts: [&str; 2]) -> Option<String> {
+pub(crate) fn changed_text(
+    cache: &StatementCache,
+    path: &str,
+    old_path: &str,
+    texts: [&str; 2],
+) -> Option<String> {
     let [old_language, language] = [(old_path, texts[0]), (path, texts[1])]
         .map(|(path, text)| Language::of_file(path, text.as_bytes()));
     let language = language?;
     if old_language != Some(language) {
         return None;
     }
-    let [old, new] = changed_statements(language, texts)?;
+    let [old, new] = cache.changed_statements(language, texts)?;
     let mut omissions: Vec<OmittedStatement> = unchanged_inside(language, &old, &new);
-    let untouched = new.statements.iter().filter(|it| !it.is_touched);
-    omissions
-        .extend(untouched.map(|it| OmittedStatement { range: it.range.clone(), placeholder: "" }));
+    omissions.extend(new.untouched().map(|range| OmittedStatement { range, placeholder: "" }));
     omissions.sort_by_key(|it| it.range.start);
     let omitted_bytes: usize = omissions.iter().map(|it| it.range.len()).sum();
     let is_small_enough = (new.text.len() - omitted_bytes) * 100 <= new.text.len() * PERCENT_MAX;
@@ -117,10 +169,7 @@ fn unchanged_inside(
     old: &ChangedStatements<'_>,
     new: &ChangedStatements<'_>,
 ) -> Vec<OmittedStatement> {
-    let mut touched_ranges = [old, new].map(|side| {
-        let touched = side.statements.iter().filter(|it| it.is_touched);
-        touched.map(|it| it.range.clone()).collect::<Vec<_>>()
-    });
+    let mut touched_ranges = [old, new].map(|side| side.touched.clone());
     let mut omissions = Vec::new();
     for _ in 0..LEVELS_MAX {
         let inner = [(old.text, &touched_ranges[0]), (new.text, &touched_ranges[1])]
@@ -171,12 +220,17 @@ fn blank_out(text: &str, omissions: &[OmittedStatement]) -> String {
             output.push_str(&statement[..blanks]);
             output.push_str(placeholder);
         }
-        let lines = memchr::memchr_iter(b'\n', statement.as_bytes()).count();
-        output.extend(std::iter::repeat_n('\n', lines));
+        push_line_ends(&mut output, statement);
         copied_to = range.end;
     }
     output.push_str(&text[copied_to..]);
     output
+}
+
+/// Adds the line ends of an omitted text.
+fn push_line_ends(output: &mut String, omitted: &str) {
+    let lines = memchr::memchr_iter(b'\n', omitted.as_bytes()).count();
+    output.extend(std::iter::repeat_n('\n', lines));
 }
 
 /// How much of a statement [`ChangedStatements::render`] keeps.
@@ -193,32 +247,32 @@ pub(crate) enum StatementPart {
 impl<'t> ChangedStatements<'t> {
     /// The touched statements.
     pub(crate) fn statements(&self) -> impl Iterator<Item = &'t str> {
-        let touched = self.statements.iter().filter(|it| it.is_touched);
-        touched.map(|it| &self.text[it.range.clone()])
+        self.touched.iter().map(|range| &self.text[range.clone()])
+    }
+
+    /// The parts of the text before, between and after the touched statements.
+    fn untouched(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = std::iter::once(0).chain(self.touched.iter().map(|it| it.end));
+        let ends = self.touched.iter().map(|it| it.start).chain([self.text.len()]);
+        starts.zip(ends).map(|(start, end)| start..end)
     }
 
     /// The touched statements, reduced to the parts that `select_part` selects. They keep their
     /// line numbers.
     pub(crate) fn render(&self, select_part: impl Fn(&str) -> StatementPart) -> String {
         let mut output = String::with_capacity(self.text.len() / 2);
-        for entry in &self.statements {
-            let statement = &self.text[entry.range.clone()];
-            let part =
-                if entry.is_touched { select_part(statement) } else { StatementPart::Nothing };
-            let rest = match part {
-                StatementPart::Nothing => statement,
-                StatementPart::All => {
-                    output.push_str(statement);
-                    ""
-                }
-                StatementPart::Header { end } => {
-                    output.push_str(&statement[..end]);
-                    output.push_str(" pass");
-                    &statement[end..]
-                }
+        let touched = self.touched.iter().cloned().map(Some).chain([None]);
+        for (gap, statement) in self.untouched().zip(touched) {
+            push_line_ends(&mut output, &self.text[gap]);
+            let Some(statement) = statement.map(|range| &self.text[range]) else { continue };
+            let (kept_bytes, placeholder) = match select_part(statement) {
+                StatementPart::Nothing => (0, ""),
+                StatementPart::All => (statement.len(), ""),
+                StatementPart::Header { end } => (end, " pass"),
             };
-            let lines = memchr::memchr_iter(b'\n', rest.as_bytes()).count();
-            output.extend(std::iter::repeat_n('\n', lines));
+            output.push_str(&statement[..kept_bytes]);
+            output.push_str(placeholder);
+            push_line_ends(&mut output, &statement[kept_bytes..]);
         }
         output
     }
@@ -229,7 +283,7 @@ mod tests {
     use super::*;
 
     fn check(old: &str, new: &str) -> Option<String> {
-        changed_text("a.py", "a.py", [old, new])
+        changed_text(&StatementCache::default(), "a.py", "a.py", [old, new])
     }
 
     #[test]
@@ -248,8 +302,9 @@ mod tests {
     fn repeated_statement_is_touched_once() {
         let alone = check("a = 1\nb = 2\n", "a = 1\na = 1\nb = 2\n");
         assert_eq!(alone.as_deref(), Some("\na = 1\n\n"));
-        let [old, _] =
-            changed_statements(Language::Python, ["a = 1\na = 1\nb = 2\n", "a = 1\n"]).unwrap();
+        let [old, _] = StatementCache::default()
+            .changed_statements(Language::Python, ["a = 1\na = 1\nb = 2\n", "a = 1\n"])
+            .unwrap();
         assert_eq!(old.statements().collect::<Vec<_>>(), ["a = 1\n", "b = 2\n"]);
     }
 
@@ -274,7 +329,9 @@ mod tests {
     fn mostly_changed_or_unparsable_text_has_no_part() {
         assert_eq!(check("a = 1\n", "b = 1\n"), None);
         assert_eq!(check("a = 1\nb = 2\nc = (\n", "a = 1\nb = 2\nc = 3\n"), None);
-        assert_eq!(changed_text("a.go", "a.go", ["package a\n", "package b\n"]), None);
-        assert_eq!(changed_text("a.py", "a.js", ["a = 1\n", "a = 1\n"]), None);
+        assert_eq!(check("# a\n", "# b\n"), None);
+        let cache = StatementCache::default();
+        assert_eq!(changed_text(&cache, "a.go", "a.go", ["package a\n", "package b\n"]), None);
+        assert_eq!(changed_text(&cache, "a.py", "a.js", ["a = 1\n", "a = 1\n"]), None);
     }
 }

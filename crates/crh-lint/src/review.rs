@@ -6,7 +6,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,9 @@ pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun
     let project = cached_project.as_ref().map(|it| it as &dyn Project);
     let change = &ChangeView::new(change.files, change.all_files, project);
     let [files_in_diff, all_in_diff] = change.files_in_diff();
-    let in_diff = &ChangeView::new(&files_in_diff, &all_in_diff, project);
+    let mut in_diff = ChangeView::new(&files_in_diff, &all_in_diff, project);
+    in_diff.statements = Arc::clone(&change.statements);
+    let in_diff = &in_diff;
     thread::scope(|scope| {
         let references = scope.spawn(|| {
             run_on_change("references", in_diff, ReviewInput::Project, references::review)
@@ -200,7 +202,7 @@ fn review_file(
     let [old, new] = &texts;
     let touched_text = match [old, new] {
         [Some(old), Some(new)] => {
-            changed_statements::changed_text(&file.path, old_path, [old, new])
+            changed_statements::changed_text(&change.statements, &file.path, old_path, [old, new])
         }
         [None, _] | [_, None] => None,
     };

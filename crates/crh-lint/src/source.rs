@@ -76,5 +76,6 @@ pub(crate) fn text(bytes: Vec<u8>) -> Option<String> {
     if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_BYTES)]).is_some() {
         return String::from_utf8(bytes).ok();
     }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    let text = String::from_utf8(bytes);
+    Some(text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::change_under_review::ChangeUnderReview;
 use crate::revisions::Revisions;
@@ -73,11 +74,13 @@ impl<'a> CodeReader<'a> {
         self.tool_context.symbols(side, path, || self.text(side, path))
     }
 
-    /// Parses the first changed files into the cache.
-    pub(crate) fn parse_ahead(&self) {
+    /// Parses the first changed files into the cache, until the deadline.
+    pub(crate) fn parse_ahead(&self, deadline: Instant) {
         for path in self.changed_files.keys().take(PARSE_AHEAD_MAX) {
             for side in [Side::New, Side::Old] {
-                self.symbols(side, path);
+                if Instant::now() < deadline {
+                    self.symbols(side, path);
+                }
             }
         }
     }

@@ -2,7 +2,8 @@
 //! report lists failed runs too.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
@@ -57,12 +58,12 @@ async fn run_static_checks(
     ctx: Option<&ReviewContext>,
     time_left: Duration,
 ) -> Vec<RunRecord> {
+    let deadline = Instant::now() + time_left;
     let static_assignments =
         plan.assignments.iter().filter(|assignment| is_static(&assignment.name)).cloned();
     let (analyser_assignments, built_in_assignments): (Vec<_>, Vec<_>) =
         static_assignments.partition(|assignment| is_analyser(&assignment.name));
-    let (checked_change, check_options) = (change.clone(), options.clone());
-    let task = tokio::task::spawn_blocking(move || run_checks(&checked_change, &check_options));
+    let task = CheckTask::spawn(change, options, run_checks);
     let built_in = async {
         let mut records = join_or_fail(task, built_in_assignments, journal, time_left).await;
         // With `crh check`, a reviewer that could read no file counts as failed: a change must not
@@ -76,8 +77,7 @@ async fn run_static_checks(
         records.iter().for_each(|record| journal.run_ended(record));
         records
     };
-    let (checked_change, check_options) = (change.clone(), options.clone());
-    let task = tokio::task::spawn_blocking(move || run_analysers(&checked_change, &check_options));
+    let task = CheckTask::spawn(change, options, run_analysers);
     let (mut records, analyser_records) = tokio::join!(
         built_in,
         join_or_fail(task, analyser_assignments, journal, time_left.min(ANALYSERS_TIMEOUT))
@@ -90,15 +90,41 @@ async fn run_static_checks(
     // Merging needs the symbols of the changed files next. Parsing continues in the background.
     // Files that are not parsed by then are parsed on demand.
     let change = change.clone();
-    drop(tokio::task::spawn_blocking(move || CodeReader::new(&change).parse_ahead()));
+    drop(tokio::task::spawn_blocking(move || CodeReader::new(&change).parse_ahead(deadline)));
     records
+}
+
+/// A group of static checks on its own thread. When the task is dropped, the checks stop.
+struct CheckTask {
+    handle: JoinHandle<Vec<RunRecord>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl CheckTask {
+    fn spawn(
+        change: &ChangeUnderReview,
+        options: &Arc<CheckOptions>,
+        run: fn(&ChangeUnderReview, &CheckOptions) -> Vec<RunRecord>,
+    ) -> Self {
+        let tool_context = change.tool_context.for_one_call();
+        let stop = tool_context.stop_handle();
+        let change = ChangeUnderReview { tool_context, ..change.clone() };
+        let options = options.clone();
+        Self { handle: tokio::task::spawn_blocking(move || run(&change, &options)), stop }
+    }
+}
+
+impl Drop for CheckTask {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Joins the task and returns its records. If the task panics or takes longer than `max_time`,
 /// returns a failed record for each planned assignment. If the user cancels the review and the task
-/// does not end within [`CANCEL_WAIT`], returns cancelled records.
+/// does not end within [`CANCEL_WAIT`], returns cancelled records. No check runs on after this.
 async fn join_or_fail(
-    mut task: JoinHandle<Vec<RunRecord>>,
+    mut task: CheckTask,
     assignments: Vec<Assignment>,
     journal: &ReviewJournal,
     max_time: Duration,
@@ -110,13 +136,13 @@ async fn join_or_fail(
             .collect::<Vec<_>>()
     };
     let join_result = tokio::select! {
-        done = &mut task => Some(done),
+        done = &mut task.handle => Some(done),
         () = tokio::time::sleep(max_time) => {
             let limited = Some(LimitKind::Wall);
             let records = failed_records("timed out").into_iter();
             return records.map(|record| RunRecord { limited, ..record }).collect();
         }
-        () = journal.cancel().cancelled() => tokio::time::timeout(CANCEL_WAIT, task).await.ok(),
+        () = journal.cancel().cancelled() => tokio::time::timeout(CANCEL_WAIT, &mut task.handle).await.ok(),
     };
     match join_result {
         Some(Ok(records)) => records,
@@ -142,4 +168,52 @@ async fn run_model_strategies(
     };
     runs.notes.splice(0..0, ctx.prompts.notes().iter().cloned());
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts::sample;
+    use crh_agent::TranscriptDetail;
+    use crh_llm::Redactor;
+
+    static HAS_STOPPED: AtomicBool = AtomicBool::new(false);
+
+    fn run_until_stopped(change: &ChangeUnderReview, _: &CheckOptions) -> Vec<RunRecord> {
+        while change.tool_context.check_stopped().is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        HAS_STOPPED.store(true, Ordering::Relaxed);
+        Vec::new()
+    }
+
+    #[tokio::test]
+    async fn checks_stop_when_their_time_is_over() {
+        let (_folder, change) = sample::change_under_review(&sample::contents(""));
+        let journal = ReviewJournal::open(
+            None,
+            Redactor::default(),
+            TranscriptDetail::LengthsOnly,
+            Vec::new(),
+            |_| {},
+        );
+        let assignment = Assignment {
+            name: "secrets".to_owned(),
+            reviewer: "secrets".to_owned(),
+            label: String::new(),
+            why: String::new(),
+            focus: String::new(),
+            parts: Vec::new(),
+        };
+        let task = CheckTask::spawn(&change, &Arc::default(), run_until_stopped);
+        let records =
+            join_or_fail(task, vec![assignment], &journal, Duration::from_millis(5)).await;
+        assert_eq!(records[0].limited, Some(LimitKind::Wall));
+        let start = Instant::now();
+        while !HAS_STOPPED.load(Ordering::Relaxed) {
+            assert!(start.elapsed() < Duration::from_secs(60), "the checks run on");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(change.tool_context.check_stopped().is_ok(), "only these checks stop");
+    }
 }

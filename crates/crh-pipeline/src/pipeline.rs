@@ -36,8 +36,8 @@ use crh_review::finding::{Member, Severity};
 use crh_review::report::{self, DroppedFinding, Issue, Report, Strategy};
 use crh_review::{MergeResult, PastDecisions};
 
-/// Minimum time for static checks.
-const MIN_CHECK_TIME: Duration = Duration::from_secs(60);
+/// Minimum time for static checks. Most need less than a second.
+const MIN_CHECK_TIME: Duration = Duration::from_secs(20);
 
 /// Inputs of a review.
 #[derive(Debug)]

@@ -154,6 +154,15 @@ enum InjectionKind {
 
 /// Finds injection attempts in texts about the change, in file names and in added lines.
 pub fn review(texts: &[ChangeText], files: &[ChangedFile]) -> StaticOutput {
+    review_until(texts, files, &|| false)
+}
+
+/// Like [`review`], but ends before the next file when `is_stopped` returns true.
+pub fn review_until(
+    texts: &[ChangeText],
+    files: &[ChangedFile],
+    is_stopped: &dyn Fn() -> bool,
+) -> StaticOutput {
     let mut report = InjectionReport::default();
     for text in texts {
         let lines: Vec<(u32, String)> = (1..).zip(text.text.lines().map(str::to_owned)).collect();
@@ -168,7 +177,7 @@ pub fn review(texts: &[ChangeText], files: &[ChangedFile]) -> StaticOutput {
     let find_in_name = |name: &[(u32, String)]| {
         find_injections(name, TextOrigin::Name, MarkerPolicy::Forged, LineContext::Name)
     };
-    for file in files {
+    for file in files.iter().take_while(|_| !is_stopped()) {
         let name = [(1, file.path.clone())];
         let mut in_name = find_in_name(&name);
         in_name.extend(find_in_name(&[(1, split_name(&file.path))]));

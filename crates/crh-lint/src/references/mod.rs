@@ -68,8 +68,8 @@ const CONFIG_KEY: LintRule = LintRule {
 
 pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
     let Some(project) = change.project else { return StaticOutput::default() };
-    let suspects =
-        unused_removals::drop_files_without_uses(project, suspects::suspect_files(change));
+    let suspects = suspects::suspect_files(change);
+    let suspects = unused_removals::drop_files_without_uses(project, &change.statements, suspects);
     let has_keys = config_keys::may_remove_keys(change);
     if suspects.is_empty() && !has_keys {
         return StaticOutput::default();

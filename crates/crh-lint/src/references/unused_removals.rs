@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::broken_uses::HITS_MAX;
 use super::methods;
 use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
-use crate::changed_statements::{StatementPart, changed_statements};
+use crate::changed_statements::{StatementCache, StatementPart};
 use crate::{ChangedFile, Project, SearchHit, paths, source};
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, Language, Surface, SyntaxTree};
@@ -21,10 +21,11 @@ const DEFINITION_BYTES_MAX: usize = 1_000;
 /// files that have no reason left to be checked.
 pub(super) fn drop_files_without_uses<'a>(
     project: &dyn Project,
+    cache: &StatementCache,
     suspects: Vec<SuspectFile<'a>>,
 ) -> Vec<SuspectFile<'a>> {
     let names: Vec<Option<BTreeSet<String>>> =
-        suspects.iter().map(|suspect| possibly_removed_names(project, suspect)).collect();
+        suspects.iter().map(|suspect| possibly_removed_names(project, cache, suspect)).collect();
     let all_names: BTreeSet<&str> = names.iter().flatten().flatten().map(String::as_str).collect();
     let Some(used) = used_names(project, &all_names) else { return suspects };
     let is_used = |names: BTreeSet<String>| names.iter().any(|name| used.contains(name.as_str()));
@@ -42,6 +43,7 @@ pub(super) fn drop_files_without_uses<'a>(
 /// statements do not suffice to tell.
 fn possibly_removed_names(
     project: &dyn Project,
+    cache: &StatementCache,
     suspect: &SuspectFile<'_>,
 ) -> Option<BTreeSet<String>> {
     let file = suspect.file;
@@ -56,7 +58,8 @@ fn possibly_removed_names(
     }
     let texts = [Side::Old, Side::New].map(|side| text(project, side, file));
     let [Some(old), Some(new)] = texts else { return None };
-    let [old_statements, new_statements] = changed_statements(Language::Python, [&old, &new])?;
+    let [old_statements, new_statements] =
+        cache.changed_statements(Language::Python, [&old, &new])?;
     let headers: [HashSet<&str>; 2] = [&old_statements, &new_statements]
         .map(|it| it.statements().filter_map(function_header).collect());
     let has_same_header = |statement: &str, others: &HashSet<&str>| {

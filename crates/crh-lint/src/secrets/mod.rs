@@ -146,7 +146,8 @@ fn for_each_match<'a>(
     strictness: Strictness,
     mut on_matches: impl FnMut(&'a ChangedFile, &'a AddedLine, &[SecretMatch]),
 ) {
-    for file in files {
+    let is_stopped = || project.is_some_and(Project::is_stopped);
+    for file in files.iter().take_while(|_| !is_stopped()) {
         let strictness =
             if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { strictness };
         let unchanged = UnchangedLines::new(file, project);

@@ -196,7 +196,7 @@ fn injection_run(
             Err(ToolError::TellModel(why) | ToolError::Abort(why)) => (Vec::new(), vec![why]),
         };
         read_errors = errors;
-        injection::review(&texts, files)
+        injection::review_until(&texts, files, &|| subject.tool_context.check_stopped().is_err())
     });
     if record.ended == RunEnd::Completed && !read_errors.is_empty() {
         record.ended = RunEnd::Failed(format!("unreadable: {}", read_errors.join("; ")));

@@ -1,7 +1,7 @@
 //! Gives static checks access to the repository.
 
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::revisions::Revisions;
 use crh_git::{SearchQuery, search};
@@ -42,7 +42,14 @@ impl<'a> RevisionProject<'a> {
 }
 
 impl Project for RevisionProject<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     fn file(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, String> {
+        if self.is_stopped() {
+            return Err("the checks were stopped".to_owned());
+        }
         let (objects, revision) = (self.revisions.objects(), self.revision(side)?);
         // Paths that are not UTF-8 are quoted as in git.
         let quoted = RepoPath::from_quoted(path.as_bytes());

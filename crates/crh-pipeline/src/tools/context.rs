@@ -151,12 +151,12 @@ impl ToolContext {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// A clone with its own stop flag, so that a timeout ends only one call.
-    pub(super) fn for_one_call(&self) -> Self {
+    /// A clone with its own stop flag, so that a timeout ends only one call or one group of checks.
+    pub(crate) fn for_one_call(&self) -> Self {
         Self { stop: Arc::default(), ..self.clone() }
     }
 
-    pub(super) fn stop_handle(&self) -> Arc<AtomicBool> {
+    pub(crate) fn stop_handle(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 }

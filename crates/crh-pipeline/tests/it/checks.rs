@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::Ordering;
 
 use expect_test::expect;
 use tempfile::TempDir;
@@ -23,7 +24,7 @@ use crh_pipeline::workspace::{
 use crh_review::diff::Diff;
 use crh_review::finding::Origin;
 use crh_review::report;
-use crh_review::report::{CoverageState, DroppedFinding, Fate};
+use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 use crh_testkit::Repo;
 
 /// Whether the workspace has a repository.
@@ -156,6 +157,20 @@ fn findings_in_added_lines_are_reported() {
           P1 made.go:3 An added line tries to instruct the reviewer
     "#]]
     .assert_eq(&render(&run_checks(&subject, &CheckOptions::default())));
+}
+
+#[test]
+fn stopped_checks_look_at_no_file() {
+    let (repo, folder) = (repo(), TempDir::new().unwrap());
+    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
+    subject.tool_context.stop().store(true, Ordering::Relaxed);
+    let records = run_checks(&subject, &CheckOptions::default());
+    assert_eq!(records.iter().map(|it| it.members.len()).sum::<usize>(), 0);
+    for name in ["syntax", "leftovers", "patterns"] {
+        let record = records.iter().find(|it| it.assignment.name == name).unwrap();
+        let is_unread = |it: &FileCoverage| it.state == CoverageState::NotReviewed;
+        assert!(record.coverage.iter().all(is_unread), "{:?}", record.coverage);
+    }
 }
 
 #[test]
@@ -452,7 +467,8 @@ fn file_that_comes_into_use_is_compared_with_its_old_path() {
     let migration = "db/migrate/20240202000000_a.rb";
     let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
     let lines = "x = 1\n".repeat(30);
-    // These problems are in the base: a migration without its schema, and a missing module.
+    // The base has a migration without its schema. The missing module of the example matters now
+    // that the example comes into use.
     repo.write(migration, "class A\n  def change\n    create_table :users\n  end\nend\n");
     repo.write("db/schema.rb", "Schema.define(version: 2024_01_01_000000) do\nend\n");
     repo.write("examples/q.rb", format!("require_relative \"nothing\"\n{lines}"));
@@ -475,6 +491,7 @@ fn file_that_comes_into_use_is_compared_with_its_old_path() {
         syntax Completed: FILES
         references Completed: FILES
           P1 helper.py:31 `load` is gone, and 1 place still uses it
+          P1 q.rb:1 `nothing` is imported, but there is no such module
         leftovers Completed: FILES
         workflows Completed: 
         consistency Completed: FILES
