@@ -48,10 +48,12 @@ fn installation_method(program: &Path, exists: &dyn Fn(&Path) -> bool) -> &'stat
     }
 }
 
-/// Whether the program lies in the `bin` folder of a Python environment.
+/// Whether the program lies in the folder of a Python environment for programs.
 fn has_python_beside(program: &Path, exists: &dyn Fn(&Path) -> bool) -> bool {
     let Some(folder) = program.parent() else { return false };
-    folder.ends_with("bin") && ["python", "python3"].iter().any(|name| exists(&folder.join(name)))
+    let has = |names: &[&str]| names.iter().any(|name| exists(&folder.join(name)));
+    (folder.ends_with("bin") && has(&["python", "python3"]))
+        || (folder.ends_with("Scripts") && has(&["python.exe"]))
 }
 
 #[cfg(test)]
@@ -69,6 +71,7 @@ mod tests {
             ("/nix/store/abc-crh/bin/crh", "", "Nix"),
             ("/home/ann/.cargo/bin/crh", "", "cargo"),
             ("/home/ann/venv/bin/crh", "/home/ann/venv/bin/python3", "pip"),
+            ("C:/venv/Scripts/crh.exe", "C:/venv/Scripts/python.exe", "pip"),
             ("/home/ann/crh/target/debug/crh", "", "built from source"),
             ("/home/ann/.local/bin/crh", "", "archive or install script"),
         ];
