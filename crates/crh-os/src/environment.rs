@@ -26,8 +26,10 @@ pub fn is_same_variable(name: &str, other: &str) -> bool {
     system::is_same_variable(name, other)
 }
 
-/// A program to start with this value of `PATH`. Windows would also search the `PATH` of this
-/// process, so there it is the absolute path of `name.exe`, or a name that does not exist.
+/// The file of a program to start with this value of `PATH`. Unix: the name if there is none. With
+/// a file, the standard library does not copy the memory map of this process to search `PATH` in
+/// the child. Windows would also search the `PATH` of this process, so there it is `name.exe`, or a
+/// name that does not exist.
 pub fn program_in(name: &str, path: &OsStr) -> OsString {
     system::program_in(name, path)
 }

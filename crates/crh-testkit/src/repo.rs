@@ -156,10 +156,12 @@ impl Repo {
 #[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
 pub(crate) fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
+    // With `env_clear`, the standard library copies the memory map of the test program for each git.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name != "PATH") {
+        command.env_remove(name);
+    }
     command
         .current_dir(folder)
-        .env_clear()
-        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
         .env("HOME", folder)
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")

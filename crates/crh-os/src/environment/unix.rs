@@ -1,6 +1,8 @@
 //! Unix: programs need no variables.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 pub(super) const HOME: &str = "HOME";
 pub(super) const SYSTEM_PATH: &str = "/usr/bin:/bin";
@@ -11,7 +13,28 @@ pub(super) fn is_same_variable(name: &str, other: &str) -> bool {
     name == other
 }
 
-/// `execvp` searches only the given `PATH`.
-pub(super) fn program_in(name: &str, _: &OsStr) -> OsString {
-    OsString::from(name)
+pub(super) fn program_in(name: &str, path: &OsStr) -> OsString {
+    let is_program = |file: &PathBuf| {
+        let metadata = file.metadata();
+        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let file = folders.map(|folder| folder.join(name)).find(is_program);
+    file.filter(|_| !name.contains('/')).map_or_else(|| OsString::from(name), OsString::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program_in;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn program_is_the_first_executable_file_in_the_path() {
+        let path = OsStr::new("relative:/:/etc:/bin:/usr/bin");
+        assert_eq!(program_in("sh", path), "/bin/sh");
+        // A folder, a file that cannot be executed, a path, and nothing.
+        for name in ["usr", "hosts", "../bin/sh", "no-such-program"] {
+            assert_eq!(program_in(name, path), name);
+        }
+    }
 }
