@@ -222,8 +222,11 @@ pub(crate) fn tracked_remotes<'a>(
     names: &[&str],
     reviewed_branch: Option<&str>,
 ) -> BaseOwner<'a> {
-    let is_local = |name: &&&str| repository.commit(&format!("refs/heads/{name}")).is_some();
-    let local: Vec<&str> = names.iter().filter(is_local).copied().collect();
+    if remotes.is_empty() {
+        return BaseOwner::Remotes(Vec::new());
+    }
+    let local: Vec<&str> =
+        repository.branch_tips(names).into_iter().map(|(name, _)| name).collect();
     let others: Vec<&str> =
         local.iter().filter(|name| reviewed_branch != Some(**name)).copied().collect();
     let main_branches = if others.is_empty() { &local } else { &others };
@@ -234,8 +237,8 @@ pub(crate) fn tracked_remotes<'a>(
     match remotes {
         _ if !tracked.is_empty() => BaseOwner::Remotes(tracked),
         _ if !others.is_empty() => BaseOwner::LocalBranch,
-        [] | [_] => BaseOwner::Remotes(remotes.iter().collect()),
-        [_, ..] => BaseOwner::Unknown,
+        [_] => BaseOwner::Remotes(remotes.iter().collect()),
+        [..] => BaseOwner::Unknown,
     }
 }
 
@@ -314,14 +317,10 @@ fn last_fetched(store: &Store, remote: &Remote, names: &[&str]) -> RemoteBranche
 
 /// Local branches that could be the base, if no branch of a remote could.
 fn local_candidates(store: &Store, request: &BaseRequest<'_>) -> Vec<BaseCandidate> {
-    branch_names(request)
-        .into_iter()
-        .filter(|name| request.reviewed_branch != Some(name))
-        .filter_map(|name| {
-            let tip = store.repository().commit(&format!("refs/heads/{name}"))?;
-            Some(BaseCandidate { remote: None, branch: name.to_owned(), tip })
-        })
-        .collect()
+    let mut names = branch_names(request);
+    names.retain(|name| request.reviewed_branch != Some(name));
+    let tips = store.repository().branch_tips(&names).into_iter();
+    tips.map(|(name, tip)| BaseCandidate { remote: None, branch: name.to_owned(), tip }).collect()
 }
 
 fn deepen(

@@ -74,6 +74,9 @@ fn target_remotes<'a>(repository: &Repository, remotes: &'a [Remote]) -> Vec<&'a
 pub fn push_target(repository: &Repository) -> Result<Option<PushTarget>, GitError> {
     let Some(branch) = repository.branch() else { return Ok(None) };
     let remotes = repository.remotes()?;
+    if remotes.is_empty() {
+        return Ok(None);
+    }
     let upstream = repository.upstream(&branch).unwrap_or_default();
     let upstream_target = remotes.iter().find_map(|remote| {
         let branch = upstream.strip_prefix(&format!("refs/remotes/{}/", remote.name))?;

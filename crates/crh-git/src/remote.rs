@@ -209,7 +209,7 @@ impl Store {
 
     /// Whether the user's clone is partial.
     pub fn is_partial(&self) -> bool {
-        self.repository().promisor().is_some()
+        self.promisor().is_some()
     }
 
     /// Fetches all trees and blobs of some commits that a partial clone omits, so that a review
@@ -219,7 +219,7 @@ impl Store {
         commits: &[&str],
         network: NetworkMode,
     ) -> Result<(), MissingError> {
-        let Some(remote) = self.repository().promisor() else { return Ok(()) };
+        let Some(remote) = self.promisor().map(str::to_owned) else { return Ok(()) };
         let mut last_count = usize::MAX;
         for _ in 0..ROUNDS_MAX {
             let missing = self.missing_objects(commits)?;

@@ -12,6 +12,8 @@ use crh_os::names::{canonical, os_str};
 
 /// Name of git's folder in a checkout.
 const GIT_DIR: &str = ".git";
+/// Name of the branch in `HEAD` if git keeps refs in tables.
+const NO_BRANCH: &str = ".invalid";
 
 /// The user's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,12 +121,12 @@ impl Repository {
         Ok(Self { work_tree, git_dir, common_dir, index, excluded: Vec::new() })
     }
 
-    /// Checks the git version, and that git trusts this repository.
-    pub(crate) fn check(&self) -> Result<(), OpenError> {
+    /// Checks the git version, and that git trusts this repository. Returns its [`Self::promisor`].
+    pub(crate) fn check(&self) -> Result<Option<String>, OpenError> {
         // The user's settings decide which repositories are trusted.
         let git = Git::in_folder(self.folder()).with_user_settings();
-        let is_partial = self.promisor().is_some();
-        git.check_version(if is_partial { MIN_VERSION_PARTIAL } else { MIN_VERSION })?;
+        let promisor = self.promisor();
+        git.check_version(if promisor.is_some() { MIN_VERSION_PARTIAL } else { MIN_VERSION })?;
         let args = ["rev-parse", "--show-object-format", "--is-bare-repository"];
         let args = args.into_iter().chain(["--is-inside-work-tree", "--show-prefix"]);
         let output = git.text(args).map_err(|error| open_error(self.folder(), error))?;
@@ -139,7 +141,7 @@ impl Repository {
                 let (folder, message) = (self.folder().to_owned(), message.to_owned());
                 Err(OpenError::Damaged { folder, message })
             }
-            ["sha1", ..] => Ok(()),
+            ["sha1", ..] => Ok(promisor),
             _ => Err(OpenError::ObjectFormat(
                 answers.first().copied().unwrap_or_default().to_owned(),
             )),
@@ -158,6 +160,12 @@ impl Repository {
 
     /// Current branch; `None` for a detached HEAD.
     pub fn branch(&self) -> Option<String> {
+        // Git writes another kind of `HEAD` only for refs that are not in files.
+        let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
+        let branch = head.strip_prefix("ref: refs/heads/").map(str::trim_end);
+        if let Some(branch) = branch.filter(|name| *name != NO_BRANCH) {
+            return Some(branch.to_owned());
+        }
         self.git().text(["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()
     }
 
@@ -166,6 +174,17 @@ impl Repository {
         let revision = format!("{name}^{{commit}}");
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
         self.git().text(args).ok().filter(|id| !id.is_empty())
+    }
+
+    /// The local branches of these names that exist, with their commits.
+    pub(crate) fn branch_tips<'a>(&self, names: &[&'a str]) -> Vec<(&'a str, String)> {
+        let revision = |name: &&str| format!("refs/heads/{name}^{{commit}}\n");
+        let input: String = names.iter().map(revision).collect();
+        let args = ["cat-file", "--batch-check=%(objectname)"];
+        let output = self.git().run_with_input(args, input.as_bytes()).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        let tips = names.iter().zip(output.lines()).filter(|(_, line)| !line.contains(' '));
+        tips.map(|(name, tip)| (*name, tip.to_owned())).collect()
     }
 
     /// Full names of the tag, branch and remote branch with this name, if they are different

@@ -60,6 +60,8 @@ pub struct Store {
     bare: BareRepository,
     /// The user's repository, or the store itself if standalone.
     repository: Repository,
+    /// Remote with the objects that the user's partial clone omits.
+    promisor: Option<String>,
     /// Variables hidden from the user's filters and credential helpers.
     hidden_variables: HiddenVariables,
     /// Locked until [`Store::release`], so that parallel crh processes prepare the store one after
@@ -106,11 +108,11 @@ impl Store {
         hidden_variables: HiddenVariables,
     ) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
-        repository.check()?;
+        let promisor = repository.check()?;
         fs::create_dir_all(folder.join("objects/info")).map_err(io)?;
         let lock = lock_store(folder).map_err(io)?;
         let (bare, repository) = (BareRepository::new(folder), repository.clone());
-        let store = Self { bare, repository, hidden_variables, lock };
+        let store = Self { bare, repository, promisor, hidden_variables, lock };
         store.initialise()?;
         Ok(store)
     }
@@ -127,7 +129,8 @@ impl Store {
         let repository = Repository::locate(folder)?;
         // A standalone store runs no user programs, so no variable must be hidden.
         let hidden_variables = HiddenVariables::default();
-        Ok(Self { bare, repository, hidden_variables, lock })
+        let promisor = repository.promisor();
+        Ok(Self { bare, repository, promisor, hidden_variables, lock })
     }
 
     /// Deletes the content of a store if it is damaged. Returns whether it was. The store contains
@@ -168,10 +171,10 @@ impl Store {
         let mut alternates = quote_alternate(&user_objects).into_encoded_bytes();
         alternates.push(b'\n');
         self.replace_file("objects/info/alternates", &alternates)?;
-        if let Some(remote) = self.repository.promisor() {
+        if let Some(remote) = &self.promisor {
             // Missing objects are expected until they are fetched.
             self.bare.git().run(["config", "core.repositoryFormatVersion", "1"])?;
-            self.bare.git().run(["config", "extensions.partialClone", &remote])?;
+            self.bare.git().run(["config", "extensions.partialClone", remote])?;
         }
         self.update_shallow_boundary()
     }
@@ -218,6 +221,11 @@ impl Store {
     /// Excludes files from snapshots and from the list of untracked files.
     pub fn exclude(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         self.repository.excluded.extend(files);
+    }
+
+    /// Remote with the objects that the user's partial clone omits.
+    pub(crate) fn promisor(&self) -> Option<&str> {
+        self.promisor.as_deref()
     }
 
     /// The user's repository.

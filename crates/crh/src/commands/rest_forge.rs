@@ -9,7 +9,7 @@ use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_forge::posting::{PostingWrite, send_withdrawal};
 use crh_forge::rest::{RestChangeRef, RestForge, RestHost, RestPoster, is_rest_reference};
-use crh_git::{HostedRepository, Repository};
+use crh_git::{HostedRepository, PushTarget, Repository};
 use crh_pipeline::resolve::ReviewedHead;
 use crh_pipeline::sinks::ForgeName;
 
@@ -157,18 +157,15 @@ pub(super) fn read_named(
     read(change, ReviewedHead::Proposed, environment, settings)
 }
 
-/// The open change of the current branch, if crh has a token for its server and finds one.
-pub(super) fn read_for_current_branch(
+/// The open change of a pushed branch, if crh has a token for its server and finds one.
+pub(super) fn read_for_branch(
     forge: &'static dyn RestForge,
+    repository: &Repository,
+    push_target: &PushTarget,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<Option<ForgeProposal>, Failure> {
-    let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
-    let push_target = crh_git::push_target(&repository).or_fail(FailureKind::External)?;
-    let Some(push_target) = push_target.filter(|_| !settings.git_offline.value) else {
-        return Ok(None);
-    };
-    let remotes = crh_git::hosted_paths(&repository).unwrap_or_default();
+    let remotes = crh_git::hosted_paths(repository).unwrap_or_default();
     let pushed_to = |remote: &&HostedRepository| {
         let target = &push_target.repository;
         remote.host == target.host && remote.name.ends_with(&target.name)

@@ -16,7 +16,7 @@ use super::launchpad::LaunchpadSession;
 use super::{github, launchpad, learning, rest_forge};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
 use crh_forge::ChangeProposal;
 use crh_forge::github::PullRequestRef;
@@ -25,7 +25,7 @@ use crh_forge::posting::{
     ForgeRules, PostingRefusal, PostingWrite, ProposalState, dismissals, plan_withdrawals,
 };
 use crh_forge::rest::RestChangeRef;
-use crh_git::HostedRepository;
+use crh_git::{HostedRepository, Repository};
 use crh_pipeline::dismissals::ForgeDismissal;
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
 use crh_pipeline::sinks::ForgeName;
@@ -270,13 +270,7 @@ pub(crate) fn find_proposal(
         }
         (Target::CurrentBranch, PullRequestLookup::IfToken) => {
             let settings = config::load(environment, None, flags.clone())?;
-            let mut proposal = github::read_for_current_branch(environment, &settings);
-            for forge in ForgeName::all_rest() {
-                if matches!(proposal, Ok(None)) {
-                    proposal = rest_forge::read_for_current_branch(forge, environment, &settings);
-                }
-            }
-            match proposal {
+            match read_for_current_branch(environment, &settings) {
                 Ok(proposal) => Ok(proposal),
                 Err(failure) => {
                     note_skipped_lookup(&failure.error);
@@ -296,6 +290,27 @@ pub(crate) fn find_proposal(
             _,
         ) => Ok(None),
     }
+}
+
+/// The open change of the current branch, if the user has a token for its server.
+fn read_for_current_branch(
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<Option<ForgeProposal>, Failure> {
+    let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
+    if settings.git_offline.value {
+        return Ok(None);
+    }
+    let target = crh_git::push_target(&repository).or_fail(FailureKind::External)?;
+    let Some(target) = target else { return Ok(None) };
+    let mut proposal = github::read_for_branch(&target, environment, settings)?;
+    for forge in ForgeName::all_rest() {
+        if proposal.is_none() {
+            proposal =
+                rest_forge::read_for_branch(forge, &repository, &target, environment, settings)?;
+        }
+    }
+    Ok(proposal)
 }
 
 /// Says why crh ignores the pull request of the current branch.

@@ -17,7 +17,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_forge::github::{GitHubHost, NewPullRequest, PullRequestRef, PullRequestRefError, Repo};
 use crh_forge::{ChangeProposal, ForgeError};
-use crh_git::{FetchAddress, HostedRepository, Repository};
+use crh_git::{FetchAddress, HostedRepository, PushTarget, Repository};
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
 
 /// Where to open a pull request for the current branch.
@@ -166,17 +166,13 @@ fn ref_failure(error: PullRequestRefError) -> Failure {
     Failure::new(FailureKind::Usage, error).hint(hint)
 }
 
-/// The open pull request of the current branch, if there is one. Anyone can write the host into the
+/// The open pull request of a pushed branch, if there is one. Anyone can write the host into the
 /// URL of a remote, so crh contacts it only if the user has a token for it.
-pub(super) fn read_for_current_branch(
+pub(super) fn read_for_branch(
+    push_target: &PushTarget,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<Option<ForgeProposal>, Failure> {
-    let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
-    let push_target = crh_git::push_target(&repository).or_fail(FailureKind::External)?;
-    let Some(push_target) = push_target.filter(|_| !settings.git_offline.value) else {
-        return Ok(None);
-    };
     let default_host = default_host(environment)?;
     let Some((host, repo)) = host_and_repo(&push_target.repository, &default_host) else {
         return Ok(None);
