@@ -14,9 +14,7 @@ use super::suite::labels::{optional_severity, read as read_value};
 use super::suite_reviews::OpenedSuite;
 use crh_pipeline::failure::Failure;
 use crh_review::StrictJson;
-use crh_review::eval::{
-    CaseRun, CaseRuns, Effort, Ending, Evaluation, REPORTS_MAX, Reported, Span,
-};
+use crh_review::eval::{CaseRun, CaseRuns, Ending, Evaluation, REPORTS_MAX, Reported, Span};
 use crh_review::finding::{Category, Confidence, Severity, Side, TITLE_MAX};
 
 /// Findings of another tool.
@@ -124,14 +122,9 @@ impl ToolFindings {
                 false => Ending::NotRun("the tool did not review the twins".to_owned()),
             };
             *runs = (1..=self.repeats)
-                .map(|repeat| CaseRun {
-                    ending: ending.clone(),
-                    reported: said.remove(&repeat).unwrap_or_default(),
-                    judged: None,
-                    verdict: String::new(),
-                    summary: String::new(),
-                    effort: Effort::default(),
-                    funnel: None,
+                .map(|repeat| {
+                    let reported = said.remove(&repeat).unwrap_or_default();
+                    CaseRun::new(ending.clone(), reported)
                 })
                 .collect();
         }

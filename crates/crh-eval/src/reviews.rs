@@ -383,10 +383,8 @@ fn case_run(report: &Report, asked: CommandKind) -> CaseRun {
     };
     let said = std::iter::once(&report.summary).chain(&report.warnings);
     let said: Vec<&str> = said.map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let reported = report.issues.iter().filter_map(Reported::from_issue).collect();
     CaseRun {
-        ending,
-        reported: report.issues.iter().filter_map(Reported::from_issue).collect(),
-        judged: None,
         verdict: report.verdict.to_string(),
         summary: said.join("\n"),
         effort: Effort {
@@ -395,7 +393,7 @@ fn case_run(report: &Report, asked: CommandKind) -> CaseRun {
             llm_calls: stats.llm_calls,
             latency_ms: stats.latency_seconds_e2e.0 / 1_000,
         },
-        funnel: None,
+        ..CaseRun::new(ending, reported)
     }
 }
 
@@ -425,15 +423,7 @@ fn failed(why: &str) -> CaseReview {
 }
 
 fn without_report(ending: Ending) -> CaseReview {
-    let run = CaseRun {
-        ending,
-        reported: Vec::new(),
-        judged: None,
-        verdict: String::new(),
-        summary: String::new(),
-        effort: Effort::default(),
-        funnel: None,
-    };
+    let run = CaseRun::new(ending, Vec::new());
     CaseReview { run, report: None }
 }
 

@@ -9,7 +9,7 @@ use expect_test::{Expect, expect};
 use tempfile::TempDir;
 
 use super::*;
-use crh_review::eval::{About, CaseRun, CaseRuns, Effort, Labels, Rule, SCHEMA_VERSION};
+use crh_review::eval::{About, CaseRun, CaseRuns, Labels, Rule, SCHEMA_VERSION};
 
 /// A fake `ruff` script that can write to `$log`.
 fn ruff(script: &str, time: Duration) -> (TempDir, Ruff) {
@@ -24,15 +24,7 @@ fn ruff(script: &str, time: Duration) -> (TempDir, Ruff) {
 }
 
 fn case(id: &str, language: &str, ending: Ending) -> CaseRuns {
-    let run = CaseRun {
-        ending,
-        reported: Vec::new(),
-        judged: None,
-        verdict: String::new(),
-        summary: String::new(),
-        effort: Effort::default(),
-        funnel: None,
-    };
+    let run = CaseRun::new(ending, Vec::new());
     let labels = Labels {
         id: id.to_owned(),
         language: language.to_owned(),

@@ -191,7 +191,7 @@ impl About {
 
 impl CaseRun {
     /// A run with these reports, without anything else.
-    pub(super) fn new(ending: Ending, reported: Vec<Reported>) -> Self {
+    pub fn new(ending: Ending, reported: Vec<Reported>) -> Self {
         Self {
             ending,
             reported,
