@@ -26,15 +26,23 @@ pub(super) fn program_in(name: &str, path: &OsStr) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::program_in;
-    use std::ffi::OsStr;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn program_is_the_first_executable_file_in_the_path() {
-        let path = OsStr::new("relative:/:/etc:/bin:/usr/bin");
-        assert_eq!(program_in("sh", path), "/bin/sh");
-        // A folder, a file that cannot be executed, a path, and nothing.
-        for name in ["usr", "hosts", "../bin/sh", "no-such-program"] {
-            assert_eq!(program_in(name, path), name);
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        for (name, mode) in [("a/plain", 0o644), ("a/folder/run", 0o755), ("b/run", 0o755)] {
+            fs::create_dir_all(file(name).parent().unwrap()).unwrap();
+            fs::write(file(name), "").unwrap();
+            fs::set_permissions(file(name), Permissions::from_mode(mode)).unwrap();
+        }
+        let folders = ["relative".into(), file("a"), file("b"), file("a/folder")];
+        let path = std::env::join_paths(folders).unwrap();
+        assert_eq!(program_in("run", &path), file("b/run"));
+        for name in ["plain", "folder", "folder/run", "missing"] {
+            assert_eq!(program_in(name, &path), name);
         }
     }
 }
