@@ -351,6 +351,7 @@ fn add_unread_files(table: &mut Table) {
     );
     table.files("scope/script-stored-elsewhere", &[("setup.py", &pointer)]);
     table.files("scope/settings-stored-elsewhere", &[("pom.xml", &pointer)]);
+    table.files("scope/pickled-object-stored-elsewhere", &[("model.pkl", &pointer)]);
     table.bytes(
         "scope/build-file-in-utf16",
         "Directory.Build.targets",
@@ -367,6 +368,8 @@ fn add_unread_files(table: &mut Table) {
     });
     table.bytes("scope/new-archive-of-classes", "lib/tool.jar", b"PK\x03\x04\0\0\0\0".to_vec());
     table.bytes("scope/new-compiled-python", "tool/x.pyc", b"\xcb\r\r\n\0\0\0\0".to_vec());
+    table.bytes("scope/new-pickled-object", "model.pkl", b"\x80\x04cos\nsystem\n\0".to_vec());
+    table.bytes("scope/new-document-with-macros", "list.xlsm", b"PK\x03\x04\0\0\0\0".to_vec());
     table.bytes("scope/new-library", "lib/x.so", b"\x7fELF\0\0\0\0".to_vec());
     table.bytes("scope/new-web-assembly", "static/x.wasm", b"\0asm\x01\0\0\0".to_vec());
     table.add("scope/new-program-without-extension", |repo| {
