@@ -293,8 +293,11 @@ mod tests {
             let all = std::iter::once(command.get_program()).chain(command.get_args());
             Some(all.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
         };
-        assert_eq!(words("firefox").unwrap(), ["firefox", "https://x/?a=%s"]);
-        assert_eq!(words("w -t '%s' -n").unwrap(), ["w", "-t", "'https://x/?a=%s'", "-n"]);
+        assert_eq!(words("no-browser").unwrap(), ["no-browser", "https://x/?a=%s"]);
+        assert_eq!(
+            words("no-browser -t '%s' -n").unwrap(),
+            ["no-browser", "-t", "'https://x/?a=%s'", "-n"]
+        );
         assert_eq!(words(" "), None);
         assert_eq!(words("%s"), None);
     }

@@ -130,7 +130,7 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
         .on("correctness", [reports(&[misquoted, malformed]), reports(&repaired)])
         .on("validate-1", [confirms()]);
     Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
-        NotReady: 1 P0 issue must be fixed before the merge
+        NotReady: 2 issues must be fixed before the merge, 1 of them P0
           correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
@@ -150,7 +150,7 @@ async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
         .on("correctness", [reports(&first), reports(&second)])
         .on("validate-1", [confirms()]);
     Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
-        NotReady: 1 P0 issue must be fixed before the merge
+        NotReady: 2 issues must be fixed before the merge, 1 of them P0
           correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness

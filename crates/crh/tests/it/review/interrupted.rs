@@ -453,7 +453,7 @@ fn unresumable_run_is_an_error_with_hint() {
         error: no model is configured, so the review cannot be resumed
         hint: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, name a model with `--model`, or set up a local one with `crh init --local`; `crh doctor` says more
         $ crh check --resume latest
-        error: the run `RUN` is a review
+        error: the run `RUN` was started by `crh review`
         hint: use `crh review --resume RUN`
     "#]].assert_eq(&said);
 }

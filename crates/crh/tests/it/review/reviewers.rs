@@ -140,7 +140,7 @@ fn findings_are_shown_with_quotes() {
         Review coverage
           - 2 findings not shown (1 minor, 1 nitpick)
 
-        Not ready: 1 P0 issue must be fixed before the merge
+        Not ready: 2 issues must be fixed before the merge, 1 of them P0
         Fix in this order: 1, 2
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));

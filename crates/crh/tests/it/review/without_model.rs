@@ -92,7 +92,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
           - 1 P0 a.py:2: a person must handle this; crh cannot fix it
           - 2 P1 b.py:1: needs a manual fix
 
-        Not ready: 1 P0 issue must be fixed before the merge
+        Not ready: 2 issues must be fixed before the merge, 1 of them P0
         Fix in this order: 1, 2
     "#]]
     .assert_eq(&desk.shown(&output));
