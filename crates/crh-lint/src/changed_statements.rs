@@ -34,11 +34,13 @@ pub(crate) struct ChangedStatements<'t> {
 /// Touched statements of both texts; `None` if the texts cannot be compared.
 type TouchedRanges = Option<[Vec<Range<usize>>; 2]>;
 
+/// Language, and content ids of both texts.
+type TextsKey = (Language, [String; 2]);
+
 /// Compares each pair of texts once, although several checks need it and files may share texts.
 #[derive(Default)]
 pub(crate) struct StatementCache {
-    /// By language and content ids of both texts.
-    by_texts: Mutex<HashMap<(Language, [String; 2]), Arc<OnceLock<TouchedRanges>>>>,
+    by_texts: Mutex<HashMap<TextsKey, Arc<OnceLock<TouchedRanges>>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,7 +75,7 @@ fn touched_ranges(language: Language, texts: [&str; 2]) -> TouchedRanges {
     let statements = texts.map(|text| match refusal(language, text) {
         // A text without statements, such as a comment, counts as one statement.
         None => outermost_statements(language, text)
-            .map(|it| if it.is_empty() { vec![0..text.len()] } else { it }),
+            .map(|it| if it.is_empty() { Vec::from([0..text.len()]) } else { it }),
         Some(_) => None,
     });
     let [Some(before), Some(after)] = statements else { return None };
