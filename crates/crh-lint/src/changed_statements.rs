@@ -75,7 +75,7 @@ fn touched_ranges(language: Language, texts: [&str; 2]) -> TouchedRanges {
     let statements = texts.map(|text| match refusal(language, text) {
         // A text without statements, such as a comment, counts as one statement.
         None => outermost_statements(language, text)
-            .map(|it| if it.is_empty() { Vec::from([0..text.len()]) } else { it }),
+            .map(|it| if it.is_empty() { std::iter::once(0..text.len()).collect() } else { it }),
         Some(_) => None,
     });
     let [Some(before), Some(after)] = statements else { return None };
