@@ -160,10 +160,14 @@ impl Repository {
 
     /// Current branch; `None` for a detached HEAD.
     pub fn branch(&self) -> Option<String> {
-        // Git writes another kind of `HEAD` only for refs that are not in files.
         let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
         let branch = head.strip_prefix("ref: refs/heads/").map(str::trim_end);
-        if let Some(branch) = branch.filter(|name| *name != NO_BRANCH) {
+        // A branch can be another name of a branch, and only git knows refs that are not in files.
+        let is_plain = |name: &&str| {
+            let file = fs::read_to_string(self.common_dir.join("refs/heads").join(name));
+            *name != NO_BRANCH && !file.is_ok_and(|text| text.starts_with("ref:"))
+        };
+        if let Some(branch) = branch.filter(is_plain) {
             return Some(branch.to_owned());
         }
         self.git().text(["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()

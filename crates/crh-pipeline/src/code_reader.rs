@@ -74,11 +74,11 @@ impl<'a> CodeReader<'a> {
         self.tool_context.symbols(side, path, || self.text(side, path))
     }
 
-    /// Parses the first changed files into the cache, until the deadline.
-    pub(crate) fn parse_ahead(&self, deadline: Instant) {
+    /// Parses the first changed files into the cache, until the deadline, if there is one.
+    pub(crate) fn parse_ahead(&self, deadline: Option<Instant>) {
         for path in self.changed_files.keys().take(PARSE_AHEAD_MAX) {
             for side in [Side::New, Side::Old] {
-                if Instant::now() < deadline {
+                if deadline.is_none_or(|deadline| Instant::now() < deadline) {
                     self.symbols(side, path);
                 }
             }

@@ -58,7 +58,7 @@ async fn run_static_checks(
     ctx: Option<&ReviewContext>,
     time_left: Duration,
 ) -> Vec<RunRecord> {
-    let deadline = Instant::now() + time_left;
+    let deadline = Instant::now().checked_add(time_left);
     let static_assignments =
         plan.assignments.iter().filter(|assignment| is_static(&assignment.name)).cloned();
     let (analyser_assignments, built_in_assignments): (Vec<_>, Vec<_>) =
@@ -122,7 +122,8 @@ impl Drop for CheckTask {
 
 /// Joins the task and returns its records. If the task panics or takes longer than `max_time`,
 /// returns a failed record for each planned assignment. If the user cancels the review and the task
-/// does not end within [`CANCEL_WAIT`], returns cancelled records. No check runs on after this.
+/// does not end within [`CANCEL_WAIT`], returns cancelled records. After this, checks
+/// read no further file; a linter that runs ends at its own time limit.
 async fn join_or_fail(
     mut task: CheckTask,
     assignments: Vec<Assignment>,

@@ -148,7 +148,7 @@ impl RequestContext {
             return self.names_document(object);
         }
         let bare_object: Vec<String> = object.iter().map(|word| bare_word(word)).collect();
-        let destination = (0..object.len()).find(|at| is_outside(&bare_object[*at..]));
+        let destination = destination(&verb, &bare_object);
         if let (Some(end), true) = (destination, is_form_of(&verb, MOVE_VERBS)) {
             return self.names_document(&object[..end]);
         }
@@ -268,20 +268,38 @@ fn moves_outside(request: &[&str], bare_words: &[String]) -> bool {
     let request = request.strip_prefix(&["to"]).unwrap_or(request);
     let is_move = is_passive_of(request, MOVE_VERBS)
         || request.first().is_some_and(|word| is_one_of(STAY_VERBS, word));
-    is_move && (0..bare_words.len()).any(|at| is_outside(&bare_words[at..]))
+    let verb = if request.contains(&"kept") { "kept" } else { "" };
+    is_move && destination(verb, bare_words).is_some()
+}
+
+/// Where a place outside of the repository starts, in the words after a verb and before the next
+/// clause. A file that is kept in sync with a wiki stays, so `keep` needs "out" or "elsewhere".
+fn destination(verb: &str, bare_words: &[String]) -> Option<usize> {
+    let is_clause_end = |word: &String| {
+        is_one_of(PHRASE_ENDS, word) || matches!(word.as_str(), "and" | "but" | "then")
+    };
+    let end = bare_words.iter().position(is_clause_end).unwrap_or(bare_words.len());
+    let is_kept = is_form_of(verb, "keep kept");
+    let is_place = |at: &usize| {
+        let is_toward = matches!(bare_words[*at].as_str(), "in" | "into" | "to");
+        is_outside(&bare_words[*at..]) && !(is_kept && is_toward)
+    };
+    (0..end).find(is_place)
 }
 
 /// Whether the words start with a place outside of the repository: "elsewhere", "out of git", "to
 /// another repository".
 fn is_outside(words: &[String]) -> bool {
-    let Some((first, place)) = words.split_first() else { return false };
-    let place = &place[..place.len().min(MAX_WORDS_TO_PLACE)];
+    let Some((first, rest)) = words.split_first() else { return false };
+    let place = &rest[..rest.len().min(MAX_WORDS_TO_PLACE)];
+    // A move to or out of a folder may stay in the repository.
+    let is_folder = rest.iter().take(MAX_WORDS_TO_PLACE + 1).any(|word| word == "folder");
     let has = |list: &str| place.iter().any(|word| is_one_of(list, word));
     match first.as_str() {
         "elsewhere" => true,
         "somewhere" => has("else"),
-        // A move out of a folder may stay in the repository.
-        "out" | "outside" => has(REPOSITORY_WORDS) && !has("folder"),
+        "out" | "outside" => has(REPOSITORY_WORDS) && !is_folder,
+        "in" | "into" | "to" if is_folder => false,
         "in" | "into" | "to" => has(OUTSIDE_PLACES) || has(OTHER_WORDS) && has(OTHER_PLACES),
         _ => false,
     }
@@ -483,6 +501,10 @@ mod tests {
             "Keep docs/plans/x.md in the repository",
             "The script must not move docs/plans/x.md elsewhere",
             "docs/plans/x.md should say which project moves to another repository",
+            "Keep docs/plans/x.md and add a link to the wiki",
+            "Keep docs/plans/x.md in sync with Notion",
+            "Move docs/plans/x.md to its own project folder",
+            "docs/plans/x.md should be kept current because readers go to the wiki",
         ] {
             check("src/a.rs", kept, None, false);
             check("docs/plans/x.md", kept, None, false);

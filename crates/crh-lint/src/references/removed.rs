@@ -66,7 +66,10 @@ impl RemovedSymbol<'_> {
             | LanguageFamily::Go
             | LanguageFamily::Ruby => None,
         };
-        container.is_none_or(|it| text.contains(it)) && text.contains(&self.search_word())
+        // A folder is imported as `.`, and a default export under any name.
+        let needs_name = matches!(self.kind, RemovalKind::Name | RemovalKind::Signature { .. })
+            && self.search_word() == self.name;
+        container.is_none_or(|it| text.contains(it)) && (!needs_name || text.contains(&self.name))
     }
 }
 

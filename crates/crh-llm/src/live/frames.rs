@@ -17,7 +17,7 @@ use crate::{ModelError, Wire};
 /// Maximum bytes of one reply.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
-/// Maximum bytes of a reply for each requested token, and for the rest. Servers send frames of about
+/// Maximum bytes of a reply for each plausible token, and for the rest. Servers send frames of about
 /// 400 bytes, usually with one token each. Some repeat the text, or the request, in other frames.
 const MAX_TOKEN_BYTES: u64 = 1 << 10;
 const MAX_OTHER_BYTES: u64 = 1 << 20;
@@ -102,7 +102,9 @@ impl FrameRecorder {
         summary.count += 1;
         summary.bytes = summary.bytes.saturating_add(data.len() as u64 + MIN_FRAME_BYTES);
         let tokens = u64::from(self.max_output_tokens);
-        let max_bytes = (tokens * MAX_TOKEN_BYTES + MAX_OTHER_BYTES).min(MAX_ANSWER_BYTES);
+        let plausible_tokens = usage::max_output(self.max_output_tokens);
+        let max_bytes =
+            (plausible_tokens * MAX_TOKEN_BYTES + MAX_OTHER_BYTES).min(MAX_ANSWER_BYTES);
         if summary.bytes > max_bytes {
             summary.endless = Some(ModelError::EndlessReply { max_bytes, tokens });
         }

@@ -21,6 +21,11 @@ const VENDOR_OVERHEAD: u64 = 10_000;
 /// counts could overflow.
 const MAX_COUNT: u64 = 1 << 28;
 
+/// Maximum plausible number of output tokens for a limit in the request.
+pub(super) fn max_output(requested: u32) -> u64 {
+    MAX_OUTPUT_FACTOR * u64::from(requested) + VENDOR_OVERHEAD
+}
+
 /// The reported usage; `None` if a count is missing, negative, or implausible for this request.
 pub(super) fn plausible_usage(
     client_usage: &genai::chat::Usage,
@@ -30,7 +35,7 @@ pub(super) fn plausible_usage(
     let cached = usage.cache_read.saturating_add(usage.cache_written);
     let input_max =
         MAX_INPUT_FACTOR.saturating_mul(estimated_tokens(request)).saturating_add(VENDOR_OVERHEAD);
-    let output_max = MAX_OUTPUT_FACTOR * u64::from(request.max_output_tokens) + VENDOR_OVERHEAD;
+    let output_max = max_output(request.max_output_tokens);
     // Every request has input.
     let is_plausible = (1..=input_max).contains(&usage.input)
         && cached <= usage.input

@@ -133,7 +133,7 @@ async fn endless_reply_is_cut_off() {
     let server = Server::endless();
     let error = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap_err();
     let tokens: u64 = task().max_output_tokens.into();
-    let max_bytes = (tokens << 10) + (1 << 20);
+    let max_bytes = ((4 * tokens + 10_000) << 10) + (1 << 20);
     assert_eq!(error, ModelError::EndlessReply { max_bytes, tokens });
 }
 

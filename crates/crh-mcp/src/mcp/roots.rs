@@ -14,8 +14,10 @@ const GIT_FILE_MAX: u64 = 8 << 10;
 /// Maximum entries of a git folder. git packs objects and refs long before.
 const ENTRIES_MAX: usize = 1_000_000;
 /// What git shows of its folder: files, and folders with all that they contain.
-const SHOWN_NAMES: [&str; 8] =
-    ["HEAD", "config", "config.worktree", "index", "objects", "packed-refs", "refs", "reftable"];
+#[rustfmt::skip]
+const SHOWN_NAMES: [&str; 10] = [
+    "HEAD", "config", "config.worktree", "index", "info", "objects", "packed-refs", "refs", "reftable", "shallow",
+];
 
 /// Folders that the client opened, canonical.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +130,12 @@ impl Roots {
         let mut folders = BTreeSet::new();
         let mut entry_count = 0;
         while let Some(path) = pending.pop() {
-            let path = canonical(path).ok()?;
+            let path = match canonical(&path) {
+                Ok(path) => path,
+                // git removed it since its folder was read.
+                Err(_) if fs::symlink_metadata(&path).is_err() => continue,
+                Err(_) => return None,
+            };
             if !self.contains(&path) {
                 return Some(false);
             }

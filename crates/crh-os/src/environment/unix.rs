@@ -1,8 +1,9 @@
 //! Unix: programs need no variables.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+
+use rustix::fs::{Access, access};
 
 pub(super) const HOME: &str = "HOME";
 pub(super) const SYSTEM_PATH: &str = "/usr/bin:/bin";
@@ -14,10 +15,8 @@ pub(super) fn is_same_variable(name: &str, other: &str) -> bool {
 }
 
 pub(super) fn program_in(name: &str, path: &OsStr) -> OsString {
-    let is_program = |file: &PathBuf| {
-        let metadata = file.metadata();
-        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
+    let is_program =
+        |file: &PathBuf| file.is_file() && access(file.as_path(), Access::EXEC_OK).is_ok();
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     let file = folders.map(|folder| folder.join(name)).find(is_program);
     file.filter(|_| !name.contains('/')).map_or_else(|| OsString::from(name), OsString::from)

@@ -19,13 +19,15 @@ pub(super) enum Runnable {
 }
 
 /// Compiled programs, packages that contain programs, pickled objects, which run code when they are
-/// loaded, and office documents with macros.
+/// loaded, and office documents with macros. The old formats `doc`, `xls` and `ppt` are data: most
+/// have no macros.
 const PROGRAM_EXTENSIONS: &[&str] = &[
-    "a", "aar", "apk", "appimage", "asar", "beam", "class", "com", "conda", "crate", "crx", "deb",
-    "dex", "dll", "docm", "dotm", "dylib", "ear", "efi", "egg", "elc", "elf", "exe", "gem", "hbc",
-    "jar", "joblib", "jsc", "ko", "lib", "lnk", "luac", "msi", "msix", "node", "nupkg", "o", "pex",
-    "phar", "pickle", "pkl", "potm", "pptm", "pyc", "pyd", "pyo", "pyz", "rpm", "so", "swf",
-    "vsix", "war", "wasm", "whl", "xlam", "xlsm", "xltm", "xpi",
+    "a", "aar", "apk", "appimage", "asar", "beam", "ckpt", "class", "com", "conda", "crate", "crx",
+    "deb", "dex", "dill", "dll", "docm", "dotm", "dylib", "ear", "efi", "egg", "elc", "elf", "exe",
+    "gem", "hbc", "jar", "joblib", "jsc", "ko", "lib", "lnk", "luac", "msi", "msix", "node",
+    "nupkg", "o", "pex", "phar", "pickle", "pkl", "potm", "ppam", "ppsm", "pptm", "pt", "pth",
+    "pyc", "pyd", "pyo", "pyz", "rpm", "sldm", "so", "swf", "vsix", "war", "wasm", "whl", "xlam",
+    "xlsb", "xlsm", "xltm", "xpi",
 ];
 
 /// Data that no tool starts. Archives are in the list, because no reader can see into them.
@@ -38,10 +40,10 @@ const DATA_EXTENSIONS: &[&str] = &[
     "lzma", "m4a", "m4v", "mat", "mid", "mkv", "mmdb", "mo", "mov", "mp2", "mp3", "mp4", "mpeg",
     "mpg", "nib", "npy", "npz", "odp", "ods", "odt", "ogg", "onnx", "opus", "orc", "otf", "p12",
     "pack", "parquet", "pb", "pbf", "pcap", "pcapng", "pdf", "pem", "pfb", "pfm", "pfx", "pgm",
-    "plist", "png", "ppm", "ppt", "pptx", "psd", "pt", "qm", "rar", "rdb", "rtf", "sav", "shp",
-    "sig", "sketch", "sqlite", "sqlite3", "stl", "strings", "svgz", "tar", "tga", "tgz", "tif",
-    "tiff", "ttc", "ttf", "usdz", "vtf", "wav", "webm", "webp", "wmf", "wmv", "woff", "woff2",
-    "xcf", "xls", "xlsx", "xz", "zip", "zlib", "zst",
+    "plist", "png", "ppm", "ppt", "pptx", "psd", "qm", "rar", "rdb", "rtf", "sav", "shp", "sig",
+    "sketch", "sqlite", "sqlite3", "stl", "strings", "svgz", "tar", "tga", "tgz", "tif", "tiff",
+    "ttc", "ttf", "usdz", "vtf", "wav", "webm", "webp", "wmf", "wmv", "woff", "woff2", "xcf",
+    "xls", "xlsx", "xz", "zip", "zlib", "zst",
 ];
 
 /// Code that only describes looks, formats or interfaces.
