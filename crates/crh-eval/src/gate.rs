@@ -1,4 +1,4 @@
-//! Compares an evaluation with a baseline.
+//! Compares an evaluation with a baseline, which is a stored earlier evaluation.
 
 use std::path::Path;
 
@@ -20,7 +20,8 @@ pub struct GateResult {
 }
 
 impl GateResult {
-    /// Compares the cases that both evaluations have.
+    /// Compares the cases that both evaluations have. A case of the baseline that cannot be compared
+    /// any more is a regression.
     pub fn new(
         before: &Evaluation,
         after: &Evaluation,
@@ -29,7 +30,7 @@ impl GateResult {
         let compared = compare(before, after).cases;
         if compared == 0 {
             return Err(Failure::usage(
-                "the baseline has no case in common with the reviewed suite",
+                "no case of the baseline can be compared with the reviewed suite",
             )
             .hint("write a baseline for this suite with `--write-baseline`"));
         }

@@ -5,7 +5,8 @@ use crh_syntax::Language;
 const TEST_FOLDERS: [&str; 7] = ["test", "tests", "testing", "__tests__", "spec", "specs", "e2e"];
 const FIXTURE_FOLDERS: [&str; 6] =
     ["fixture", "fixtures", "__fixtures__", "testdata", "test-data", "test_data"];
-const SNAPSHOT_FOLDERS: [&str; 4] = ["snapshots", "__snapshots__", "testsuite", "testcases"];
+/// Folders with snapshots, or with test cases that are data.
+const TEST_DATA_FOLDERS: [&str; 4] = ["snapshots", "__snapshots__", "testsuite", "testcases"];
 const SAMPLE_FOLDERS: [&str; 7] =
     ["mock", "mocks", "__mocks__", "example", "examples", "sample", "samples"];
 /// Folders with third-party files or build output.
@@ -69,15 +70,15 @@ pub(crate) fn is_code(path: &str) -> bool {
     Language::from_path(path).is_some() || CODE_EXTENSIONS.contains(&extension(path).as_str())
 }
 
-/// Whether a file has the extension of a common data format, whose programs ignore a first line
-/// such as `#!/usr/bin/python`.
+/// Whether a file has the extension of a common data format. In such a file, a first line such as
+/// `#!/usr/bin/python` does not tell the language.
 pub(crate) fn is_data(path: &str) -> bool {
     matches!(extension(path).as_str(), "json" | "yaml" | "yml" | "toml" | "md" | "lock" | "svg")
 }
 
-/// Whether a file is test data, in any language.
+/// Whether a file is in a folder of fixtures, snapshots or test cases.
 pub(crate) fn is_fixture(path: &str) -> bool {
-    is_in_listed_folder(path, &[&FIXTURE_FOLDERS, &SNAPSHOT_FOLDERS])
+    is_in_listed_folder(path, &[&FIXTURE_FOLDERS, &TEST_DATA_FOLDERS])
 }
 
 /// Whether a file is in a folder of tests or fixtures.
@@ -97,8 +98,8 @@ pub fn is_in_use(path: &str) -> bool {
     !is_sample_or_document(path) && !is_fixture(path)
 }
 
-/// The folder above the first test folder in a path, with a trailing slash. Empty if no test folder
-/// is in the path.
+/// The folder above the first test folder in a path, with a trailing slash. Empty if there is no
+/// test folder, or no folder above it.
 pub(crate) fn folder_above_tests(folder: &str) -> &str {
     let mut start = 0;
     for part in folder.split_inclusive('/') {

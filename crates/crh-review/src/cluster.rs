@@ -269,12 +269,14 @@ impl ClusterSeed {
     }
     /// Whether two findings may be the same. A static check gives all findings of a rule a similar
     /// title, so similar words do not make them the same. Two static findings merge only on the
-    /// same line, if they have the same rule or come from different reviewers.
+    /// same line, if they have the same rule and title or come from different reviewers: two removed
+    /// functions can have one line.
     fn may_merge_with(&self, other: &Self) -> bool {
-        let (Some(own_key), Some(other)) = (&self.static_key, &other.static_key) else {
+        let (Some(own_key), Some(other_key)) = (&self.static_key, &other.static_key) else {
             return true;
         };
-        own_key.line == other.line
-            && (own_key.rule == other.rule || own_key.reviewer != other.reviewer)
+        own_key.line == other_key.line
+            && (own_key.reviewer != other_key.reviewer
+                || own_key.rule == other_key.rule && self.title == other.title)
     }
 }

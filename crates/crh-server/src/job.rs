@@ -14,7 +14,7 @@ impl std::fmt::Display for JobId {
     }
 }
 
-/// A GitHub App's installation. At other forges, it is always [`crate::forges::ACCOUNT`].
+/// A GitHub App's installation. At other forges, it is always [`crate::forges::NO_INSTALLATION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstallationId(pub i64);
 

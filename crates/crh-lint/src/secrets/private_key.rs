@@ -23,25 +23,25 @@ pub(super) const RULE: LintRule = LintRule {
 const DESCRIPTION: &str = "Private key";
 /// Bytes of a key row. Placeholders are shorter.
 const ROW_BYTES_MIN: usize = 32;
-/// Lines from the header to the first row: `Proc-Type`, `DEK-Info` and an empty line, or `Version`
-/// and `Comment`.
+/// Distance from the header to the first row. Between them may be `Proc-Type`, `DEK-Info` and an
+/// empty line, or `Version` and `Comment`.
 const LINES_BEFORE_ROWS_MAX: usize = 4;
-/// Lines read per key. The longest keys have some hundred rows.
-const ROWS_MAX: usize = 400;
+/// Lines read per key. The longest keys have a few hundred.
+const KEY_LINES_MAX: usize = 400;
 /// Rows of a block that counts as part of a key although its header is missing.
 const BLOCK_ROWS_MIN: usize = 3;
-/// Distinct letters in such a block. Hexadecimal data has fewer.
-const LETTERS_MIN: usize = 24;
+/// Distinct characters in such a block. Hexadecimal data has fewer.
+const CHARACTERS_MIN: usize = 24;
 
 static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|PGP|ENCRYPTED|SSH2 ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----";
-    bytes_regex(pattern)
+    bytes_regex(
+        r"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|PGP|ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
+    )
 });
-static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"-----END (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----";
-    bytes_regex(pattern)
-});
-/// A line that contains one row and nothing else, except quotes and signs that concatenate strings.
+static END: LazyLock<Option<Regex>> =
+    LazyLock::new(|| bytes_regex(r"----[- ]END (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?[- ]----"));
+/// A line with one row, and nothing else but quotes, comment signs and signs that concatenate
+/// strings. The last row of a key may be short.
 static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern =
         r#"^[\s"'`+.#/*|>-]{0,40}?([A-Za-z0-9+/]{16,}={0,2})(?:\\r|\\n)*["'`]?[\s,;+.)\\]*$"#;
@@ -49,7 +49,7 @@ static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static ROW: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(r"[A-Za-z0-9+/]{32,}={0,2}"));
 
-/// The lines of a file that the change does not add.
+/// Reads the new file on demand, to find a header that the change does not add.
 pub(super) struct UnchangedLines<'a> {
     file: &'a ChangedFile,
     project: Option<&'a dyn Project>,
@@ -81,7 +81,7 @@ impl<'a> UnchangedLines<'a> {
             shown(number).or_else(|| lines.get(index).map(Vec::as_slice))
         };
         let mut other_count = 0;
-        let first = number.saturating_sub(u32::try_from(ROWS_MAX).unwrap_or(u32::MAX)).max(1);
+        let first = number.saturating_sub(u32::try_from(KEY_LINES_MAX).unwrap_or(u32::MAX)).max(1);
         for above in (first..number).rev() {
             let Some(text) = line(above) else { return false };
             if HEADER.as_ref().is_some_and(|header| header.is_match(text)) {
@@ -96,7 +96,7 @@ impl<'a> UnchangedLines<'a> {
     }
 }
 
-/// The private key that starts on a line, or whose first added row is on it. Keys in tests and
+/// The private key that starts on a line, or that has the first of consecutive added rows on it. Keys in tests and
 /// documents are skipped.
 pub(super) fn find_match(
     file: &ChangedFile,
@@ -124,9 +124,10 @@ pub(super) fn find_match(
             row.start()
         }
     };
-    // A random row of 32 letters has more than 12 distinct ones. Rows of repeated letters are
-    // placeholders. One of them above a key does not hide it.
+    // A random row of 32 characters has more than 12 distinct ones. Rows of repeated characters are
+    // placeholders.
     let is_random = |row: &[u8]| row.iter().collect::<BTreeSet<_>>().len() > 12;
+    // One random row suffices: a placeholder above a real key does not hide the key.
     let has_random_row = rows_below(file, at).any(is_random);
     let range = value_start..line.text.len();
     let mask = range.clone();
@@ -152,8 +153,8 @@ pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Ve
     rows.map(|row| String::from_utf8_lossy(row).into_owned()).collect()
 }
 
-/// Rows of keys whose header is not among the added lines: rows above the end line of a key, and
-/// blocks that consist only of rows. These rows are masked. They are reported only if the unchanged
+/// Rows that are found without a header: rows above the end line of a key, and blocks that consist
+/// only of rows. These rows are masked. They are reported only if the unchanged
 /// lines above have the header of a key.
 pub(super) fn rows_without_header(file: &ChangedFile) -> Vec<String> {
     let path = file.path.as_str();
@@ -193,16 +194,16 @@ fn is_checksum(text: &[u8]) -> bool {
 }
 
 /// Whether rows look like part of a key: equal length, except the last row, and many distinct
-/// letters.
+/// characters.
 fn is_key_block(rows: &[&[u8]]) -> bool {
     let Some((last, upper_rows)) = rows.split_last().filter(|_| rows.len() >= BLOCK_ROWS_MIN)
     else {
         return false;
     };
     let length = upper_rows[0].len();
-    let letters: BTreeSet<u8> = rows.iter().flat_map(|row| row.iter().copied()).collect();
-    let is_even = upper_rows.iter().all(|row| row.len() == length) && last.len() <= length;
-    length >= ROW_BYTES_MIN && is_even && letters.len() >= LETTERS_MIN
+    let characters: BTreeSet<u8> = rows.iter().flat_map(|row| row.iter().copied()).collect();
+    let is_uniform = upper_rows.iter().all(|row| row.len() == length) && last.len() <= length;
+    length >= ROW_BYTES_MIN && is_uniform && characters.len() >= CHARACTERS_MIN
 }
 
 /// The rows of a key, from the added line with its header or first added row on.
@@ -210,7 +211,7 @@ fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
     let mut has_ended = false;
     let mut row_count = 0_usize;
     let lines =
-        file.added[at..].iter().enumerate().take(ROWS_MAX).take_while(move |(below, line)| {
+        file.added[at..].iter().enumerate().take(KEY_LINES_MAX).take_while(move |(below, line)| {
             let is_in_key = !has_ended && (row_count > 0 || *below <= LINES_BEFORE_ROWS_MAX);
             has_ended = is_end(&line.text);
             row_count += usize::from(has_row(&line.text));
@@ -223,7 +224,9 @@ fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
 }
 
 fn is_end(text: &[u8]) -> bool {
+    // Keys in the format of SSH2 have `---- END`.
     memchr::memmem::find(text, b"-----END").is_some()
+        || memchr::memmem::find(text, b"---- END").is_some()
 }
 
 fn has_row(text: &[u8]) -> bool {

@@ -1,5 +1,5 @@
 //! Facts that single lines show: routes, signatures, command-line arguments, permission checks,
-//! browser code.
+//! browser code, shell calls, database queries.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -46,7 +46,7 @@ const PERMISSION_NAMES: &[&str] = &[
     "user_passes_test",
 ];
 
-/// Names of browser APIs, in lower case, sorted for binary search.
+/// Names of browser APIs and React hooks, in lower case, sorted for binary search.
 const BROWSER_NAMES: &[&str] = &[
     "addeventlistener",
     "getelementbyid",
@@ -98,20 +98,22 @@ const SHELL: &str = r#"(?x)
   | \b (?: eval | exec ) \s* \( \s* [^)"'\s]
 "#;
 
-/// A statement that is recognisable without its call.
+/// An SQL statement that is recognisable outside of a database call, too.
 const STATEMENT: &str =
     r"(?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b";
 
-/// A call that sends a text to a database, up to that text, and the first word of the text.
+/// A call that sends a text to a database, up to that text.
 const CALL: &str = r"\b (?:
     execute (?: many | script | query | update | sql | _sql | _query | _batch | _unprepared )?
   | query (?: _as | _scalar | _row | _one | _all | _map | row | rowcontext | context | async | raw | rawunsafe | for \w+ )?
   | exec (?: context | _query | _driver_sql ) | raw (?: query | sql )? | prepare (?: statement | context )?
   | create (?: native )? query | find_by_sql | select_all | fromsqlraw
 ) !? \s* \( \s* (?: \w+ \s* , \s* )? &?";
+/// The first word of such a text.
 const VERB: &str = r"\s* (?: select | insert | update | delete | drop | alter | create | truncate | merge | replace ) \b";
 
-/// Database queries that are joined from parts. The names in capitals stand for the texts above.
+/// Database queries that are joined from parts. `query_pattern` replaces the names in
+/// capitals by the constants of these names.
 const JOINED_QUERY: &str = r#"(?xi)
     ["'`] [^"'`]* \b STATEMENT
       (?:

@@ -99,7 +99,7 @@ pub(super) fn parse_report(
         };
         let files = files.into_iter().chain([issue_file.clone()]).collect();
         if reported.insert(number, ReportedRepair { outcome: issue_outcome, files }).is_some() {
-            return Err(format!("issue {number} stands there twice; give one entry for each."));
+            return Err(format!("issue {number} is answered twice; give one entry for each."));
         }
     }
     let done_repairs: Vec<&ReportedRepair> = reported
@@ -162,7 +162,7 @@ mod tests {
         check(
             json!([entry(1, "done"), entry(1, "not_done")]),
             &[],
-            expect!["issue 1 stands there twice; give one entry for each."],
+            expect!["issue 1 is answered twice; give one entry for each."],
         );
         check(
             json!([entry(1, "maybe")]),

@@ -34,7 +34,7 @@ pub fn parse_answer(
             ));
         }
         if states_by_id.insert(id.clone(), (state, evidence)).is_some() {
-            return Err(format!("`{id}` stands there twice; give one state for each id"));
+            return Err(format!("`{id}` is answered twice; give one state for each id"));
         }
     }
     let missing_ids: Vec<&str> =
@@ -47,6 +47,7 @@ pub fn parse_answer(
     }
     let judgements = document.items.iter().filter_map(|item| {
         let (state, evidence) = states_by_id.remove(&item.id)?;
+        // A model cannot answer `NotJudged`: crh sets it.
         let state = match state {
             RequirementVerdict::Met => RequirementState::Met,
             RequirementVerdict::PartiallyAddressed => RequirementState::PartiallyAddressed,
@@ -103,7 +104,7 @@ mod tests {
         );
         check(
             json!([entry("R1", "met", "a"), entry("R1", "met", "b")]),
-            expect!["`R1` stands there twice; give one state for each id"],
+            expect!["`R1` is answered twice; give one state for each id"],
         );
         check(
             json!([entry("R3", "met", "a")]),

@@ -38,7 +38,7 @@ fn parse_judgements(
         };
         let judgement = Judgement { probability, severity, ..Judgement::new(result, reason) };
         if judgements.insert(id.clone(), judgement).is_some() {
-            return Err(format!("`{id}` stands there twice; give one verdict for each id"));
+            return Err(format!("`{id}` is answered twice; give one verdict for each id"));
         }
     }
     for id in ids {
@@ -92,7 +92,7 @@ mod tests {
         );
         check(
             json!({ "checks": [entry("a1", "refuted"), entry("a1", "unsure")] }),
-            expect!["`a1` stands there twice; give one verdict for each id"],
+            expect!["`a1` is answered twice; give one verdict for each id"],
         );
         check(
             json!({ "checks": [entry("a1", "maybe")] }),

@@ -216,7 +216,7 @@ fn static_findings_merge_only_on_the_same_line() {
         #4 f.rs:24 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
         #5 f.rs:26 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
     "##]]);
-    // On one line, the same rule merges, two rules of one reviewer do not, and other reviewers
+    // On one line, the same rule and title merge, two rules of one reviewer do not, and other reviewers
     // merge.
     check(expect![[r#"
         > secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
@@ -227,6 +227,13 @@ fn static_findings_merge_only_on_the_same_line() {
         #1 f.rs:20 P0 1.00 patterns,semgrep manual/human report defer "A shell runs a joined text"
         #2 f.rs:20 P0 1.00 secrets manual/human report defer "GitHub token in the code"
         #3 f.rs:20 P0 1.00 secrets manual/human report defer "npm token in the code"
+    "#]]);
+    // Two removed functions can have one line.
+    check(expect![[r#"
+        > references f.rs:20 P1 api_contract 1 manual/human "`old_name` is gone" code rule="references/removed"
+        > references f.rs:20 P1 api_contract 1 manual/human "`other_name` is gone" code rule="references/removed"
+        #1 f.rs:20 P1 1.00 references manual/human report defer "`old_name` is gone"
+        #2 f.rs:20 P1 1.00 references manual/human report defer "`other_name` is gone"
     "#]]);
 }
 

@@ -139,7 +139,7 @@ fn fate_label(fate: Fate) -> &'static str {
 fn next_step_in(report: &Report, issue: &Issue) -> String {
     let step = next_step(report, issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "crh can fix this only in a stored review, and this one is not stored".to_owned(),
+        true => "crh can fix this in a stored review".to_owned(),
         false => step,
     }
 }
@@ -177,14 +177,16 @@ fn step_by_route(issue: &Issue) -> String {
         }
         (_, Owner::Release) => "handle it when you release".to_owned(),
         (AutofixClass::Advisory, _) => "no action needed".to_owned(),
-        (_, Owner::Human) => "a person must handle this; crh cannot fix it".to_owned(),
+        (_, Owner::Human) => "a person must handle this".to_owned(),
         (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` can fix this"),
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
             format!("`crh fix --issue {number}{verify}` can fix this")
         }
         (AutofixClass::GatedAuto, _) => {
+            let step =
+                if issue.replacement.is_some() { "can fix this" } else { "lets a model fix this" };
             format!(
-                "`crh fix --issue {number}{verify}` can fix this; check the result, because the fix changes behaviour"
+                "`crh fix --issue {number}{verify}` {step}; check the result, because the fix changes behaviour"
             )
         }
         (AutofixClass::Manual, _) if issue.action == Action::Apply => {

@@ -147,17 +147,18 @@ impl<'a> ResultRow<'a> {
     }
 }
 
-/// The rule of the static check, or the category for model findings.
+/// The rule of the static check, or the category for model findings. The description fits each result
+/// of the rule.
 fn rule(id: &str, row: &ResultRow<'_>) -> Value {
     let category = row.category;
     let (name, description) = match row.rule {
-        Some(_) => (id.to_owned(), one_line(row.title)),
-        None => (category.to_string(), category_description(category).to_owned()),
+        Some(_) => (id.to_owned(), category_description(category)),
+        None => (category.to_string(), category_description(category)),
     };
     let mut rule = json!({
         "id": id,
         "name": name,
-        "shortDescription": { "text": escape_links(&description) },
+        "shortDescription": { "text": description },
         "properties": { "tags": [category.to_string()] },
     });
     if category == Category::Security {

@@ -1,6 +1,6 @@
 //! What the events of a forge with a plain REST API mean.
 
-use super::ACCOUNT;
+use super::NO_INSTALLATION;
 use crate::comment_commands::CommentCommand;
 use crate::forge_time::parse_forge_time;
 use crate::queue::Authorship;
@@ -101,7 +101,7 @@ fn change_name(repository: &str, number: u64) -> Result<ChangeName, PayloadError
     if !is_repository_path(repository) {
         return Err(PayloadError::Missing("name of the repository"));
     }
-    Ok(ChangeName { installation: ACCOUNT.0, repository: repository.to_owned(), number })
+    Ok(ChangeName { installation: NO_INSTALLATION.0, repository: repository.to_owned(), number })
 }
 
 /// Commit ids become arguments of programs.

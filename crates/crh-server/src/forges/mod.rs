@@ -22,12 +22,12 @@ use crh_forge::forge_code::{
     CommitResult, FileCommit, FixSuggestion, HeadFile, OwnConversation, PullHead,
 };
 
-/// Default name of an instance of crh in the marks of its comments. It separates the conversations
+/// Name of the server's instance of crh in the marks of its comments. It separates the conversations
 /// of two instances on one line.
 const INSTANCE: &str = "crh";
 
-/// Installation of all repositories at a REST forge, which has no installations.
-pub const ACCOUNT: InstallationId = InstallationId(1);
+/// Stands for an installation at a REST forge, which has none.
+pub const NO_INSTALLATION: InstallationId = InstallationId(1);
 
 /// The forges of a server. Clones share connections.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl ServerForges {
         }
     }
 
-    /// Comments in the conversation of a change.
+    /// Posts a comment in the conversation of a change.
     pub async fn comment(&self, change: &ChangeId, body: &str) -> Result<(), ForgeFailure> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => {
@@ -125,7 +125,7 @@ impl ServerForges {
         }
     }
 
-    /// Replies in a conversation.
+    /// Posts a reply in a conversation.
     pub(crate) async fn reply(
         &self,
         change: &ChangeId,

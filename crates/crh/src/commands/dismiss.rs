@@ -158,7 +158,13 @@ fn dismiss(
     let earlier =
         Dismissals::update(state, &report.change.repo, add).map_err(dismissals_failure)?;
     record_outcome(state, run_issue, &dismissal, &environment.folder);
-    let state_text = if earlier.is_none() { "is dismissed" } else { "was already dismissed" };
+    let state_text = match &earlier {
+        None => "is dismissed",
+        Some(earlier) if dismissal.reason.is_empty() || earlier.reason == dismissal.reason => {
+            "was already dismissed"
+        }
+        Some(_) => "was already dismissed, and has a new reason now",
+    };
     ui::note(&format!(
         "#{} {state_text}: {} ({}); undo with `crh dismiss --undo {key}`",
         issue.number,

@@ -194,11 +194,11 @@ impl LockedCheckout {
 
     /// The bytes of a file, or `None` if it does not exist.
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, ApplyError> {
-        Ok(self.found(path)?.map(|found| found.bytes))
+        Ok(self.read(path)?.map(|found| found.bytes))
     }
 
-    fn found(&self, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
-        self.tree.found(inside(path)?).map_err(|error| place(path, &error))
+    fn read(&self, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
+        self.tree.read(inside(path)?).map_err(|error| place(path, &error))
     }
 
     /// Whether a process was interrupted just before it changed the tree.
@@ -226,7 +226,7 @@ impl LockedCheckout {
         let mut images = Vec::new();
         for edit in edits {
             let at = inside(&edit.path)?;
-            let found = self.found(&edit.path)?;
+            let found = self.read(&edit.path)?;
             if found.as_ref().map(|found| &found.bytes) != edit.before.as_ref() {
                 return Err(ApplyError::Changed { path: edit.path.clone() });
             }
@@ -271,7 +271,7 @@ impl LockedCheckout {
             let bytes = |image: &Option<StoredVersion>| {
                 image.as_ref().and_then(|image| images.get(&image.name))
             };
-            let found = self.found(&entry.path)?;
+            let found = self.read(&entry.path)?;
             match found.as_ref().map(|found| &found.bytes) {
                 now if now == bytes(&entry.before) => {}
                 // The user has undone it by other means.
@@ -443,7 +443,7 @@ impl LockedCheckout {
             let sides = folder.sides(entry)?;
             let changed = || ApplyError::Changed { path: entry.path.clone() };
             // An editor may have saved the file since it was read.
-            let found = self.found(&entry.path)?;
+            let found = self.read(&entry.path)?;
             let is_same = match (&found, &entry.before) {
                 (Some(found), Some(image)) => {
                     sides.before.as_ref() == Some(&found.bytes) && image.is_kept_by(found)

@@ -236,11 +236,14 @@ fn urls_without_password_are_not_reported() {
 #[test]
 fn private_keys_of_all_kinds_are_found() {
     let mut random = RandomLetters(11);
-    for kind in ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "] {
+    for kind in ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", "SSH2 ENCRYPTED "] {
         let rows: Vec<String> = (0..4).map(|_| random.value("MII{b61}")).collect();
-        let (begin, end) = ("-----BEGIN ", "-----END ");
-        let (begin, end) =
-            (format!("{begin}{kind}PRIVATE KEY-----"), format!("{end}{kind}PRIVATE KEY-----"));
+        let (before, after) = match kind.starts_with("SSH2") {
+            true => ("---- ", " ----"),
+            false => ("-----", "-----"),
+        };
+        let [begin, end] =
+            ["BEGIN", "END"].map(|word| format!("{before}{word} {kind}PRIVATE KEY{after}"));
         #[rustfmt::skip]
         let ways = [
             ("deploy/id_rsa", format!("{begin}\n{}\n{end}", rows.join("\n"))),

@@ -42,7 +42,8 @@ fn is_vague(finding: &Finding) -> bool {
     finding.replacement.is_none() && (is_vague_text(advice) || is_vague_text(&finding.title))
 }
 
-/// Applies all checks and returns the report with notes on what changed.
+/// Applies all checks and returns the report with remarks on what changed. Findings over the
+/// reviewer's cap are among the dropped ones, without a remark.
 pub(super) fn apply_gates(
     mut parsed: ReviewerReturn,
     reviewer: &Reviewer,
@@ -61,9 +62,9 @@ pub(super) fn apply_gates(
                 finding.autofix_class = AutofixClass::Advisory;
             }
         }
-        // A finding outside the reviewer's category keeps its severity.
-        let is_own_category = finding.category.family() == reviewer.category.family();
-        if is_own_category && finding.severity < reviewer.max_severity {
+        // A finding outside the reviewer's family of categories keeps its severity.
+        let is_own_family = finding.category.family() == reviewer.category.family();
+        if is_own_family && finding.severity < reviewer.max_severity {
             lowered_count += 1;
             finding.severity = reviewer.max_severity;
         }
@@ -71,7 +72,7 @@ pub(super) fn apply_gates(
     let mut notes = Vec::new();
     if vague_count > 0 {
         let findings = plural(vague_count, "finding");
-        notes.push(format!("{findings} without a concrete fix assigned to humans"));
+        notes.push(format!("no concrete fix is given for {findings}; assigned to humans"));
     }
     if lowered_count > 0 {
         let (findings, max_severity) = (plural(lowered_count, "finding"), reviewer.max_severity);
@@ -96,7 +97,8 @@ fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer) {
     }
 }
 
-/// Notes on one short line each, up to the cap, and a note on those left out.
+/// The reviewer's notes, each cut to one line, up to the reviewer's cap. Also a remark of crh on
+/// those left out.
 pub(super) fn bounded_notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<String>, Vec<String>) {
     let notes: Vec<String> = notes
         .iter()

@@ -55,7 +55,7 @@ async fn repeated_vague_advice_is_advisory() {
                 ReadyWithFixes: 1 issue to fix
                   correctness (asked for by `--reviewers`) Completed
                 #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
-                ! correctness: 1 finding without a concrete fix assigned to humans
+                ! correctness: no concrete fix is given for 1 finding; assigned to humans
             "#]],
         )
         .await;
@@ -75,7 +75,7 @@ async fn returned_report_counts_if_not_replaced() {
         #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
         ! correctness: crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
-        ! correctness: 1 finding without a concrete fix assigned to humans
+        ! correctness: no concrete fix is given for 1 finding; assigned to humans
     "#]]).await;
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::forge_access::{CheckNotice, ForgeAccess};
-use crate::forges::{ACCOUNT, RestAccess, RestAccessSettings};
+use crate::forges::{NO_INSTALLATION, RestAccess, RestAccessSettings};
 use crate::job::{ChangeId, JobKind};
 use crate::queue::Authorship;
 use crate::webhook::plan::{CommentPlace, CommentRef};
@@ -140,7 +140,11 @@ async fn deliveries_of_rest_forges_become_jobs_once() {
         let jobs = store.jobs(&JobFilter { limit: 9, ..JobFilter::default() }).await.unwrap();
         assert_eq!(jobs.len(), 1, "{name} {jobs:?}");
         assert_eq!(jobs[0].key.change, scene.change_id(), "{name}");
-        assert_eq!((jobs[0].key.kind, jobs[0].installation), (JobKind::Review, ACCOUNT), "{name}");
+        assert_eq!(
+            (jobs[0].key.kind, jobs[0].installation),
+            (JobKind::Review, NO_INSTALLATION),
+            "{name}"
+        );
         // The page finds the repository, and links to the change at its forge.
         let page = async |path: &str| {
             let http = crh_http::build_client(&NetworkSettings::default()).unwrap();
@@ -159,21 +163,23 @@ async fn deliveries_of_rest_forges_become_jobs_once() {
 async fn rest_forges_answer_what_jobs_ask() {
     for scene in scenes() {
         let (access, change, name) = (&scene.access, scene.change_id(), scene.name);
-        let open = access.open_change(ACCOUNT, &change).await.unwrap().unwrap();
+        let open = access.open_change(NO_INSTALLATION, &change).await.unwrap().unwrap();
         assert_eq!(open.head, scene.forge.head(&scene.change), "{name}");
         assert_eq!(open.authorship, Authorship::Trusted, "{name}");
         assert!(open.revision >= 1_767_323_045_000, "{name}");
-        let all = access.open_changes(&change.forge, ACCOUNT, &change.repository).await.unwrap();
+        let all =
+            access.open_changes(&change.forge, NO_INSTALLATION, &change.repository).await.unwrap();
         assert_eq!(all, [open], "{name}");
         for (account, expected) in
             [("ann", true), ("nobody", false), ("an", false), ("a/../b", false), ("", false)]
         {
-            let may = access.may_write(&change.forge, ACCOUNT, &change.repository, account).await;
+            let may =
+                access.may_write(&change.forge, NO_INSTALLATION, &change.repository, account).await;
             assert_eq!(may.unwrap(), expected, "{name} {account}");
         }
         let notice = CheckNotice { title: "Waits".to_owned(), summary: "why".to_owned() };
         for _ in 0..2 {
-            access.report_check(ACCOUNT, &change, "", &notice).await.unwrap();
+            access.report_check(NO_INSTALLATION, &change, "", &notice).await.unwrap();
         }
         let comments = scene.forge.comments(&scene.change);
         assert_eq!(comments.len(), 1, "{name}");
@@ -194,7 +200,7 @@ async fn rest_forges_answer_what_jobs_ask() {
         }
         assert_eq!(scene.forge.reactions().len(), 1, "{name}");
         scene.forge.close(&scene.change);
-        assert_eq!(access.open_change(ACCOUNT, &change).await.unwrap(), None, "{name}");
+        assert_eq!(access.open_change(NO_INSTALLATION, &change).await.unwrap(), None, "{name}");
         assert_eq!(scene.forge.surprises(), Vec::<String>::new(), "{name}");
     }
 }

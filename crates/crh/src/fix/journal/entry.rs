@@ -222,7 +222,7 @@ impl FileEntry {
         sides: &FileSides,
     ) -> Result<DraftState, ApplyError> {
         let name = self.draft(draft)?;
-        let Ok(found) = tree.found(inside(&name)?) else { return Ok(DraftState::Theirs) };
+        let Ok(found) = tree.read(inside(&name)?) else { return Ok(DraftState::Theirs) };
         let Some(found) = found else { return Ok(DraftState::Nothing) };
         let is_old = sides.before.as_ref() == Some(&found.bytes)
             && self.before.as_ref().is_some_and(|image| image.is_kept_by(&found));
@@ -242,7 +242,7 @@ impl FileEntry {
         steps: Steps<'_>,
     ) -> Result<(), ApplyError> {
         let name = self.draft(draft)?;
-        let found = tree.found(inside(&name)?);
+        let found = tree.read(inside(&name)?);
         let bytes = found.as_ref().ok().and_then(Option::as_ref).map(|found| &found.bytes);
         if bytes.is_some() && [sides.before.as_ref(), sides.after.as_ref()].contains(&bytes) {
             steps("removing a draft").map_err(ApplyError::io(&name))?;

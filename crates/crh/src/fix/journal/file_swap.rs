@@ -82,7 +82,7 @@ impl FileSwap<'_> {
 
     /// Fallback for file systems without atomic swaps. A save between the two steps is lost.
     fn put_in_two_steps(&self, seen: Option<&FileSnapshot>) -> io::Result<SwapResult> {
-        if self.tree.found(self.at)?.as_ref() != seen {
+        if self.tree.read(self.at)?.as_ref() != seen {
             return Ok(SwapResult::Theirs);
         }
         (self.steps)("putting the draft over what stands there")?;
@@ -125,7 +125,7 @@ impl FileSwap<'_> {
     }
 
     fn swap_back(&self, ours: &[u8]) -> io::Result<bool> {
-        let is_ours = |at: InsidePath<'_>| match self.tree.found(at) {
+        let is_ours = |at: InsidePath<'_>| match self.tree.read(at) {
             Ok(found) => found.is_some_and(|found| found.bytes == ours),
             Err(_) => false,
         };
@@ -145,6 +145,6 @@ impl FileSwap<'_> {
     }
 
     fn is_unchanged(&self, at: InsidePath<'_>, seen: &FileSnapshot) -> bool {
-        self.tree.found(at).is_ok_and(|found| found.as_ref() == Some(seen))
+        self.tree.read(at).is_ok_and(|found| found.as_ref() == Some(seen))
     }
 }

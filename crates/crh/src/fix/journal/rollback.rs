@@ -78,7 +78,7 @@ impl LockedCheckout {
             }
             let back = (entry.clone().reversed(), sides.reversed());
             self.is_put_back(&back.0, &folder.draft_back(), &back.1, steps)?;
-            let now = self.found(&entry.path)?;
+            let now = self.read(&entry.path)?;
             let bytes = now.as_ref().map(|now| &now.bytes);
             if bytes == back.1.after.as_ref() {
                 continue;

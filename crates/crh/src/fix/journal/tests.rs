@@ -282,7 +282,7 @@ fn incomplete_journal_is_removed_by_the_next_fix() {
 fn special_permission_bits_are_never_restored() {
     let desk = Desk::new();
     let locked = desk.locked();
-    let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
+    let mut found = locked.tree.read(inside("a.py").unwrap()).unwrap().unwrap();
     found.mode = 0o7755;
     let draft = |found: &FileSnapshot| {
         let image = StoredVersion::from_snapshot(0, "before", found);

@@ -12,12 +12,12 @@ use rustix::io::Errno;
 
 use super::{FileSnapshot, InsidePath};
 
-/// Maximum file size. Larger files are not source code; git leaves them out of diffs too.
+/// Maximum file size. Larger files are not source code.
 const FILE_MAX: u64 = 64 << 20;
 /// Permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
 
-/// Why crh changes no checkout on this system.
+/// Why crh cannot change a checkout on this system. `None`: it can.
 pub(in crate::fix) fn refusal() -> Option<&'static str> {
     None
 }
@@ -64,7 +64,7 @@ impl CheckoutTree {
     }
 
     /// The file at a path, or `None`. Anything but a regular file is an error.
-    pub(in crate::fix) fn found(&self, at: InsidePath<'_>) -> io::Result<Option<FileSnapshot>> {
+    pub(in crate::fix) fn read(&self, at: InsidePath<'_>) -> io::Result<Option<FileSnapshot>> {
         let folder = match self.folder(at.folder()) {
             Err(error) if is_missing(&error) => return Ok(None),
             folder => folder?,
@@ -85,7 +85,10 @@ impl CheckoutTree {
             return Err(io::Error::other("it is too large"));
         }
         let mut bytes = Vec::new();
-        file.by_ref().take(FILE_MAX + 1).read_to_end(&mut bytes)?;
+        let length = file.by_ref().take(FILE_MAX + 1).read_to_end(&mut bytes)?;
+        if length as u64 > FILE_MAX {
+            return Err(io::Error::other("it is too large"));
+        }
         let owner = (facts.uid(), facts.gid());
         Ok(Some(FileSnapshot { bytes, mode: facts.mode() & PERMISSIONS, owner }))
     }
@@ -152,7 +155,8 @@ impl CheckoutTree {
         Ok(File::from(rustix::fs::openat(&folder, at.name(), flags, mode)?))
     }
 
-    /// Replaces a file by another in the same folder, atomically and durably.
+    /// Renames a file in the same folder and replaces the file at the new name, atomically and
+    /// durably.
     pub(in crate::fix) fn rename(
         &self,
         from: InsidePath<'_>,
@@ -187,7 +191,8 @@ impl CheckoutTree {
         folder.sync_all()
     }
 
-    /// Gives a file to its owner. A user who can write a file may not be allowed to do that.
+    /// Sets the owner and group of a file. A refusal is ignored: a user who can write a file may not be
+    /// allowed to give it away.
     pub(in crate::fix) fn set_owner(&self, file: &File, owner: (u32, u32)) -> io::Result<()> {
         let (user, group) = owner;
         let facts = file.metadata()?;

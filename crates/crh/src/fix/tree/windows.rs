@@ -32,7 +32,7 @@ impl CheckoutTree {
         match *self {}
     }
 
-    pub(in crate::fix) fn found(&self, _: InsidePath<'_>) -> io::Result<Option<FileSnapshot>> {
+    pub(in crate::fix) fn read(&self, _: InsidePath<'_>) -> io::Result<Option<FileSnapshot>> {
         match *self {}
     }
 

@@ -19,8 +19,8 @@ use crh_review::report::{Issue, Report};
 pub(super) enum MergeProposalPlacement {
     /// In an earlier comment.
     Existing,
-    /// On this row of Launchpad's diff.
-    Line(u32),
+    /// On this row of Launchpad's diff, see `DiffRows`.
+    Row(u32),
     /// Only in the summary, with the reason.
     Summary(&'static str),
 }
@@ -58,7 +58,7 @@ pub(super) fn place_issues(
             }
             Some(row) => {
                 inline_count += 1;
-                MergeProposalPlacement::Line(row)
+                MergeProposalPlacement::Row(row)
             }
             None => {
                 MergeProposalPlacement::Summary("Launchpad's diff does not show the reviewed line")
@@ -119,7 +119,8 @@ impl<'d> DiffSideLines<'d> {
     }
 }
 
-/// The file with the path of a location, or else the file that had the path before a rename.
+/// The file with the path of a location, or else, on the old side, the file that had the path before
+/// a rename.
 fn find_file<'d>(diff: &'d Diff, location: &Location) -> Option<&'d FileDiff> {
     let has_path = |file: &&FileDiff| file.path.shown() == location.file;
     let had_path = |file: &&FileDiff| {
@@ -199,7 +200,7 @@ mod tests {
         let find = |line| find_text(&conflict, &reviewed, &location("a.rs", Side::New, line));
         assert_eq!(find(1).as_deref(), Some("5  one"));
         assert_eq!(find(2).as_deref(), Some("10 +ours();"));
-        assert_eq!(find(3), None, "the branch that it is proposed to has it as well");
+        assert_eq!(find(3), None, "the target branch has the same line");
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn build_steps(
                 let why = "no space left in the summary".to_owned();
                 plan.skipped.push((PostedItem::issue(issue), PostingSkip::NotPossible { why }));
             }
-            MergeProposalPlacement::Line(line) => {
+            MergeProposalPlacement::Row(line) => {
                 inline
                     .entry(*line)
                     .or_default()

@@ -57,7 +57,7 @@ type PlacementFilter = fn(&MergeProposalPlacement) -> bool;
 
 /// Headings of a summary, each with a filter for the placements of the issues below it.
 const HEADINGS: [(&str, PlacementFilter); 3] = [
-    ("Inline", |placement| matches!(placement, MergeProposalPlacement::Line(_))),
+    ("Inline", |placement| matches!(placement, MergeProposalPlacement::Row(_))),
     ("Still open", |placement| *placement == MergeProposalPlacement::Existing),
     ("Not in the diff", is_in_summary),
 ];
