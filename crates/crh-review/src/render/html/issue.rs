@@ -85,8 +85,7 @@ fn quote_place(quote: &Quote) -> String {
 /// What a severity means for the author.
 pub(super) fn severity_word(severity: Severity) -> &'static str {
     match severity {
-        Severity::P0 => "must be fixed",
-        Severity::P1 => "should be fixed",
+        Severity::P0 | Severity::P1 => "must be fixed",
         Severity::P2 => "worth fixing",
         Severity::P3 => "optional",
     }
