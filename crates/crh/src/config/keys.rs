@@ -679,8 +679,8 @@ settings! {
         example: r#""docs/todos""#,
     };
 
-    /// Issue tracker in which crh files tickets, if you ask for tickets. `auto` uses the tracker
-    /// that the project's documentation names, else GitHub issues. `command` runs
+    /// Issue tracker in which crh files a ticket if you choose so in an interactive review. `auto`
+    /// uses the tracker that the project's documentation names, else GitHub issues. `command` runs
     /// `tracker.command`.
     tracker_kind: TrackerChoice = |_| TrackerChoice::Auto, KeySpec {
         section: Some("tracker"),

@@ -218,7 +218,7 @@ fn template_has_description_and_default() {
         # dir = ".context/compound-engineering/todos"
 
         [tracker]
-        ## Issue tracker in which crh files tickets, if you ask for tickets. `auto` uses the tracker that the project's documentation names, else GitHub issues. `command` runs `tracker.command`.
+        ## Issue tracker in which crh files a ticket if you choose so in an interactive review. `auto` uses the tracker that the project's documentation names, else GitHub issues. `command` runs `tracker.command`.
         ## Value: `auto`, `github`, `linear`, `jira`, `command` or `none`. Example: kind = "linear"
         # kind = "auto"
         ## Key of the Linear team.
