@@ -47,8 +47,9 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Exit with code 4 (incomplete review) if crh skipped changes of vendored, generated or lock
-    /// files, submodules or file modes; by default, skipping them leaves a review complete
+    /// Also count skipped changes that the base accepts as not reviewed: updates of vendored,
+    /// generated and lock files, submodules and file modes. `crh review` and `crh check` then exit
+    /// with code 4 (incomplete review), as they always do for skipped new code
     #[arg(long)]
     strict: bool,
 }
@@ -305,7 +306,8 @@ pub(crate) struct ReviewEffortFlags {
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
     /// Show only issues with at least this probability, from 0 to 1; a model estimates how
-    /// likely the maintainers are to agree with each issue
+    /// likely the maintainers are to agree with each issue; overrides the setting
+    /// `review.threshold` (default: 0.5)
     #[arg(long, value_name = "P")]
     threshold: Option<Probability>,
 }
@@ -340,10 +342,12 @@ impl ReviewEffortFlags {
 /// Flags for severities.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct VerdictFlags {
-    /// Exit with code 1 if there is an issue of this severity or worse
+    /// Exit with code 1 if there is an issue of this severity or worse; overrides the setting
+    /// `review.fail_on` (default: `P1`)
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
-    /// Hide issues that are less severe than this
+    /// Hide issues that are less severe than this; overrides the setting `review.min_severity`
+    /// (default: `P3`, in reviews by models `P2`)
     #[arg(long, value_enum, value_name = "SEVERITY")]
     min_severity: Option<MinSeverity>,
 }
@@ -392,7 +396,8 @@ pub(crate) struct BudgetFlags {
     /// Maximum time for the review
     #[arg(long, value_name = "SECONDS")]
     max_seconds: Option<NonZeroU64>,
-    /// Maximum number of issues that a second model run checks before crh publishes them
+    /// Maximum number of issues that a second model run checks before crh publishes them;
+    /// `--verify` is something else: it tests fixes
     #[arg(long, value_name = "N")]
     max_verify: Option<NonZeroU64>,
     /// Maximum number of issues to publish; issues of static checks are published in addition

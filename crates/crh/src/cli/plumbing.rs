@@ -175,7 +175,8 @@ pub(crate) enum FormatArg {
     Sarif,
     /// GitLab Code Quality report
     CodeQuality,
-    /// Plain text with fixed headings for coding agents; the default in headless mode
+    /// Plain text with fixed headings, for coding agents; `crh review --mode headless` prints it by
+    /// default
     Envelope,
     /// Body of a GitHub comment
     Comment,

@@ -151,10 +151,10 @@ pub(crate) struct ServeReviewArgs {
     /// all reviews to `crh worker`
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) workers: u32,
-    /// What to do with pull requests from strangers, which are forks and first-time contributors
+    /// What to do with pull requests from forks and from first-time contributors
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = StrangersArg::Ask)]
     pub(crate) strangers: StrangersArg,
-    /// Label that requests a review of a stranger's pull request
+    /// Label that requests a review of such a pull request
     #[arg(long, value_name = "NAME", default_value = "crh-review")]
     pub(crate) label: String,
     /// Shared storage for a copy of every review, so that all machines can read the report:
