@@ -108,16 +108,16 @@ pub(crate) struct EvalReviewArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Review each change N times, because the answers of models vary
-    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats, allow_negative_numbers = true)]
     pub(crate) repeat: NonZeroU32,
     /// Number of changes to review in parallel (default: one per CPU core)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Ignore cached reviews
     #[arg(long)]
     pub(crate) fresh: bool,
     /// Maximum cost of all reviews together, in US dollars; crh skips reviews that could exceed it
-    #[arg(long, value_name = "USD", default_value = "10", value_parser = parse_dollars)]
+    #[arg(long, value_name = "USD", default_value = "10", value_parser = parse_dollars, allow_negative_numbers = true)]
     pub(crate) max_total_cost: Money,
     #[command(flatten)]
     pub(crate) verbosity: VerbosityFlags,
@@ -323,13 +323,13 @@ pub(crate) struct EvalNoiseArgs {
     #[arg(value_name = "REPO", default_value = ".")]
     pub(crate) repo: PathBuf,
     /// Number of non-merge commits to review, counted back from HEAD
-    #[arg(long, value_name = "N", default_value = "100")]
+    #[arg(long, value_name = "N", default_value = "100", allow_negative_numbers = true)]
     pub(crate) last: NonZeroU16,
     /// Number of random findings to print for manual inspection
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", allow_negative_numbers = true)]
     pub(crate) sample: usize,
     /// Random seed of the sample
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Output format
     #[arg(long, value_enum, default_value_t = NoiseFormatArg::Text)]

@@ -94,7 +94,7 @@ pub(crate) struct FixFlags {
     #[arg(long, value_name = "COMMAND", value_parser = parse_verify_command)]
     verify: Option<VerifyCommand>,
     /// Time limit for one run of that command
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     verify_seconds: Option<NonZeroU64>,
 }
 
@@ -303,12 +303,12 @@ pub(crate) struct ReviewEffortFlags {
     #[arg(long, value_name = "LANGUAGE", value_parser = ReviewLanguage::parse)]
     lang: Option<ReviewLanguage>,
     /// Maximum number of reviewers that work on the change in parallel
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     side_by_side: Option<NonZeroU64>,
     /// Show only issues with at least this probability, from 0 to 1; a model estimates how
     /// likely the maintainers are to agree with each issue; overrides the setting
     /// `review.threshold` (default: 0.5)
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
     threshold: Option<Probability>,
 }
 
@@ -365,7 +365,7 @@ impl VerdictFlags {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct IssueLimitFlags {
     /// Maximum number of issues to show; SARIF output contains all findings of static checks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_issues: Option<NonZeroU64>,
 }
 
@@ -382,26 +382,26 @@ impl IssueLimitFlags {
 #[command(next_help_heading = "Limits (override --budget)")]
 pub(crate) struct BudgetFlags {
     /// Maximum cost of the model calls of one review, in US dollars
-    #[arg(long, value_name = "USD", value_parser = parse_dollars)]
+    #[arg(long, value_name = "USD", value_parser = parse_dollars, allow_negative_numbers = true)]
     max_cost: Option<Money>,
     /// Maximum number of model calls
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_llm_calls: Option<NonZeroU64>,
     /// Maximum number of tool calls
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_tool_calls: Option<NonZeroU64>,
     /// Maximum number of input tokens
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_input_tokens: Option<NonZeroU64>,
     /// Maximum time for the review
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     max_seconds: Option<NonZeroU64>,
     /// Maximum number of issues that a second model run checks before crh publishes them;
     /// `--verify` is something else: it tests fixes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_verify: Option<NonZeroU64>,
     /// Maximum number of issues to publish; issues of static checks are published in addition
-    #[arg(long, value_name = "N", alias = "max-issues")]
+    #[arg(long, value_name = "N", alias = "max-issues", allow_negative_numbers = true)]
     max_comments: Option<NonZeroU64>,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct OutcomeJudgeArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
     /// Maximum cost of all answers of `--judge`, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.05", value_parser = parse_dollars, requires = "judge")]
+    #[arg(long, value_name = "USD", default_value = "0.05", value_parser = parse_dollars, requires = "judge", allow_negative_numbers = true)]
     pub(crate) judge_cost: Money,
 }
 
@@ -70,11 +70,11 @@ pub(crate) struct LearnArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) confirmed_by: Option<String>,
     /// Number of commits to read
-    #[arg(long, value_name = "N", default_value = "500")]
+    #[arg(long, value_name = "N", default_value = "500", allow_negative_numbers = true)]
     pub(crate) commits: u32,
     /// Number of merged pull requests whose review comments crh reads from the code host, such as
     /// GitHub
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", allow_negative_numbers = true)]
     pub(crate) pull_requests: u32,
     /// Output format of `--list`
     #[arg(long, value_enum, default_value_t = ListFormatArg::Text, requires = "list")]

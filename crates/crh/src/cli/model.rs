@@ -36,7 +36,7 @@ pub(crate) struct ModelCheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Maximum cost of all questions together, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = parse_dollars)]
+    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = parse_dollars, allow_negative_numbers = true)]
     pub(crate) max_cost: Money,
 }
 
@@ -75,18 +75,18 @@ pub(crate) struct AskArgs {
 #[derive(Debug, Args)]
 pub(crate) struct AskLimits {
     /// Maximum number of output tokens per turn
-    #[arg(long, value_name = "TOKENS", default_value = "4000")]
+    #[arg(long, value_name = "TOKENS", default_value = "4000", allow_negative_numbers = true)]
     pub(crate) max_output: NonZeroU32,
     /// Maximum number of model turns
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", allow_negative_numbers = true)]
     pub(crate) max_turns: NonZeroU32,
     /// Maximum number of tool calls
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, value_name = "N", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) max_tool_calls: u32,
     /// Maximum cost of the answer, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.50", value_parser = parse_dollars)]
+    #[arg(long, value_name = "USD", default_value = "0.50", value_parser = parse_dollars, allow_negative_numbers = true)]
     pub(crate) max_cost: Money,
     /// Time limit in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    #[arg(long, value_name = "SECONDS", default_value = "300", allow_negative_numbers = true)]
     pub(crate) max_seconds: NonZeroU32,
 }

@@ -129,7 +129,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     /// Maximum number of issues to show
-    #[arg(long, value_name = "N", default_value_t = 15)]
+    #[arg(long, value_name = "N", default_value_t = 15, allow_negative_numbers = true)]
     pub(crate) max_issues: usize,
     /// If a file is unreadable, count its reviewer as failed and go on
     #[arg(long)]

@@ -23,7 +23,7 @@ pub(crate) struct PostArgs {
     #[arg(long, value_name = "[HOST/]OWNER/NAME")]
     pub(crate) repo: Option<String>,
     /// Pull request to post to (default: the one in the CI event, `GITHUB_EVENT_PATH`)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) pr: Option<u64>,
     #[arg(
         long, value_name = "URL", conflicts_with_all = ["repo", "pr"], help = proposal_help(),

@@ -141,7 +141,7 @@ pub(crate) struct PanelArgs {
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) waive: Vec<String>,
     /// Another name for `--side-by-side`
-    #[arg(long, value_name = "N", conflicts_with = "side_by_side")]
+    #[arg(long, value_name = "N", conflicts_with = "side_by_side", allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroU64>,
 }
 

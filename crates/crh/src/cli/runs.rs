@@ -56,11 +56,11 @@ pub(crate) struct RunsListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunsPruneArgs {
     /// Keep this many of the newest reviews
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) keep: Option<usize>,
     /// Delete all reviews older than this many days. The limit of 20 does not apply then; with
     /// `--keep N`, the newest N stay
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
     pub(crate) older_than: Option<u32>,
     /// Only print which reviews crh would delete
     #[arg(long)]

@@ -149,7 +149,7 @@ pub(crate) struct SignInArgs {
 pub(crate) struct ServeReviewArgs {
     /// Number of reviews that this process runs in parallel. `crh serve` accepts 0 and then leaves
     /// all reviews to `crh worker`
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, allow_negative_numbers = true)]
     pub(crate) workers: u32,
     /// What to do with pull requests from forks and from first-time contributors
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = StrangersArg::Ask)]
@@ -166,10 +166,10 @@ pub(crate) struct ServeReviewArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) model_keys: Option<PathBuf>,
     /// Days after which crh deletes stored reviews, finished jobs and audit log entries
-    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    #[arg(long, value_name = "DAYS", default_value_t = 90, allow_negative_numbers = true)]
     pub(crate) keep_days: u32,
     /// Seconds that crh waits for running reviews when you stop it
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, allow_negative_numbers = true)]
     pub(crate) shutdown_seconds: u64,
 }
 
@@ -177,25 +177,25 @@ pub(crate) struct ServeReviewArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct ServeLimitArgs {
     /// Maximum cost of one review, in US dollars
-    #[arg(long, value_name = "USD", default_value_t = 2.0, value_parser = usd)]
+    #[arg(long, value_name = "USD", default_value_t = 2.0, value_parser = usd, allow_negative_numbers = true)]
     pub(crate) max_cost: f64,
     /// Maximum cost per repository and day, in US dollars
-    #[arg(long, value_name = "USD", value_parser = usd)]
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     pub(crate) usd_per_day: Option<f64>,
     /// Maximum cost per repository and month, in US dollars
-    #[arg(long, value_name = "USD", value_parser = usd)]
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     pub(crate) usd_per_month: Option<f64>,
     /// Maximum number of reviews per repository and day
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) reviews_per_day: Option<u32>,
     /// Maximum number of parallel reviews per repository
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) concurrent_reviews: Option<u32>,
     /// Maximum cost per installation of the GitHub App and day, in US dollars
-    #[arg(long, value_name = "USD", value_parser = usd)]
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     pub(crate) installation_usd_per_day: Option<f64>,
     /// Maximum cost per installation of the GitHub App and month, in US dollars
-    #[arg(long, value_name = "USD", value_parser = usd)]
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     pub(crate) installation_usd_per_month: Option<f64>,
 }
 
