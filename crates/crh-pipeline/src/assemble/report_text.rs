@@ -6,12 +6,14 @@ use super::{ReportInputs, is_reviewer, reviewer_rows, unique};
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
-use crate::scope::{ScopeDecision, SkipEffect, short_commit};
+use crate::scope::{ScopeDecision, SkipEffect, SkipReason, short_commit};
 use crate::text::{one_line, plural};
 use crh_review::finding::{Origin, Severity};
 use crh_review::render::hidden_findings;
 use crh_review::report::{CoverageState, Issue, Report, ReviewerRow, RunOutcome, Strategy};
 
+/// A count that stands for all counts above 1.
+const PLURAL: usize = 2;
 /// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
 
@@ -31,42 +33,32 @@ fn files_line(change: &ChangeUnderReview) -> String {
         added += u64::from(file.additions);
         removed += u64::from(file.deletions);
     }
-    let mut skip_counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut skip_counts: BTreeMap<&str, (&SkipReason, usize)> = BTreeMap::new();
     for file in &change.scope.files {
         match &file.decision {
             ScopeDecision::In => {}
             // The coverage lists such a file as not reviewed.
             ScopeDecision::Out(_) if file.effect == SkipEffect::Incomplete => {}
             ScopeDecision::Out(reason) => {
-                *skip_counts.entry(split_words(reason.name())).or_default() += 1;
+                skip_counts.entry(reason.counted(PLURAL)).or_insert((reason, 0)).1 += 1;
             }
         }
     }
-    let skipped_count: usize = skip_counts.values().sum();
+    let skipped_count: usize = skip_counts.values().map(|(_, count)| count).sum();
     let files = plural(diff_files.len(), "file");
     let lines = format!("+{added} -{removed}");
     if skipped_count == 0 {
         return format!("{files}, {lines}");
     }
-    let skip_texts: Vec<String> =
-        skip_counts.iter().map(|(word, number)| format!("{number} {word}")).collect();
+    let skip_texts: Vec<String> = skip_counts
+        .values()
+        .map(|(reason, count)| format!("{count} {}", reason.counted(*count)))
+        .collect();
     format!(
         "{} of {files}, {lines}; {skipped_count} left out ({})",
         diff_files.len() - skipped_count,
         skip_texts.join(", ")
     )
-}
-
-/// Splits `lockFile` into words.
-fn split_words(word: &str) -> String {
-    let mut text = String::new();
-    for char in word.chars() {
-        if char.is_ascii_uppercase() {
-            text.push(' ');
-        }
-        text.push(char.to_ascii_lowercase());
-    }
-    text
 }
 
 /// Warnings about the review itself, without duplicates.

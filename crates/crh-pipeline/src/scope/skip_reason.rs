@@ -181,6 +181,31 @@ impl SkipReason {
         )
     }
 
+    /// What a count of files with this reason counts, such as the `lock files` of `2 lock files`.
+    pub(crate) fn counted(&self, count: usize) -> &'static str {
+        let word = |one: &'static str, more: &'static str| if count == 1 { one } else { more };
+        match self {
+            Self::OutsidePaths => "outside the paths under review",
+            Self::Excluded { .. } => "excluded",
+            Self::Submodule => word("submodule", "submodules"),
+            Self::Binary => "binary",
+            Self::LfsPointer => word("Git LFS pointer", "Git LFS pointers"),
+            Self::ModeOnly { .. } => "with only a new mode",
+            Self::MoveOnly => "only moved",
+            Self::Empty => "empty",
+            Self::GeneratedRule { .. }
+            | Self::GeneratedAttribute { .. }
+            | Self::GeneratedHeader { .. }
+            | Self::GeneratedName { .. } => "generated",
+            Self::Minified { .. } => "minified",
+            Self::VendoredAttribute { .. } => "vendored",
+            Self::VendoredFolder { .. } => word("in a vendored folder", "in vendored folders"),
+            Self::LockFile { .. } => word("lock file", "lock files"),
+            Self::TooLarge { .. } => "too large",
+            Self::ReviewedBefore { .. } => "reviewed before",
+        }
+    }
+
     /// The reason as a sentence.
     pub fn sentence(&self) -> String {
         match self {
@@ -204,9 +229,9 @@ impl SkipReason {
                 format!("minified: its lines have {mean_line_bytes} bytes in the mean")
             }
             Self::VendoredAttribute { attribute } => {
-                format!("from elsewhere, by the attribute `{attribute}`")
+                format!("third-party code, by the attribute `{attribute}`")
             }
-            Self::VendoredFolder { folder } => format!("from elsewhere: it lies in `{folder}`"),
+            Self::VendoredFolder { folder } => format!("third-party code: it is in `{folder}`"),
             Self::LockFile { name } => format!("a lock file: package managers write `{name}`"),
             Self::TooLarge { bytes, limit } => {
                 format!("too large: it has {bytes} bytes, more than {limit}")
