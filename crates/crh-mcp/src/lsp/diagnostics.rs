@@ -47,7 +47,8 @@ fn diagnostic(issue: &Issue, range: Range, uri_of: impl Fn(&str) -> Option<Uri>)
     }
     match (issue.location.side, crh_review::render::quote_note(issue.rule.as_deref())) {
         (Side::Old, _) => message += "\nThis is about a removed line.",
-        (Side::New, Some(note)) => message += &format!("\n{note}"),
+        // An editor marks the line instead of quoting it.
+        (Side::New, Some(_)) => message += "\nThis line only shows where the removed code was.",
         (Side::New, None) => {}
     }
     let places = issue.other_places.iter().map(|place| (&place.file, place.line_start));
@@ -101,11 +102,12 @@ pub(super) mod tests {
             let placed = place_issues([issue], "# helpers\n", ColumnUnit::Utf16, |_| None);
             placed[0].diagnostic.message.clone()
         };
-        let note = "This line is now where the removed code was.";
+        let note = "This line only shows where the removed code was.";
         assert!(!message(&issue).contains(note));
         issue.rule = Some("references/removed".to_owned());
         assert!(message(&issue).ends_with(note), "{}", message(&issue));
         let page = super::super::evidence::page(&issue, "`crh check`");
+        let note = "The quoted line only shows where the removed code was.";
         assert!(page.contains(&format!("# helpers\n```\n\n{note}\n")), "{page}");
     }
 

@@ -275,7 +275,8 @@ fn issue_remarks(issue: &Issue) -> Vec<String> {
 /// What to say about the quoted new line of an issue, if the line is not the problem itself.
 pub fn quote_note(rule: Option<&str>) -> Option<&'static str> {
     // The removed line is gone, so the issue is at the line that took its place.
-    (rule == Some("references/removed")).then_some("This line is now where the removed code was.")
+    (rule == Some("references/removed"))
+        .then_some("The quoted line only shows where the removed code was.")
 }
 
 fn proof_sentence(proof: &TestProof) -> String {

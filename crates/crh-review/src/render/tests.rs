@@ -252,7 +252,7 @@ fn words_of_a_model_beside_a_static_finding_name_the_model() {
 #[test]
 fn line_in_place_of_removed_code_is_explained() {
     let mut report = full_report();
-    let note = "This line is now where the removed code was.";
+    let note = "The quoted line only shows where the removed code was.";
     let issue = &mut report.issues[0];
     issue.rule = Some("references/removed".to_owned());
     let mut shown = |side: Side| {

@@ -161,7 +161,7 @@ fn unknown_rule_note(name: &str, tools: OtherTools) -> Option<String> {
     let nearest = crh_lint::rules().max_by(|a, b| similar(a.id).total_cmp(&similar(b.id)));
     let advice = match nearest.filter(|rule| similar(rule.id) > SIMILAR) {
         Some(rule) => format!("did you mean `{}`?", rule.id),
-        None => "write a rule of a linter with its name, such as `ruff/E501`".to_owned(),
+        None => "put the name of the linter before its rule, such as `ruff/E501`".to_owned(),
     };
     Some(format!("`checks.ignore` names {}: there is no such rule; {advice}", quoted(name)))
 }
