@@ -19,8 +19,10 @@ use crh_git::{OpenError, Repository};
 use crh_pipeline::review_options::ReviewOptions;
 use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{OPTIONS_FILE, RunFolder, RunTrust};
-use crh_review::report::Report;
+use crh_review::report::{Report, ReviewedChange};
 
+/// Characters of an abbreviated commit hash, as in reports.
+const COMMIT_CHARS: usize = 12;
 /// Note if no open issue has a safe fix.
 const NO_SAFE_FIX: &str = "no open issue has a safe fix; use `--issue N` to fix one anyway";
 
@@ -50,8 +52,12 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
     if let Some(reason) = fix::not_the_checkout(&session) {
         let run = &report.run_id;
+        let reason = match reason == fix::ELSEWHERE {
+            true => format!("it reviewed {}, not the current checkout", reviewed(&report.change)),
+            false => reason,
+        };
         return Err(Failure::usage(format!("cannot fix the issues of run `{run}`: {reason}"))
-            .hint("review the checkout itself, for example with `crh review`"));
+            .hint("check out what you want to fix, and review it with `crh review`"));
     }
     fix::update_from_journals(&session, &mut report)?;
     let numbers: BTreeSet<u32> = match args.issue.is_empty() {
@@ -106,6 +112,22 @@ fn note_changed_file(session: &ReviewSession, run: &RunFolder) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// Name of a change that is not checked out: its address, or its base and head.
+fn reviewed(change: &ReviewedChange) -> String {
+    let ReviewedChange { url, base_ref, head_ref, base_sha, head_sha, .. } = change;
+    let name = |name: &str, commit: &str| match name.is_empty() || name == commit {
+        true => commit.chars().take(COMMIT_CHARS).collect::<String>(),
+        false => name.trim_start_matches("refs/heads/").to_owned(),
+    };
+    if !url.is_empty() {
+        return format!("`{url}`");
+    }
+    if base_ref.is_empty() && head_ref.is_empty() {
+        return "a diff".to_owned();
+    }
+    format!("`{}..{}`", name(base_ref, base_sha), name(head_ref, head_sha))
 }
 
 /// Fails outside a repository.

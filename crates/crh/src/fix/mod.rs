@@ -33,10 +33,11 @@ use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 pub(crate) use self::residual::{forget_left, left_before};
 use self::residual::{residual, with_kept};
-use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
 pub(crate) use self::reviewed_checkout::{
-    fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover, with_crlf,
+    ELSEWHERE, fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover,
+    with_crlf,
 };
+use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::ReviewSession;

@@ -27,7 +27,8 @@ const FIXERS_MAX: u32 = 1_000;
 /// Folder of the journals in a run folder.
 pub(super) const FIXES: &str = "fixes";
 
-const ELSEWHERE: &str = "the reviewed change is not the current checkout";
+/// Why a change that is not checked out cannot be fixed.
+pub(crate) const ELSEWHERE: &str = "the reviewed change is not the current checkout";
 const WITH_MORE: &str =
     "the checkout has uncommitted changes, and its branch was reviewed without them";
 const ONLY_A_DIFF: &str = "only a diff was reviewed";

@@ -224,8 +224,8 @@ fn run_without_a_checkout_cannot_be_fixed() {
         hint: create one with `crh review`; choose another folder with `--run-dir DIR`
         ---
         exit 2
-        error: cannot fix the issues of run `RUN`: the reviewed change is not the current checkout
-        hint: review the checkout itself, for example with `crh review`
+        error: cannot fix the issues of run `RUN`: it reviewed `30af60f6ed88..main`, not the current checkout
+        hint: check out what you want to fix, and review it with `crh review`
         ---
         exit 2
         error: no run `2020` in `REPO/.`

@@ -125,7 +125,7 @@ fn verification_that_always_fails_blocks_no_fix() {
         r#"["sh", "-c", "echo no such thing >&2; exit 1"]"#,
         expect![[r#"
             exit 1
-            warning: #2 not fixed: its fix must be tested, and the command of `fix.verify` fails without the fix, too: exit code 1: no such thing
+            warning: #2 not fixed: its fix must be tested, and the verify command already fails without the fix
             warning: no fix was verified, because the verify command already fails without a fix: exit code 1: no such thing
             note: undo with `crh fix --undo RUN`
             ---
