@@ -35,7 +35,7 @@ pub enum FolderError {
     Ambiguous {
         /// Requested run.
         wanted: String,
-        /// Some of the matching runs, in backticks.
+        /// Some of the matching runs, in backticks, and the number of the others.
         names: Vec<String>,
     },
     /// The path is not the folder of a run.

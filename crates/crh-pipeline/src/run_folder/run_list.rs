@@ -156,7 +156,13 @@ pub fn find_run(
         [] => Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() }),
         several => {
             let names = several.iter().rev().take(SHOWN_NAMES_MAX).map(|name| format!("`{name}`"));
-            Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names: names.collect() })
+            let others = match several.len().saturating_sub(SHOWN_NAMES_MAX) {
+                0 => None,
+                1 => Some("1 other".to_owned()),
+                more => Some(format!("{more} others")),
+            };
+            let names = names.chain(others).collect();
+            Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names })
         }
     }
 }

@@ -24,6 +24,10 @@ use crh_review::{PastDecisions, stable_json};
 /// Maximum digits of an issue number. A longer number may be part of a run's name, so it is
 /// rejected.
 const DIGITS_MAX: usize = 5;
+/// Digits of an abbreviated commit hash.
+const SHORT_COMMIT_DIGITS: usize = 12;
+/// Digits of the shortest commit hash, a SHA-1.
+const COMMIT_DIGITS_MIN: usize = 40;
 const LIST_HINT: &str = "`crh dismiss --list` lists dismissed issues with their keys";
 
 /// An issue as the user names it.
@@ -277,6 +281,16 @@ fn note_undone(dismissal: &LocalDismissal) {
     ));
 }
 
+/// The repository of a dismissal. One that is on no forge is known by its first commit.
+fn repository_label(repo: &str) -> String {
+    let is_hash =
+        repo.len() >= COMMIT_DIGITS_MIN && repo.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match repo.get(..SHORT_COMMIT_DIGITS).filter(|_| is_hash) {
+        Some(commit) => format!("repository with first commit {commit}"),
+        None => format!("repository {repo}"),
+    }
+}
+
 fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
     let lists = dismissals::load_all(state).map_err(dismissals_failure)?;
     let entries = lists.iter().flat_map(|(repo, list)| {
@@ -288,7 +302,7 @@ fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
                 .map(|(repo, key, LocalDismissal { reason, title, place, .. })| {
                     let reason_text =
                         if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-                    [key, &format!("repository {repo}"), place, &format!("{title}{reason_text}")]
+                    [key, &repository_label(repo), place, &format!("{title}{reason_text}")]
                         .map(|cell| crh_review::one_line(cell))
                         .join("  ")
                         + "\n"

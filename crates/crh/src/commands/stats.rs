@@ -28,6 +28,10 @@ use crh_review::stable_json;
 /// Number of commits that crh reads to find reverts, repairs and merged changes.
 const REVERT_COMMITS: u32 = 1_000;
 
+/// What `crh stats --forget` deletes.
+const FORGETTABLE: &str =
+    "stored data about posted issues, your own lessons, results of `crh eval calibrate`";
+
 pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Failure> {
     // A repository cannot set the state folder, so its config is not read.
     let settings = config::load(environment, None, RawSettings::default())?;
@@ -138,14 +142,11 @@ pub(super) fn history_failure(error: HistoryError) -> Failure {
 
 fn forget(state: &Path, repo: Option<&str>) -> Result<(), Failure> {
     let count = history::forget(state, repo).map_err(history_failure)?;
-    let files = match count {
-        0 => "no file".to_owned(),
-        1 => "1 file".to_owned(),
-        _ => format!("{count} files"),
-    };
-    ui::note(&format!(
-        "deleted {files}: stored data about posted issues, your own lessons, results of `crh eval calibrate`"
-    ));
+    ui::note(&match count {
+        0 => "there was nothing to delete".to_owned(),
+        1 => format!("deleted 1 file: {FORGETTABLE}"),
+        _ => format!("deleted {count} files: {FORGETTABLE}"),
+    });
     Ok(())
 }
 

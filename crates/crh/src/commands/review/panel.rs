@@ -21,6 +21,7 @@ use crh_pipeline::review_options::{PanelOptions, RequirementsFile, ReviewOptions
 use crh_pipeline::reviewers::ReviewerCatalogue;
 use crh_pipeline::{context, team};
 use crh_review::report::Strategy;
+use crh_review::verdict::CommandKind;
 
 /// Setting with the names of reviewers that do not run.
 const OFF: &str = "reviewers.off";
@@ -76,8 +77,14 @@ impl ReviewRequest {
     ) -> Result<(), Failure> {
         let Some(flag) = self.panel_flag(is_plan_named) else { return Ok(()) };
         match strategy {
-            Strategy::Static => Err(Failure::usage(format!("`{flag}` needs a model"))
-                .hint("do not use the strategy `static`, which runs without a model")),
+            Strategy::Static => {
+                Err(Failure::usage(format!("`{flag}` needs a model")).hint(match self.asked {
+                    CommandKind::Checks => "use `crh review`; `crh check` runs without a model",
+                    CommandKind::Review => {
+                        "do not use the strategy `static`, which runs without a model"
+                    }
+                }))
+            }
             Strategy::Panel | Strategy::Single | Strategy::Delegate => {
                 Err(Failure::usage(format!("`{flag}` needs the strategy `panel`"))
                     .hint(panel_hint(settings)))
