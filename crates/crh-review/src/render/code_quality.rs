@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::sarif::{ResultRow, result_rows};
-use crate::finding::Severity;
+use crate::finding::{Severity, Side};
 use crate::identity::content_id;
 use crate::report::Report;
 use crate::sanitise::one_line;
@@ -28,9 +28,15 @@ fn entry(row: &ResultRow<'_>) -> Value {
         Severity::P2 => "major",
         Severity::P3 => "minor",
     };
+    // Lines refer to the new file.
+    let removed_note = match row.side {
+        Side::New => String::new(),
+        Side::Old => format!(" (removed line {first})"),
+    };
+    let description = format!("{}. {}{removed_note}", row.title.trim_end_matches('.'), row.why);
     json!({
         "type": "issue",
-        "description": one_line(&format!("{}. {}", row.title.trim_end_matches('.'), row.why)),
+        "description": one_line(&description),
         "check_name": check,
         "fingerprint": fingerprint,
         "severity": severity,

@@ -32,7 +32,7 @@ pub(super) struct ResultRow<'a> {
     fix: Option<&'a str>,
     replacement: Option<&'a str>,
     pub(super) file: &'a str,
-    side: Side,
+    pub(super) side: Side,
     pub(super) lines: (u32, u32),
     /// Only issues have one.
     pub(super) dedupe_key: Option<&'a str>,
