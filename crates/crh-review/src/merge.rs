@@ -570,9 +570,15 @@ fn queues<'a>(issues: impl Iterator<Item = &'a Issue> + Clone) -> Queues {
 }
 
 fn is_low_confidence(issue: &Issue) -> bool {
-    let min_confidence =
-        if issue.severity == Severity::P0 { MIN_CONFIDENCE_P0 } else { MIN_CONFIDENCE };
-    issue.confidence < min_confidence
+    issue.confidence < min_confidence(issue.severity)
+}
+
+/// The confidence from which an issue of this severity is shown.
+pub(crate) fn min_confidence(severity: Severity) -> Confidence {
+    match severity {
+        Severity::P0 => MIN_CONFIDENCE_P0,
+        Severity::P1 | Severity::P2 | Severity::P3 => MIN_CONFIDENCE,
+    }
 }
 
 /// Applies a judgement. Returns the fate if the issue is dropped.

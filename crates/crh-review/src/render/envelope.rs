@@ -6,9 +6,12 @@ use super::{
     reviewers_or_disagreement, scope_line, verdict_label, warnings_beside_failures,
 };
 use crate::edit::ADVISORY_NOT_PUBLISHED;
-use crate::finding::{AutofixClass, Finding, Owner, Side};
+use crate::finding::{AutofixClass, Finding, Member, Owner, Side};
+use crate::grade::effective_severity;
+use crate::merge::min_confidence;
 use crate::report::{DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
+use crate::verdict::plural;
 
 /// The line for a review that could not start. `reason` ends with a period.
 pub fn failure_line(reason: &str) -> String {
@@ -227,13 +230,34 @@ fn requirements(plan: &Plan) -> Vec<String> {
     items
 }
 
+/// Whether a finding is hidden although its reviewer was sure enough: the editor disagrees.
+fn is_improbable(dropped: &DroppedFinding) -> bool {
+    let is_sure = |member: &Member| {
+        let severity = effective_severity(member);
+        member.finding.confidence >= min_confidence(severity)
+    };
+    dropped.fate == Fate::BelowGate && dropped.member.as_ref().is_some_and(is_sure)
+}
+
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     let mut fates = report.fates();
     if let Some(count) = fates.remove(&Fate::BelowGate) {
-        items.push(format!(
-            "Suppressed: {count} findings below 0.60 confidence (P0 at 0.50+ retained)"
-        ));
+        let improbable_count =
+            report.suppressed.iter().filter(|dropped| is_improbable(dropped)).count();
+        let unsure_count = count.saturating_sub(improbable_count);
+        if unsure_count > 0 {
+            items.push(format!(
+                "Suppressed: {unsure_count} findings below 0.60 confidence (P0 at 0.50+ retained)"
+            ));
+        }
+        // The line above has a fixed wording, which is false for these.
+        if improbable_count > 0 {
+            items.push(format!(
+                "Not published: {} that maintainers would probably not agree with",
+                plural(improbable_count, "finding")
+            ));
+        }
     }
     if !report.scope.untracked.is_empty() {
         let names: Vec<String> = report.scope.untracked.iter().map(|name| path(name)).collect();

@@ -248,6 +248,26 @@ fn words_of_a_model_beside_a_static_finding_name_the_model() {
     }
 }
 
+/// The line about low confidence has a fixed wording, which is false for a finding that its
+/// reviewer was sure of.
+#[test]
+fn improbable_finding_is_not_called_unsure() {
+    let mut report = full_report();
+    let coverage = |report: &Report| {
+        let lines = envelope(report);
+        let is_counted =
+            |line: &&str| line.contains("Suppressed: ") || line.contains("published: ");
+        lines.lines().filter(is_counted).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let unsure = "- Suppressed: 1 findings below 0.60 confidence (P0 at 0.50+ retained)";
+    assert_eq!(coverage(&report), [unsure]);
+    for member in report.suppressed.iter_mut().filter_map(|dropped| dropped.member.as_mut()) {
+        member.finding.confidence = crate::finding::Confidence::thousandths(800);
+    }
+    let improbable = "- Not published: 1 finding that maintainers would probably not agree with";
+    assert_eq!(coverage(&report), [improbable]);
+}
+
 /// An issue about removed code is at the line that took its place.
 #[test]
 fn line_in_place_of_removed_code_is_explained() {
