@@ -45,6 +45,8 @@ const SECOND_FINDER_LINES: u64 = 600;
 
 /// Why a reviewer without a matching trigger is skipped.
 const NO_TRIGGER: &str = "the change does not touch its topic";
+/// Why `--depth full` skips the combined reviewer.
+const DONE_BY_PARTS: &str = "the reviewers of `--depth full` cover it";
 /// Minimum similarity of a name for a suggestion.
 const SIMILAR: f64 = 0.75;
 
@@ -286,6 +288,12 @@ impl TeamSelector<'_> {
             team.left_out.retain(|skipped| skipped.name != UPKEEP);
             team.chosen.push(ChosenReviewer { reviewer: upkeep.clone(), why });
         }
+        let has_upkeep = team.get(UPKEEP).is_some();
+        for skipped in team.left_out.iter_mut().filter(|skipped| skipped.why == NO_TRIGGER) {
+            if let Some(why) = self.untriggered_reason(&skipped.name, has_upkeep) {
+                skipped.why = why;
+            }
+        }
         let position = |name: &str| {
             self.catalogue.reviewers().iter().position(|reviewer| reviewer.name == name)
         };
@@ -329,6 +337,20 @@ impl TeamSelector<'_> {
             PanelRole::UpkeepPart => Some(format!("`{UPKEEP}` covers it without `--depth full`")),
             PanelRole::Upkeep => None,
             PanelRole::Extra => Some("it runs only with `--depth full` or by name".to_owned()),
+        }
+    }
+
+    /// Why a reviewer that needs no trigger with `--depth full` is not in the default team. None if
+    /// it needs one, or if nobody covers its topic.
+    fn untriggered_reason(&self, name: &str, has_upkeep: bool) -> Option<String> {
+        let reviewer = self.catalogue.get(name).filter(|reviewer| reviewer.in_full)?;
+        match reviewer.role {
+            PanelRole::Extra => self.narrowing_reason(reviewer, &[]),
+            PanelRole::UpkeepPart if has_upkeep => self.narrowing_reason(reviewer, &[]),
+            PanelRole::UpkeepPart
+            | PanelRole::Upkeep
+            | PanelRole::Finder
+            | PanelRole::Specialist => None,
         }
     }
 
@@ -402,7 +424,9 @@ impl TeamSelector<'_> {
             }
         };
         let why = by_facts.or_else(|| self.scout_reason(reviewer));
-        why.ok_or_else(|| NO_TRIGGER.to_owned())
+        let is_combined = self.selection.depth == Depth::Full && reviewer.role == PanelRole::Upkeep;
+        let why_not = if is_combined { DONE_BY_PARTS } else { NO_TRIGGER };
+        why.ok_or_else(|| why_not.to_owned())
     }
 
     /// For a change that needs one reviewer: its name, why it runs, and why the others do not.

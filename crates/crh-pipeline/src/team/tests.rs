@@ -186,12 +186,12 @@ fn default_team_is_small() {
             correctness -- always
             security -- <code>, and `src/auth/a.py` is under `**/{auth,authentication,authorization,oauth,permissions,policies,middleware,webhooks}/**`
             upkeep -- <tests>
-            not testing, python: `upkeep` covers it without `--depth full`
+            not testing, maintainability, python: `upkeep` covers it without `--depth full`
             not project-standards: no standards file applies to the changed files
+            not agent-native, cli-readiness: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not performance, api-contract: other reviewers cover it without `--depth full`
             not adversarial: one finder is enough for this change
-            not cli-readiness: it runs only with `--depth full` or by name
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -202,6 +202,7 @@ fn default_team_is_small() {
         expect![[r#"
             correctness -- always
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: one finder is enough for this change
             not previous-comments: the change has no comments
@@ -215,6 +216,7 @@ fn default_team_is_small() {
             correctness -- always
             adversarial -- 600 executable lines changed
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
@@ -227,6 +229,7 @@ fn default_team_is_small() {
             correctness -- always
             not testing: `upkeep` covers it without `--depth full`
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
@@ -256,6 +259,7 @@ fn lite_uses_one_reviewer_and_full_all_useful_ones() {
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
+            not upkeep: the reviewers of `--depth full` cover it
         "#]],
     );
     check(
@@ -271,6 +275,7 @@ fn lite_uses_one_reviewer_and_full_all_useful_ones() {
             data-migrations -- <migrations>
             previous-comments -- <comments>
             deployment -- <migrations>
+            not upkeep: the reviewers of `--depth full` cover it
         "#]],
     );
 }
@@ -300,6 +305,7 @@ fn small_change_has_one_reviewer_except_guards() {
             correctness -- always
             security -- <injection_risk>
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
@@ -312,6 +318,7 @@ fn small_change_has_one_reviewer_except_guards() {
             correctness -- always
             security -- <guard>
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: one finder is enough for this change
             not previous-comments: the change has no comments
@@ -325,9 +332,9 @@ fn small_change_has_one_reviewer_except_guards() {
             correctness -- always
             data-migrations -- <migrations>
             not project-standards: no standards file applies to the changed files
+            not agent-native, schema-drift, deployment: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
-            not schema-drift, deployment: it runs only with `--depth full` or by name
         "#]],
     );
     check(
@@ -400,6 +407,7 @@ fn scout_only_adds_reviewers() {
             correctness -- always
             security -- <guard>
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not performance: other reviewers cover it without `--depth full`
             not adversarial: one finder is enough for this change
@@ -419,6 +427,7 @@ fn scout_only_adds_reviewers() {
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
+            not upkeep: the reviewers of `--depth full` cover it
         "#]],
     );
 }
@@ -431,6 +440,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         expect![[r#"
             correctness -- always
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial, python: disabled in `crh.toml`
             not previous-comments: the change has no comments
@@ -444,6 +454,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
             correctness -- always
             security -- <guard>
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: disabled in `crh.toml`
             not previous-comments: the change has no comments
@@ -457,6 +468,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         expect![[r#"
             correctness -- no other reviewer is left
             not project-standards: no standards file applies to the changed files
+            not agent-native: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
@@ -510,10 +522,10 @@ fn team_of_note_takers_gets_correctness() {
         expect![[r#"
             correctness -- no other reviewer is left
             not project-standards: no standards file applies to the changed files
+            not agent-native, schema-drift, deployment: it runs only with `--depth full` or by name
             not learnings: there are no notes on past problems in `docs/solutions`
             not data-migrations: disabled in `crh.toml`
             not previous-comments: the change has no comments
-            not schema-drift, deployment: it runs only with `--depth full` or by name
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
