@@ -26,7 +26,7 @@ const CODE_EXTENSIONS: [&str; 29] = [
     "jl", "lua", "m", "ml", "mm", "nim", "pl", "pm", "proto", "r", "scala", "sol", "svelte", "vue", "zig",
 ];
 
-/// Whether a file is a test, a fixture or an example.
+/// Whether a file is a sample: a test, a fixture or an example.
 pub(crate) fn is_sample(path: &str) -> bool {
     let (folders, file_name) = path.rsplit_once('/').unwrap_or(("", path));
     let name = file_name.to_ascii_lowercase();
@@ -40,6 +40,7 @@ pub(crate) fn is_sample(path: &str) -> bool {
         || stem.split(['_', '-']).any(is_test_word)
         || name.contains(".test.")
         || name.contains(".spec.")
+        // Templates such as `phpunit.xml.dist`.
         || name.split('.').skip(1).any(|part| part == "dist")
         || name_words(file_name).any(|word| is_sample_word(&word))
 }

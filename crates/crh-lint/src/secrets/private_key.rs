@@ -50,14 +50,14 @@ static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ROW: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(r"[A-Za-z0-9+/]{32,}={0,2}"));
 
 /// Reads the new file on demand, to find a header that the change does not add.
-pub(super) struct UnchangedLines<'a> {
+pub(super) struct NewFileLines<'a> {
     file: &'a ChangedFile,
     project: Option<&'a dyn Project>,
     /// The lines of the new file, read on first use.
     lines: OnceCell<Vec<Vec<u8>>>,
 }
 
-impl<'a> UnchangedLines<'a> {
+impl<'a> NewFileLines<'a> {
     pub(super) fn new(file: &'a ChangedFile, project: Option<&'a dyn Project>) -> Self {
         Self { file, project, lines: OnceCell::new() }
     }
@@ -96,12 +96,13 @@ impl<'a> UnchangedLines<'a> {
     }
 }
 
-/// The private key that starts on a line, or that has the first of consecutive added rows on it. Keys in tests and
+/// The private key whose header is on an added line. If the change does not add the header, the match
+/// is on the first of consecutive added rows. Keys in tests and
 /// documents are skipped.
 pub(super) fn find_match(
     file: &ChangedFile,
     at: usize,
-    unchanged: &UnchangedLines<'_>,
+    unchanged: &NewFileLines<'_>,
 ) -> Option<SecretMatch> {
     let path = file.path.as_str();
     if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {

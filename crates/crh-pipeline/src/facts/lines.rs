@@ -201,8 +201,8 @@ pub(super) fn cli_argument<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLi
     inputs.lines.iter().find(|line| arguments.is_match(&line.text))
 }
 
-/// The first added line on which text can become a command, code or a query, with the predicate of a
-/// sentence about it.
+/// The first added line on which text can become a command, code or a query, with the rest of
+/// a sentence about the line, such as `runs a shell or evaluates code`.
 pub(super) fn injection_risk<'a>(
     inputs: &'a FactInputs<'_>,
 ) -> Option<(&'a InputLine<'a>, &'static str)> {

@@ -1,8 +1,7 @@
 //! Trivial reviewers as baselines for the scores.
 //!
-//! Each baseline reports the best that is possible without understanding the change. Its reports
-//! have the one category that matches most expected issues, and the words of the reported lines.
-//! Otherwise the baselines would score low under rules that compare categories or words, and a tool
+//! The baselines do not understand the change. Their reports have the one category that matches most
+//! expected issues, and the words of the reported lines. Otherwise the baselines would score low under rules that compare categories or words, and a tool
 //! would look good only because it knows the category names.
 
 use std::cmp::Reverse;
@@ -39,7 +38,7 @@ pub(super) fn perfect(evaluation: &Evaluation) -> Evaluation {
             Some(Reported {
                 severity: Some(expected.severity),
                 confidence: Some(crate::finding::Confidence::ONE),
-                ..unnamed_report(
+                ..untitled_report(
                     expected.spans.first()?.clone(),
                     expected.category.unwrap_or(Category::Bug),
                     expected.description.clone(),
@@ -61,7 +60,7 @@ pub fn every_hunk(evaluation: &Evaluation, changes: &[BaselineCase<'_>]) -> Eval
             let (first, last) = (&lines.first()?.span, &lines.last()?.span);
             let span = Span::new(first.file(), first.line_start(), last.line_end(), first.side())?;
             let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-            Some(unnamed_report(span, category, texts.join("\n")))
+            Some(untitled_report(span, category, texts.join("\n")))
         });
         Some(reports.collect())
     })
@@ -82,7 +81,7 @@ pub fn random_lines(
     with_reports(&name, evaluation, repeats, |case, repeat| {
         let diff = diffs.get(case.labels.id.as_str())?;
         let mut candidates = changed_lines(diff, hunks(diff));
-        // The seed depends on case and repeat only, so that a new case does not change the others.
+        // Each case and repeat has a seed of its own, so that a new case does not change the others.
         let mut random = Random::new(seed ^ case_seed(&case.labels.id, repeat));
         let mut drawn_lines = Vec::new();
         while drawn_lines.len() < lines && !candidates.is_empty() {
@@ -91,7 +90,7 @@ pub fn random_lines(
         Some(
             drawn_lines
                 .into_iter()
-                .map(|line| unnamed_report(line.span, category, line.text))
+                .map(|line| untitled_report(line.span, category, line.text))
                 .collect(),
         )
     })
@@ -158,7 +157,7 @@ fn best_category(evaluation: &Evaluation) -> Category {
 }
 
 /// A report that is only scored, never shown.
-fn unnamed_report(span: Span, category: Category, text: String) -> Reported {
+fn untitled_report(span: Span, category: Category, text: String) -> Reported {
     Reported { text, category: Some(category), ..Reported::new(span, "") }
 }
 

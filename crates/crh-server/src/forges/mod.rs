@@ -22,8 +22,8 @@ use crh_forge::forge_code::{
     CommitResult, FileCommit, FixSuggestion, HeadFile, OwnConversation, PullHead,
 };
 
-/// Name of the server's instance of crh in the marks of its comments. It separates the conversations
-/// of two instances on one line.
+/// Name of the server's instance of crh in the marks of its comments: the default of the setting
+/// `instance`. It tells the conversations of two instances about one line of code apart.
 const INSTANCE: &str = "crh";
 
 /// Stands for an installation at a REST forge, which has none.
@@ -217,8 +217,9 @@ impl ServerForges {
     fn find(&self, forge: &str) -> Result<FoundForge<'_>, ForgeFailure> {
         match (self.find_rest(forge), &self.github) {
             (Some(rest), _) => Ok(FoundForge::Rest(rest)),
-            (None, Some(github)) => Ok(FoundForge::GitHub(github)),
-            (None, None) => {
+            (None, Some(github)) if github.host().name() == forge => Ok(FoundForge::GitHub(github)),
+            // A stored job can be about a forge that is not configured any more.
+            (None, _) => {
                 Err(ForgeFailure::Denied(format!("this server has no token for `{forge}`")))
             }
         }

@@ -63,23 +63,24 @@ pub(super) fn apply_gates(
             }
         }
         // A finding outside the reviewer's family of categories keeps its severity.
+        // `P0` sorts first: smaller means more severe.
         let is_own_family = finding.category.family() == reviewer.category.family();
         if is_own_family && finding.severity < reviewer.max_severity {
             lowered_count += 1;
             finding.severity = reviewer.max_severity;
         }
     }
-    let mut notes = Vec::new();
+    let mut remarks = Vec::new();
     if vague_count > 0 {
         let findings = plural(vague_count, "finding");
-        notes.push(format!("no concrete fix is given for {findings}; assigned to humans"));
+        remarks.push(format!("no concrete fix is given for {findings}; assigned to humans"));
     }
     if lowered_count > 0 {
         let (findings, max_severity) = (plural(lowered_count, "finding"), reviewer.max_severity);
-        notes.push(format!("{findings} lowered to {max_severity}, the maximum of this reviewer"));
+        remarks.push(format!("{findings} lowered to {max_severity}, the maximum of this reviewer"));
     }
     apply_cap(&mut parsed, reviewer);
-    (parsed, notes)
+    (parsed, remarks)
 }
 
 /// Keeps the most severe and most confident findings, up to the reviewer's cap.
@@ -106,8 +107,8 @@ pub(super) fn bounded_notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<Str
         .filter(|note| !note.is_empty())
         .collect();
     let left_out_count = notes.len().saturating_sub(reviewer.cap);
-    let note = (left_out_count > 0).then(|| {
+    let remark = (left_out_count > 0).then(|| {
         format!("{} left out: the limit is {}", plural(left_out_count, "note"), reviewer.cap)
     });
-    (notes.into_iter().take(reviewer.cap).collect(), note.into_iter().collect())
+    (notes.into_iter().take(reviewer.cap).collect(), remark.into_iter().collect())
 }

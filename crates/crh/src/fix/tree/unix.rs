@@ -175,7 +175,7 @@ impl CheckoutTree {
         to: InsidePath<'_>,
     ) -> io::Result<()> {
         let folder = self.folder(to.folder())?;
-        in_one_step(&folder, (from.name(), to.name()), RenameKind::ToNew)?;
+        rename_with_flag(&folder, (from.name(), to.name()), RenameKind::ToNew)?;
         folder.sync_all()
     }
 
@@ -187,11 +187,11 @@ impl CheckoutTree {
         other: InsidePath<'_>,
     ) -> io::Result<()> {
         let folder = self.folder(other.folder())?;
-        in_one_step(&folder, (one.name(), other.name()), RenameKind::Exchange)?;
+        rename_with_flag(&folder, (one.name(), other.name()), RenameKind::Exchange)?;
         folder.sync_all()
     }
 
-    /// Sets the owner and group of a file. A refusal is ignored: a user who can write a file may not be
+    /// Sets the owner and group of a file. An error is ignored: a user who can write a file may not be
     /// allowed to give it away.
     pub(in crate::fix) fn set_owner(&self, file: &File, owner: (u32, u32)) -> io::Result<()> {
         let (user, group) = owner;
@@ -225,10 +225,10 @@ impl CheckoutTree {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn in_one_step(folder: &File, (from, to): (&str, &str), manner: RenameKind) -> io::Result<()> {
+fn rename_with_flag(folder: &File, (from, to): (&str, &str), kind: RenameKind) -> io::Result<()> {
     use rustix::fs::RenameFlags;
 
-    let flags = match manner {
+    let flags = match kind {
         RenameKind::ToNew => RenameFlags::NOREPLACE,
         RenameKind::Exchange => RenameFlags::EXCHANGE,
     };
@@ -241,7 +241,7 @@ fn in_one_step(folder: &File, (from, to): (&str, &str), manner: RenameKind) -> i
 
 /// Not available on other systems.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn in_one_step(_: &File, _: (&str, &str), _: RenameKind) -> io::Result<()> {
+fn rename_with_flag(_: &File, _: (&str, &str), _: RenameKind) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -94,8 +94,8 @@ impl<'d> DiffSideLines<'d> {
         self.lines.get(&line).map(|(_, text)| *text)
     }
 
-    /// Line of this diff that shows a reviewed line. If the line with the same number and its
-    /// neighbours have the same texts, that line; otherwise the only line with the same text.
+    /// The line of this diff that shows a line of the reviewed file. It has the same line number if the
+    /// texts of that line and of its neighbours are equal; otherwise it is the only line with the text.
     fn diff_line(&self, line: u32, reviewed: &Self) -> Option<u32> {
         let text = reviewed.text(line)?;
         let has_same_text = |line: u32| match (self.text(line), reviewed.text(line)) {
