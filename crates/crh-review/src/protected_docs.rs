@@ -2,8 +2,9 @@
 //!
 //! Only a request counts, in the title or the suggested fix: "delete X", "consider removing X", "X
 //! should be deleted", "X can go", "X does not belong in the repository". A finding *about* such a
-//! deletion is kept. So is a request not to delete, and a request to remove a part of the document:
-//! "remove the heading in X".
+//! deletion is kept. So is a request not to delete, and a request to remove something else that names
+//! the document: "remove the heading in X", "remove the loop over X". A word that is not in the lists
+//! keeps the finding: noise costs less than a hidden problem.
 
 use crate::finding::Finding;
 
@@ -11,8 +12,10 @@ use crate::finding::Finding;
 
 /// Verbs that ask to remove a file.
 const REMOVE_VERBS: &str = "\
-    axe cleanup delete discard drop erase exclude gitignore ignore kill nuke omit prune purge \
-    remove revert rm scrap strip trash unlink untrack wipe";
+    axe cleanup delete discard drop erase gitignore kill nuke prune purge remove retire revert rm \
+    scrap strip trash unlink untrack wipe";
+/// Verbs that ask to remove a file only in or about the repository. About code they ask to skip it.
+const SKIP_VERBS: &str = "exclude ignore omit";
 /// Verbs with a particle that ask to remove a file. The object may stand between the two words.
 const PHRASAL_VERBS: &[(&str, &str)] = &[
     ("clean", "up"),
@@ -64,17 +67,19 @@ const PRONOUNS: &str = "it them";
 /// Words for all documents of a folder, or for the whole of one: "everything in docs/plans", "the
 /// addition of docs/plans/x.md".
 const WHOLE_WORDS: &str = "addition all anything content contents everything";
-/// Words for a part of a document, or for a text about it: "the docs/plans/x.md link".
-const PART_WORDS: &str = "\
-    entry formatting heading item line lines link links mention path reference references \
-    section sections";
+/// Words around a path that leave the document the object. Any other word makes it a part of
+/// another object, such as "the loop over docs/plans" and "the docs/plans/x.md link".
+const PLAIN_WORDS: &str = "\
+    a all an any brainstorm committed dead design each entire every internal local markdown new \
+    note notes obsolete old outdated planning solution solutions stale superseded temporary the \
+    these this those unneeded unnecessary unrelated unused whole working";
 /// Words before a whole or a place, as in "the heading in X".
 const PREPOSITIONS: &str = "\
     about at below between by for from in inside into of on onto out to under with within";
 /// Other words that end a noun phrase.
 const PHRASE_ENDS: &str = "\
-    again altogether are as away because before after here if instead is later looks now once \
-    outright seems since so soon that too until up was were when which will";
+    again altogether and are as away because before after here if instead is later looks now \
+    once or outright seems since so soon that too until up was were when which will";
 /// Places in "remove X from PLACE" that remove the file itself.
 const REPOSITORY_WORDS: &str = "\
     branch change commit control diff disk folder git index main pr project pull repo \
@@ -96,20 +101,39 @@ pub(crate) fn asks_to_remove_protected(finding: &Finding) -> bool {
     }
     let texts = [Some(finding.title.as_str()), finding.suggested_fix.as_deref()];
     texts.into_iter().flatten().any(|text| {
-        let names_protected = text.split_whitespace().any(|word| is_protected(word_as_path(word)));
-        let context = RequestContext {
-            known_document: match (is_protected(&finding.file), names_protected) {
-                (true, _) => KnownDocument::OfFinding,
-                (false, true) => KnownDocument::OfText,
-                (false, false) => KnownDocument::None,
-            },
-            edits_gitignore: in_gitignore || text.to_lowercase().contains("gitignore"),
+        let known_document = match is_protected(&finding.file) {
+            true => KnownDocument::OfFinding,
+            false if is_about_document(text) => KnownDocument::OfText,
+            false => KnownDocument::None,
         };
         sentences(text).any(|sentence| {
+            let edits_gitignore = in_gitignore || sentence.to_lowercase().contains("gitignore");
             let words: Vec<&str> = sentence.split_whitespace().collect();
+            let is_repository_word = |word: &&str| is_one_of(REPOSITORY_WORDS, &bare_word(word));
+            let is_about_repository = edits_gitignore
+                || known_document == KnownDocument::OfFinding
+                || words.iter().any(is_repository_word);
+            let context = RequestContext { known_document, edits_gitignore, is_about_repository };
             context.commands_removal(&words)
                 || context.states_removal(&words)
                 || context.continues_with_removal(&words)
+        })
+    })
+}
+
+/// Whether a text starts a sentence with a document, perhaps after a verb: "docs/plans/x.md is
+/// stale", "move docs/plans/x.md away". Other texts, such as "the loop over docs/plans is wrong",
+/// are about code that uses it.
+fn is_about_document(text: &str) -> bool {
+    let context = RequestContext {
+        known_document: KnownDocument::None,
+        edits_gitignore: false,
+        is_about_repository: false,
+    };
+    sentences(text).any(|sentence| {
+        let words: Vec<&str> = sentence.split_whitespace().collect();
+        (0..=1).any(|verb_count| {
+            words.get(verb_count..).is_some_and(|words| context.names_document(words))
         })
     })
 }
@@ -119,7 +143,7 @@ pub(crate) fn asks_to_remove_protected(finding: &Finding) -> bool {
 enum KnownDocument {
     /// The finding is in it.
     OfFinding,
-    /// The text names it.
+    /// The text is about it. Only a pronoun means it: "the file" may be another one.
     OfText,
     None,
 }
@@ -128,6 +152,7 @@ enum KnownDocument {
 struct RequestContext {
     known_document: KnownDocument,
     edits_gitignore: bool,
+    is_about_repository: bool,
 }
 
 impl RequestContext {
@@ -159,8 +184,12 @@ impl RequestContext {
         match particle {
             Some(0) => self.names_document(&object[1..]),
             Some(end) => self.names_document(&object[..end]),
-            None => is_form_of(&verb, REMOVE_VERBS) && self.names_document(object),
+            None => self.is_removal_verb(&verb) && self.names_document(object),
         }
+    }
+
+    fn is_removal_verb(&self, word: &str) -> bool {
+        is_form_of(word, REMOVE_VERBS) || self.is_about_repository && is_form_of(word, SKIP_VERBS)
     }
 
     /// Whether a later part of a sentence is the request: "move X away and delete it".
@@ -202,6 +231,7 @@ impl RequestContext {
             _ if is_negated => is_passive_of(&request, KEEP_VERBS),
             modal => {
                 is_passive_of(&request, REMOVE_VERBS)
+                    || self.is_about_repository && is_passive_of(&request, SKIP_VERBS)
                     || is_passive_of_phrasal_verb(&request)
                     || self.edits_gitignore && is_passive_of(&request, ADD_VERBS)
                     || lets_go(&request)
@@ -228,15 +258,22 @@ impl RequestContext {
             return false;
         }
         let is_path = |word: &&str| is_protected(word_as_path(word));
-        if let Some(path) = phrase.iter().position(is_path) {
-            let next_word = phrase.get(path + 1).map(|word| bare_word(word)).unwrap_or_default();
-            return !is_one_of(PART_WORDS, &next_word);
-        }
-        let noun = phrase.last().map(|word| bare_word(word)).unwrap_or_default();
-        let is_document = is_one_of(DOCUMENT_WORDS, &noun);
-        let is_whole = is_document || is_one_of(WHOLE_WORDS, &noun);
-        is_document && self.known_document != KnownDocument::None
-            || is_whole && rest.get(1..).is_some_and(|rest| rest.iter().take(2).any(is_path))
+        let bare_phrase: Vec<String> = phrase.iter().map(|word| bare_word(word)).collect();
+        let noun = bare_phrase.last().map(String::as_str).unwrap_or_default();
+        let means_known_document = match self.known_document {
+            KnownDocument::OfFinding => is_one_of(DOCUMENT_WORDS, noun),
+            KnownDocument::OfText => phrase.len() == 1 && is_one_of(PRONOUNS, noun),
+            KnownDocument::None => false,
+        };
+        let is_plain = |(word, bare): (&&str, &String)| {
+            let lists = [PLAIN_WORDS, DOCUMENT_WORDS, WHOLE_WORDS];
+            let is_flag = word.starts_with('-');
+            is_flag || is_path(word) || lists.into_iter().any(|list| is_one_of(list, bare))
+        };
+        let is_whole = is_one_of(DOCUMENT_WORDS, noun) || is_one_of(WHOLE_WORDS, noun);
+        let is_of_path = rest.get(1..).is_some_and(|rest| rest.iter().take(2).any(is_path));
+        let has_path = phrase.iter().any(is_path) || is_whole && is_of_path;
+        means_known_document || has_path && phrase.iter().zip(&bare_phrase).all(is_plain)
     }
 }
 
@@ -540,6 +577,31 @@ mod tests {
         ] {
             check("docs/plans/x.md", wording, None, false);
         }
+    }
+
+    #[test]
+    fn request_to_change_code_that_uses_the_document_is_kept() {
+        for wording in [
+            "Remove the loop over docs/plans.",
+            "Remove the loop over all files in docs/plans",
+            "Delete the call that removes docs/plans/*.md",
+            "Drop the docs/plans loop",
+            "Remove the glob `docs/plans/*.md`",
+            "Remove the code deleting docs/plans",
+            "The loop over docs/plans deletes what people wrote; remove it",
+            "The clean-up of docs/plans must be removed",
+            "docs/plans/a.md is read twice. Delete the temporary file.",
+            "Drop docs/plans from the list of folders",
+            "Ignore docs/plans in `clean`",
+            "Exclude docs/plans.",
+            "docs/plans should be ignored",
+            "Clean up the handling of docs/plans, and see .gitignore for build products",
+            "Add docs/plans to the skipped folders. Build products are in .gitignore.",
+        ] {
+            check("shop/clean.py", wording, None, false);
+            check("shop/clean.py", "clean removes plans that people wrote", Some(wording), false);
+        }
+        check("docs/solutions/b.md", "Old folder", Some("Retire docs/solutions/b.md."), true);
     }
 
     #[test]

@@ -397,6 +397,14 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
             plural(unproven_count, "P0 or P1 finding")
         ));
     }
+    let protected_count =
+        report.suppressed.iter().filter(|dropped| is_urgent_protected(dropped)).count();
+    if protected_count > 0 {
+        gaps.push(format!(
+            "crh hid {} about a protected document",
+            plural(protected_count, "P0 or P1 finding")
+        ));
+    }
     gaps.extend(self_suppressed(report));
     gaps.extend(unjudged_requirements(report));
     match report.status {
@@ -457,6 +465,13 @@ fn is_unproven_urgent(dropped: &DroppedFinding) -> bool {
         effective_severity(member) <= Severity::P1 && !is_gone
     };
     dropped.fate == Fate::Unsupported && dropped.member.as_ref().is_some_and(is_urgent)
+}
+
+/// Whether a dropped finding is a P0 or P1 that seems to ask for the removal of a protected
+/// document. A rule about words must not make a review green.
+fn is_urgent_protected(dropped: &DroppedFinding) -> bool {
+    let is_urgent = |member: &Member| effective_severity(member) <= Severity::P1;
+    dropped.fate == Fate::ProtectedPath && dropped.member.as_ref().is_some_and(is_urgent)
 }
 
 pub(crate) fn plural(number: usize, noun: &str) -> String {

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::finding::tests_support::finding;
-use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Severity};
+use crate::finding::{AutofixClass, Category, Finding, Member, Origin, Owner, Severity};
 use crate::report::{
     AppliedFix, FileCoverage, FixOutcome, Plan, Requirement, ReviewerRow, RunOutcome, Validation,
 };
@@ -116,6 +116,23 @@ fn hidden_findings_are_not_called_nothing() {
         checks_verdict(&with_fates(&[Fate::BelowGate])),
         "Checks passed: nothing actionable was found"
     );
+}
+
+/// A rule about words must not make a review green.
+#[test]
+fn urgent_finding_on_a_protected_document_keeps_the_review_from_being_ready() {
+    let hidden = |severity, category| {
+        let finding = Finding { severity, category, ..finding() };
+        let dropped = DroppedFinding::new(Member::new("r", finding), Fate::ProtectedPath, "");
+        review_verdict(&Report { suppressed: vec![dropped], ..report("") })
+    };
+    assert_eq!(
+        hidden(Severity::P1, Category::Bug),
+        "Incomplete: crh hid 1 P0 or P1 finding about a protected document"
+    );
+    let ready = "Ready to merge: nothing actionable was found";
+    assert_eq!(hidden(Severity::P2, Category::Bug), ready);
+    assert_eq!(hidden(Severity::P0, Category::Maintainability), ready);
 }
 
 #[test]
