@@ -47,8 +47,6 @@ pub(crate) fn build_issue(
     let route = IssueRoute::from_members(&members).restricted_by(&members, separated);
     let severity =
         members.iter().map(|member| effective_severity(member)).min().unwrap_or(Severity::P3);
-    let is_pre_existing =
-        |p: &PlacedFinding| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
     let lead = &cluster[0];
     let finding = &lead.member.finding;
     let fix = best_fix(&cluster, placer);
@@ -87,6 +85,16 @@ pub(crate) fn build_issue(
     };
     issue.members = cluster.into_iter().map(|placed| placed.member).collect();
     issue
+}
+
+/// Whether a finding is about code from before the change. A model cannot say so about a changed
+/// line. The place alone does not show it for a P0 or P1: the change may break an unchanged caller.
+fn is_pre_existing(placed: &PlacedFinding) -> bool {
+    let member = &placed.member;
+    let is_changed_line = placed.tier == Tier::Primary && member.origin == Origin::Model;
+    let is_elsewhere =
+        placed.tier == Tier::PreExisting && effective_severity(member) > Severity::P1;
+    is_elsewhere || member.finding.pre_existing && !is_changed_line
 }
 
 /// Places of the other members, if they are not near the lead.

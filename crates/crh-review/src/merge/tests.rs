@@ -342,17 +342,23 @@ fn unchanged_code_is_pre_existing() {
     check(expect![[r##"
         > a f.rs:40 P1 bug 0.90 manual/human "In a changed function"
         > a f.rs:70 P1 bug 0.90 manual/human "Within ten lines of a removed line"
-        > a f.rs:85 P1 bug 0.90 manual/human "Elsewhere"
-        > a other.rs:5 P1 bug 0.90 manual/human "Another file"
-        > a f.rs:22 P1 bug 0.90 manual/human "Said to be old" pre
+        > a f.rs:85 P2 bug 0.90 manual/human "Elsewhere"
+        > a other.rs:5 P2 bug 0.90 manual/human "Another file"
+        > a f.rs:35 P1 bug 0.90 manual/human "Said to be old" pre
+        > a other.rs:50 P1 bug 0.90 manual/human "Old problem of a caller" pre
+        > a other.rs:70 P1 bug 0.90 manual/human "A caller that the change breaks"
+        > a f.rs:22 P1 bug 0.90 manual/human "Said to be old on an added line" pre
         > a f.rs:95 P1 bug 0.50 manual/human "Elsewhere and unsure"
         > rule f.rs:99 P1 bug 0.90 manual/human "A program knows better" code
-        #1 f.rs:40 P1 0.90 a manual/human report defer "In a changed function"
-        #2 f.rs:70 P1 0.90 a manual/human report defer "Within ten lines of a removed line"
-        #3 f.rs:99 P1 0.90 rule manual/human report defer "A program knows better"
-        before: #4 f.rs:22 P1 0.90 a manual/human report defer "Said to be old"
-        before: #5 f.rs:85 P1 0.90 a manual/human report defer "Elsewhere"
-        before: #6 other.rs:5 P1 0.90 a manual/human report defer "Another file"
+        #1 f.rs:22 P1 0.90 a manual/human report defer "Said to be old on an added line"
+        #2 f.rs:40 P1 0.90 a manual/human report defer "In a changed function"
+        #3 f.rs:70 P1 0.90 a manual/human report defer "Within ten lines of a removed line"
+        #4 f.rs:99 P1 0.90 rule manual/human report defer "A program knows better"
+        #5 other.rs:70 P1 0.90 a manual/human report defer "A caller that the change breaks"
+        before: #6 f.rs:35 P1 0.90 a manual/human report defer "Said to be old"
+        before: #7 other.rs:50 P1 0.90 a manual/human report defer "Old problem of a caller"
+        before: #8 f.rs:85 P2 0.90 a manual/human report defer "Elsewhere"
+        before: #9 other.rs:5 P2 0.90 a manual/human report defer "Another file"
         below_gate: a "Elsewhere and unsure" -- confidence 0.5
     "##]]);
 }
@@ -392,12 +398,12 @@ fn weak_test_and_maintainability_findings_are_softened() {
         > alice F.rs:24 P2 maintainability 0.50 manual/human "Shared by two"
         > bob   F.rs:24 P2 maintainability 0.55 manual/human "Shared by two"
         > ruff  F.rs:26 P2 maintainability 0.60 advisory/human "Found by a program" code
-        > alice F.rs:28 P2 testing 0.60 advisory/human "An old gap" pre
+        > alice F.rs:35 P2 testing 0.60 advisory/human "An old gap" pre
         #1 F.rs:20 P1 0.70 alice manual/human report defer "The guard can be wrong"
         #2 f.rs:26 P2 0.75 alice manual/human report defer "The test asserts nothing"
         #3 F.rs:24 P2 0.65 alice,bob manual/human report defer "Shared by two"
         #4 F.rs:26 P2 0.60 ruff advisory/human report acknowledge "Found by a program"
-        before: #5 F.rs:28 P2 0.60 alice advisory/human report acknowledge "An old gap"
+        before: #5 F.rs:35 P2 0.60 alice advisory/human report acknowledge "An old gap"
         below_gate: alice "Perhaps a bug" -- confidence 0.5
         softened: alice "Deep nesting" -- only one reviewer, confidence 0.3
         softened: alice "Rounding is checked nowhere" -- only one reviewer, confidence 0.7
@@ -876,7 +882,7 @@ fn second_quote_is_searched_near_its_own_line() {
 
 #[test]
 fn cited_last_line_does_not_decide_the_tier() {
-    let mut member = member(r#"a f.rs:85 P1 bug 0.9 manual/human "Far away" replace="x""#);
+    let mut member = member(r#"a f.rs:85 P2 bug 0.9 manual/human "Far away" replace="x""#);
     member.finding.line_end = NonZeroU32::new(1_500);
     let all = merge_in(&sources(), vec![member]);
     assert_eq!((all.issues.len(), all.pre_existing.len()), (0, 1));
