@@ -741,6 +741,13 @@ impl Report {
         })
     }
 
+    /// Whether a model reported a finding, shown or not.
+    pub fn has_model_findings(&self) -> bool {
+        let shown = self.all_issues().chain(&self.pre_existing).flat_map(|issue| &issue.members);
+        let hidden = self.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
+        shown.chain(hidden).any(|member| member.origin == Origin::Model)
+    }
+
     /// Whether the change itself suppresses a finding, however mild.
     pub fn is_suppressed_by_change(&self) -> bool {
         self.suppressed.iter().any(DroppedFinding::is_suppressed_by_change)

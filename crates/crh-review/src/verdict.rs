@@ -414,9 +414,18 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
         Status::Truncated => gaps.push(
             unvalidated_issues(report).unwrap_or_else(|| "a part of the review is missing".into()),
         ),
-        Status::Error => gaps.push("nothing was reviewed".to_owned()),
+        Status::Error => gaps.push(missing_review(report).to_owned()),
     }
     gaps
+}
+
+/// What is missing in a review with the status `error`. A reviewer may report a finding and mark no
+/// file.
+pub(crate) fn missing_review(report: &Report) -> &'static str {
+    match report.has_model_findings() {
+        true => "no file was marked as reviewed",
+        false => "nothing was reviewed",
+    }
 }
 
 /// How many urgent issues were not validated: `1 P0 or P1 issue not validated`.

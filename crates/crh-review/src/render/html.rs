@@ -22,7 +22,7 @@ use crate::report::{
     Status,
 };
 use crate::sanitise::{one_line, path};
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, missing_review};
 
 /// The extension enables HTML escaping in minijinja.
 const NAME: &str = "page.html";
@@ -151,7 +151,7 @@ fn change_values(report: &Report) -> Vec<LabelledValue> {
         Status::Ok => "",
         Status::Degraded => "a reviewer failed",
         Status::Truncated => "incomplete",
-        Status::Error => "nothing was reviewed",
+        Status::Error => missing_review(report),
     };
     let mut facts = vec![
         labelled_value("Scope", &scope_line(report)),

@@ -322,7 +322,7 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
     of_model.issues[0].members[0].origin = Origin::Model;
     assert_eq!(
         review_verdict(&of_model),
-        "Incomplete: failed reviewers: single; nothing was reviewed; reviewers found 1 issue to fix"
+        "Incomplete: failed reviewers: single; no file was marked as reviewed; reviewers found 1 issue to fix"
     );
     for (of_model, finders) in
         [(0, "reviewers and static checks found 2 issues"), (2, "static checks found 2 issues")]
@@ -331,7 +331,9 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
         mixed.issues[of_model].members[0].origin = Origin::Model;
         assert_eq!(
             review_verdict(&mixed),
-            format!("Incomplete: failed reviewers: single; nothing was reviewed; {finders} to fix")
+            format!(
+                "Incomplete: failed reviewers: single; no file was marked as reviewed; {finders} to fix"
+            )
         );
     }
     let cancelled = |outcome| Report {

@@ -484,9 +484,14 @@ fn run_review(
         ui::note(&format!("run {} to write them", resume_command(folder, output, session)));
     }
     if report.status == Status::Error {
-        ui::note(
-            "no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup",
-        );
+        // A model may report findings and mark no file.
+        let what = match report.has_model_findings() {
+            true => "no file was marked as reviewed",
+            false => "no model reviewed the change",
+        };
+        ui::note(&format!(
+            "{what}, see the report; `crh doctor` and `crh model check MODEL` test your setup"
+        ));
     }
     ui::print_summary(&report);
     if let (ReviewEnding::Interrupted, Some(folder)) = (end, session.place.folder()) {
