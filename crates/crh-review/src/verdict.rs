@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{AutofixClass, Member, Origin, Proof, Severity};
+use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
@@ -68,11 +68,53 @@ fn open_findings<'a>(
     hidden: impl Iterator<Item = &'a DroppedFinding>,
 ) -> Vec<OpenFinding> {
     let shown_findings = report.open_issues().map(OpenFinding::from_issue);
-    let hidden_findings = hidden.filter_map(|dropped| {
-        let finding = OpenFinding::from_member(dropped.member.as_ref()?);
-        Some(OpenFinding { severity: dropped.open.unwrap_or(finding.severity), ..finding })
+    shown_findings.chain(hidden.filter_map(OpenFinding::from_hidden)).collect()
+}
+
+/// Hidden issues that the verdict counts nevertheless, most urgent first: those that need a fix or
+/// a person, and urgent findings that a rule about words hides.
+pub fn counted_hidden(report: &Report) -> Vec<CountedHidden<'_>> {
+    let over_cap = report.over_cap.iter().filter(|issue| !report.is_fixed(issue.number));
+    let over_cap =
+        over_cap.filter(|issue| OpenFinding::from_issue(issue).counts()).filter_map(|issue| {
+            let finding = &issue.members.first()?.finding;
+            let (severity, home) = (issue.severity, HiddenHome::OverCap);
+            Some(CountedHidden { severity, finding, fate: Fate::OverCap, home })
+        });
+    let open = report.hidden_open_findings().filter_map(|dropped| {
+        let open_finding = OpenFinding::from_hidden(dropped).filter(OpenFinding::counts)?;
+        CountedHidden::from_dropped(dropped, open_finding.severity)
     });
-    shown_findings.chain(hidden_findings).collect()
+    let protected = report.suppressed.iter().filter(|dropped| is_urgent_protected(dropped));
+    let protected = protected.filter_map(|dropped| {
+        CountedHidden::from_dropped(dropped, effective_severity(dropped.member.as_ref()?))
+    });
+    let mut counted: Vec<_> = over_cap.chain(open).chain(protected).collect();
+    counted.sort_by_key(|hidden| hidden.severity);
+    counted
+}
+
+/// A hidden issue that the verdict counts.
+#[derive(Debug, Clone, Copy)]
+pub struct CountedHidden<'a> {
+    pub(crate) severity: Severity,
+    pub(crate) finding: &'a Finding,
+    pub(crate) fate: Fate,
+    pub(crate) home: HiddenHome,
+}
+
+/// Which list of the report has a hidden issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HiddenHome {
+    OverCap,
+    Suppressed,
+}
+
+impl<'a> CountedHidden<'a> {
+    fn from_dropped(dropped: &'a DroppedFinding, severity: Severity) -> Option<Self> {
+        let finding = &dropped.member.as_ref()?.finding;
+        Some(Self { severity, finding, fate: dropped.fate, home: HiddenHome::Suppressed })
+    }
 }
 
 /// What the verdict needs to know about an open finding.
@@ -104,12 +146,22 @@ impl OpenFinding {
         }
     }
 
+    fn from_hidden(dropped: &DroppedFinding) -> Option<Self> {
+        let finding = Self::from_member(dropped.member.as_ref()?);
+        Some(Self { severity: dropped.open.unwrap_or(finding.severity), ..finding })
+    }
+
     fn is_advisory(&self) -> bool {
         self.class == AutofixClass::Advisory
     }
 
     fn is_urgent_advice(&self) -> bool {
         self.is_advisory() && self.severity <= Severity::P1
+    }
+
+    /// Whether the verdict counts it.
+    fn counts(&self) -> bool {
+        self.needs_action() || self.is_urgent_advice()
     }
 
     /// Whether it has to be fixed before the merge. Advisory findings ask for no fix.
@@ -457,10 +509,10 @@ pub(crate) fn unreviewed_files(report: &Report) -> Option<String> {
 fn self_suppressed(report: &Report) -> Option<String> {
     let needs_action = |dropped: &&DroppedFinding| {
         dropped.is_suppressed_by_change()
-            && dropped.member.as_ref().is_none_or(|member| {
-                let open_finding = OpenFinding::from_member(member);
-                open_finding.needs_action() || open_finding.is_urgent_advice()
-            })
+            && dropped
+                .member
+                .as_ref()
+                .is_none_or(|member| OpenFinding::from_member(member).counts())
     };
     let count = report.suppressed.iter().filter(needs_action).count();
     (count > 0).then(|| format!("the change suppresses {} about itself", plural(count, "finding")))

@@ -11,6 +11,7 @@ use crate::text::{one_line, plural};
 use crh_review::finding::{Origin, Severity};
 use crh_review::render::hidden_findings;
 use crh_review::report::{CoverageState, Issue, Report, ReviewerRow, RunOutcome, Strategy};
+use crh_review::verdict::counted_hidden;
 
 /// A count that stands for all counts above 1.
 const PLURAL: usize = 2;
@@ -173,20 +174,25 @@ fn speaker_prefix(record: &RunRecord, speakers: usize) -> String {
 fn counts_sentence(report: &Report) -> String {
     let reviewed_count =
         report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed).count();
-    let files = match reviewed_count {
-        0 => "; no file was fully reviewed".to_owned(),
-        count => format!(" in {}", plural(count, "reviewed file")),
+    let hidden_count = counted_hidden(report).len();
+    let issues = match report.issues.len() {
+        0 if hidden_count > 0 => "No issues shown".to_owned(),
+        0 => "No issues".to_owned(),
+        issues => format!("{}{}", plural(issues, "issue"), severity_counts(&report.issues)),
     };
-    let mut text = match report.issues.len() {
-        0 => format!("No issues{files}"),
-        issues => {
-            format!("{}{}{files}", plural(issues, "issue"), severity_counts(&report.issues))
-        }
+    let fixed = match report.fixed_count() {
+        0 => String::new(),
+        1 => ", of which 1 is fixed".to_owned(),
+        fixed => format!(", of which {fixed} are fixed"),
     };
-    match report.fixed_count() {
+    let mut text = match reviewed_count {
+        0 => format!("{issues}{fixed}; no file was fully reviewed"),
+        count => format!("{issues} in {}{fixed}", plural(count, "reviewed file")),
+    };
+    match hidden_count {
         0 => {}
-        1 => text += ", of which 1 is fixed",
-        fixed => text += &format!(", of which {fixed} are fixed"),
+        1 => text += "; 1 hidden issue counts for the verdict",
+        count => text += &format!("; {count} hidden issues count for the verdict"),
     }
     if !report.pre_existing.is_empty() {
         text += &format!("; {} from before the change", plural(report.pre_existing.len(), "issue"));

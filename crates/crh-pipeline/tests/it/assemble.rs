@@ -625,6 +625,10 @@ fn hidden_findings_count_for_the_verdict() {
     "#]]
     .assert_eq(&(fates.join("\n") + "\n"));
     assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
+    assert_eq!(
+        hidden.summary,
+        "No issues shown in 2 reviewed files; 1 hidden issue counts for the verdict. 2 findings not shown (suppressed)."
+    );
     review.min_severity = Some(Severity::P2);
     assert_eq!(review.report(), report);
 }

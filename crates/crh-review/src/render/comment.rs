@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{
-    coverage_gaps, hidden_findings, issue_remarks, location_label, marked_verdict, next_step_in,
-    reported_by, validation_note, warnings_beside_failures,
+    counted_hidden_lines, coverage_gaps, hidden_findings, issue_remarks, location_label,
+    marked_verdict, next_step_in, reported_by, validation_note, warnings_beside_failures,
 };
 use crate::finding::Side;
 use crate::identity::{review_marker, summary_marker};
 use crate::report::{Issue, Report, RequirementState, TestProof};
 use crate::sanitise;
+use crate::verdict::counted_hidden;
 
 /// Maximum body length on GitHub, in characters.
 pub const COMMENT_MAX: usize = 65_536;
@@ -371,6 +372,8 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
         }
     }
     items.extend(hidden_findings(report));
+    let hidden_lines = counted_hidden_lines(&counted_hidden(report));
+    items.extend(hidden_lines.iter().map(|line| prose(line)));
     for (failed, note) in report.failures() {
         items.push(format!("{} failed: {}", prose(&capitalise(&failed)), prose(note)));
     }

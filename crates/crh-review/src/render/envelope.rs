@@ -2,8 +2,9 @@
 //! it.
 
 use super::{
-    coverage_gaps, fate_counts, issue_remarks, requirement_state, reviewer_with_reason,
-    reviewers_or_disagreement, scope_line, verdict_label, warnings_beside_failures,
+    counted_hidden_lines, coverage_gaps, fate_counts, issue_remarks, requirement_state,
+    reviewer_with_reason, reviewers_or_disagreement, scope_line, verdict_label,
+    warnings_beside_failures,
 };
 use crate::edit::ADVISORY_NOT_PUBLISHED;
 use crate::finding::{AutofixClass, Finding, Member, Owner, Side};
@@ -11,7 +12,7 @@ use crate::grade::effective_severity;
 use crate::merge::min_confidence;
 use crate::report::{DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
-use crate::verdict::plural;
+use crate::verdict::{HiddenHome, counted_hidden, plural};
 
 /// The line for a review that could not start. `reason` ends with a period.
 pub fn failure_line(reason: &str) -> String {
@@ -284,6 +285,10 @@ fn coverage(report: &Report) -> Vec<String> {
     if !fates.is_empty() {
         items.push(format!("Not shown: {}", fate_counts(&fates)));
     }
+    // The issues over the limit are listed above.
+    let mut counted = counted_hidden(report);
+    counted.retain(|hidden| hidden.home == HiddenHome::Suppressed);
+    items.extend(counted_hidden_lines(&counted));
     let listed_issues = report.open_issues().chain(&report.pre_existing);
     let count = listed_issues.filter(|issue| !has_details(issue)).count();
     if count > 0 {

@@ -1,13 +1,14 @@
 //! Renders the report as Markdown: tables by severity, then sections in a fixed order.
 
 use super::{
-    coverage_gaps, hidden_findings, is_residual, issue_remarks, location_label, next_step_in,
-    reported_by, requirement_state, residual_step, scope_line, team, validation_note,
-    verdict_label, warnings_beside_failures,
+    counted_hidden_lines, coverage_gaps, hidden_findings, is_residual, issue_remarks,
+    location_label, next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
+    validation_note, verdict_label, warnings_beside_failures,
 };
 use crate::finding::Severity;
 use crate::report::{Issue, Report, RequirementState};
 use crate::sanitise;
+use crate::verdict::counted_hidden;
 
 /// The report as Markdown.
 pub fn markdown(report: &Report) -> String {
@@ -177,6 +178,8 @@ fn pre_existing(report: &Report) -> Option<String> {
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     items.extend(hidden_findings(report));
+    let hidden_lines = counted_hidden_lines(&counted_hidden(report));
+    items.extend(hidden_lines.iter().map(|line| prose(line)));
     let mut push_item = |label: &str, text: String| items.push(format!("{label}: {text}"));
     for risk in &report.residual_risks {
         push_item("Residual risk", prose(risk));

@@ -41,10 +41,16 @@ use crate::report::{
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
-use crate::verdict::{Verdict, is_actionable, is_marked_incomplete, plural, unreviewed_files};
+use crate::verdict::{
+    CountedHidden, Verdict, is_actionable, is_marked_incomplete, plural, unreviewed_files,
+};
 
 /// How many digits of a commit hash a report shows.
 const COMMIT_CHARS: usize = 12;
+
+/// How many hidden issues a report names: enough to see what the verdict counts. `--all` lists the
+/// rest.
+const HIDDEN_NAMED_MAX: usize = 5;
 
 /// The next step for an issue that crh cannot fix.
 const BY_HAND: &str = "needs a manual fix";
@@ -92,6 +98,23 @@ pub fn hidden_findings(report: &Report) -> Option<String> {
         Some(_) | None => fate_counts(&fates),
     };
     (total > 0).then(|| format!("{} not shown ({reasons})", plural(total, "finding")))
+}
+
+/// Hidden issues that the verdict counts, one per line: `hidden, but counts for the verdict: P1
+/// shop/x.py:15 TITLE (too uncertain)`. Only the first [`HIDDEN_NAMED_MAX`] are named.
+fn counted_hidden_lines(counted: &[CountedHidden<'_>]) -> Vec<String> {
+    let line = |hidden: &CountedHidden<'_>| {
+        let CountedHidden { severity, finding, fate, .. } = hidden;
+        let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = format!("{}{line}", crate::sanitise::path(&finding.file));
+        let (title, label) = (one_line(&finding.title), fate_label(*fate));
+        format!("hidden, but counts for the verdict: {severity} {place} {title} ({label})")
+    };
+    let mut lines: Vec<String> = counted.iter().take(HIDDEN_NAMED_MAX).map(line).collect();
+    if let more_count @ 1.. = counted.len().saturating_sub(HIDDEN_NAMED_MAX) {
+        lines.push(format!("and {more_count} more hidden, but counted for the verdict"));
+    }
+    lines
 }
 
 /// How many findings have each fate: `1 refuted, 2 low confidence`.

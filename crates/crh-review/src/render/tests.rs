@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::*;
 use crate::diff::Diff;
-use crate::finding::{AutofixClass, Member, Origin};
+use crate::finding::{AutofixClass, Member, Origin, Severity};
 use crate::report::{
-    AppliedFix, CoverageState, Decimal, FileCoverage, FixOutcome, Issue, Plan, PlanSource,
-    Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes, RunOutcome,
-    SCHEMA_VERSION, Scope, Status, Strategy,
+    AppliedFix, CoverageState, Decimal, DroppedFinding, FileCoverage, FixOutcome, Issue, Plan,
+    PlanSource, Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes,
+    RunOutcome, SCHEMA_VERSION, Scope, Status, Strategy,
 };
 use crate::verdict::{CommandKind, Verdict};
 
@@ -566,7 +566,7 @@ fn urgent_issue_for_a_person_is_residual_work() {
     (issue.queue, issue.owner) = (Queue::Report, Owner::Human);
     report.applied_fixes.clear();
     let issue = &report.issues[0];
-    assert!(issue.severity <= crate::finding::Severity::P1);
+    assert!(issue.severity <= Severity::P1);
     let line = format!("{} {} {}: ", issue.number, issue.severity, location_label(issue));
     let rendered = text(&report, &TextStyle::default());
     let (_, residual) = rendered.split_once("Open work").unwrap();
@@ -622,6 +622,32 @@ fn apply_is_never_recommended_beside_fixing_by_hand() {
         static defer false: needs a manual fix
     "#]]
     .assert_eq(&steps.concat());
+}
+
+#[test]
+fn hidden_findings_that_the_verdict_counts_are_named() {
+    let mut report = full_report();
+    let hidden = |line: u32, severity: Severity| {
+        let changes = json!({ "title": format!("Problem *{line}*"), "severity": severity });
+        let member = member("a", line, "let total = cents * rate;", changes);
+        DroppedFinding::new(member, Fate::BelowGate, "probability 0.2").still_open(severity)
+    };
+    report.suppressed = (11..18).map(|line| hidden(line, Severity::P1)).collect();
+    report.suppressed.push(hidden(18, Severity::P0));
+    report.suppressed.push(hidden(19, Severity::P3));
+    for rendered in [
+        text(&report, &TextStyle::default()),
+        markdown(&report).replace("\\*", "*"),
+        comment(&report, "crh").replace("\\*", "*"),
+        envelope(&report),
+    ] {
+        let rendered = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
+        let first =
+            "hidden, but counts for the verdict: P0 src/pay.rs:18 Problem *18* (too uncertain)";
+        assert!(rendered.contains(first), "{rendered}");
+        assert_eq!(rendered.matches("hidden, but counts for").count(), 5, "{rendered}");
+        assert!(rendered.contains("and 3 more hidden, but counted"), "{rendered}");
+    }
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::{
-    coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks, location_label,
-    next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
+    counted_hidden_lines, coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks,
+    location_label, next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
     validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
 use crate::sanitise::{escape_invisible, one_line, path};
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, counted_hidden};
 use crate::width;
 use crate::width::truncate;
 
@@ -327,6 +327,7 @@ fn residual_work(report: &Report) -> Vec<String> {
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     items.extend(hidden_findings(report));
+    items.extend(counted_hidden_lines(&counted_hidden(report)));
     let failures = report.failures().into_iter();
     items.extend(failures.map(|(failed, note)| one_line(&format!("{failed} failed: {note}"))));
     for file in &report.scope.untracked {
