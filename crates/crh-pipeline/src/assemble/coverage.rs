@@ -51,7 +51,7 @@ pub(crate) fn coverage(
     let unreadable_files: BTreeSet<usize> =
         diff.problems().iter().filter_map(|problem| diff.file_at(problem.line)).collect();
     let claims_by_path = coverage_claims(review_runs);
-    let check_gaps = check_gaps(all_runs);
+    let check_gaps = check_gaps(review_runs, all_runs);
     let files = change.scope.files.iter().zip(diff.files()).enumerate();
     files
         .map(|(index, (scope_file, file))| {
@@ -100,12 +100,20 @@ pub(crate) fn coverage(
         .collect()
 }
 
-/// Files that a static check could not fully check, with the reason.
-fn check_gaps<'a>(runs: &[&'a RunRecord]) -> BTreeMap<&'a str, &'a str> {
-    let static_runs = runs.iter().filter(|run| is_static(&run.assignment.name));
-    let files = static_runs.flat_map(|run| &run.coverage);
-    let gaps = files.filter(|file| file.state == CoverageState::Truncated);
-    gaps.map(|file| (file.path.as_str(), file.reason.as_str())).collect()
+/// Files that a static check could not fully check, with the reason. If the checks are the review,
+/// a file that one of them did not check counts, too: no check stands in for another.
+fn check_gaps<'a>(
+    review_runs: &[&'a RunRecord],
+    all_runs: &[&'a RunRecord],
+) -> BTreeMap<&'a str, &'a str> {
+    let gaps = |runs: &[&'a RunRecord], state: CoverageState| {
+        let static_runs = runs.iter().copied().filter(|run| is_static(&run.assignment.name));
+        let files = static_runs.flat_map(|run| &run.coverage);
+        let gaps = files.filter(move |file| file.state == state);
+        gaps.map(|file| (file.path.as_str(), file.reason.as_str())).collect::<Vec<_>>()
+    };
+    let unchecked = gaps(review_runs, CoverageState::NotReviewed);
+    unchecked.into_iter().chain(gaps(all_runs, CoverageState::Truncated)).collect()
 }
 
 /// Coverage of each file by each run. If a run got several pieces of a file, the worst state

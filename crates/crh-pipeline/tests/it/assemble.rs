@@ -373,6 +373,27 @@ fn static_coverage_counts_only_without_a_model() {
 }
 
 #[test]
+fn file_that_a_failed_check_did_not_read_is_not_reviewed() {
+    let mut unread = run("syntax", &["a.py", "b.py"]);
+    for file in &mut unread.coverage {
+        file.state = CoverageState::NotReviewed;
+        file.reason = "there is no repository to read from".to_owned();
+    }
+    let review = Review::new(Strategy::Static, vec![run("secrets", &["a.py", "b.py"]), unread]);
+    assert_eq!(review.report().summary, "No issues; no file was fully reviewed.");
+    check(
+        &review,
+        expect![[r#"
+            truncated | Incomplete: 2 files not fully reviewed (a.py, b.py); only static checks ran
+            a.py truncated there is no repository to read from
+            b.py truncated there is no repository to read from
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
+    );
+}
+
+#[test]
 fn review_fails_if_all_model_runs_failed() {
     let seen = || run("secrets", &["a.py", "b.py"]);
     let single = run("single", &["a.py", "b.py"]);
