@@ -317,6 +317,7 @@ pub fn into_report(
     report.suppressed.extend(merged.dropped);
     extend_unique(&mut report.testing_gaps, merged.testing_gaps);
     extend_unique(&mut report.residual_risks, merged.residual_risks);
+    report.command = command;
     // Decide before the limit applies: hiding issues must not improve the verdict.
     (report.verdict, report.verdict_reason) = verdict(&report, command);
     let mut dropped = MergeResult::default();
@@ -381,6 +382,7 @@ fn limit_text(max_issues: usize, shown_count: usize) -> String {
 
 /// Recomputes verdict, queues and fix order after issues were fixed or added.
 pub fn refresh_verdict(report: &mut Report, command: CommandKind) {
+    report.command = command;
     (report.verdict, report.verdict_reason) = verdict_with_hidden(report, command);
     report.queues = queues(report.open_issues());
     report.fix_order = fix_order(report);

@@ -14,7 +14,7 @@ use crate::finding::{
 };
 use crate::identity::is_key;
 use crate::place::{Location, Quote, Tier};
-use crate::verdict::Verdict;
+use crate::verdict::{CommandKind, Verdict};
 
 /// Version of the JSON format. It rises when old readers would misread new reports.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -36,6 +36,9 @@ pub struct Report {
     pub mode: ReviewMode,
     /// Review strategy.
     pub strategy: Strategy,
+    /// What was asked for: a review, which static checks alone leave incomplete, or only checks.
+    #[serde(default, skip_serializing_if = "CommandKind::is_review")]
+    pub command: CommandKind,
     /// Whether the review finished.
     pub status: Status,
     /// The verdict, decided by fixed rules.

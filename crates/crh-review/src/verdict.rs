@@ -15,8 +15,6 @@ use crate::route::queue_for;
 
 /// How many files the reason names. The coverage section has all of them.
 const NAMED_FILES_MAX: usize = 5;
-/// Start of the sentence in a reason that lists the gaps of a review.
-const INCOMPLETE: &str = ". The review is incomplete: ";
 
 /// Whether a change can be merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -40,13 +38,21 @@ pub enum Verdict {
 }
 
 /// Which command produced the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandKind {
     /// A review.
+    #[default]
     Review,
     /// Static checks only (`crh check`, `--strategy static`).
     Checks,
+}
+
+impl CommandKind {
+    /// Whether a review was asked for, the usual case, which reports do not write out.
+    pub(crate) fn is_review(&self) -> bool {
+        *self == Self::Review
+    }
 }
 
 /// The verdict and its reason. Call this function before the limit on issues applies.
@@ -223,7 +229,7 @@ fn decide(
     let reason = with_remarks(report, open_findings, reason);
     match gaps.is_empty() {
         true => (verdict, reason),
-        false => (verdict, format!("{reason}{INCOMPLETE}{}", gaps.join("; "))),
+        false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
     }
 }
 
@@ -273,11 +279,17 @@ pub fn has_lost_findings(report: &Report) -> bool {
         .any(|dropped| dropped.fate == Fate::Malformed || is_unproven_urgent(dropped))
 }
 
-/// Whether the verdict or its reason says that the review is incomplete.
+/// Whether outputs mark the review as incomplete. Passed checks have no gap by their verdict, which
+/// also holds for reports from before `command`.
 pub(crate) fn is_marked_incomplete(report: &Report) -> bool {
-    report.verdict == Verdict::Incomplete
-        || has_gaps(report)
-        || report.verdict_reason.contains(INCOMPLETE)
+    let command = match report.verdict {
+        Verdict::ChecksPassed => CommandKind::Checks,
+        Verdict::NotReady
+        | Verdict::ReadyWithFixes
+        | Verdict::Incomplete
+        | Verdict::ReadyToMerge => report.command,
+    };
+    report.verdict == Verdict::Incomplete || is_incomplete(report, command)
 }
 
 /// Findings that a person or a rule turned off, as the end of a sentence: ` except 1 dismissed

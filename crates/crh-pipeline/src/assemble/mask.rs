@@ -48,6 +48,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         status: _,
         verdict: _,
         verdict_reason,
+        command: _,
         fix_order: _,
         model_used: _,
         model_set: _,

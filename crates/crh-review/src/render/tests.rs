@@ -442,13 +442,19 @@ fn envelope_of_static_checks_says_that_the_review_is_incomplete() {
     let mut report = full_report();
     report.strategy = Strategy::Static;
     report.verdict = Verdict::ReadyWithFixes;
-    let reason = "1 issue to fix. The review is incomplete: only static checks ran";
+    // The mark does not depend on the words of the reason.
+    let reason = "1 issue to fix; no model is configured";
     report.verdict_reason = reason.to_owned();
     report.reviewers.clear();
     report.coverage.clear();
     let envelope = envelope(&report);
     let line = format!("\nVerdict: Ready with fixes (incomplete): {reason}\n");
     assert!(envelope.contains(&line), "{envelope}");
+    (report.command, report.plan) = (CommandKind::Checks, None);
+    report.suppressed.clear();
+    report.verdict_reason = "1 issue to fix. The review is incomplete: see below".to_owned();
+    let envelope = super::envelope(&report);
+    assert!(envelope.contains("\nVerdict: Ready with fixes\n"), "{envelope}");
 }
 
 #[test]

@@ -278,8 +278,8 @@ fn recompute_verdict(report: &mut Report) {
     if report.suppressed.iter().any(|dropped| dropped.fate == Fate::OverCap) {
         return;
     }
-    // The report does not say whether a full review was requested. It makes no difference here:
-    // incomplete reports never pass.
+    // Reports from before `command` do not say whether a full review was requested. It makes no
+    // difference here: incomplete reports never pass.
     let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady

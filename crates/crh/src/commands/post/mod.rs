@@ -306,8 +306,8 @@ fn check_report(report: &Report) -> Result<(), Failure> {
 /// The verdict that the report's content gives. The verdict in the report may be worse, because it
 /// counts hidden issues, too.
 fn expected_verdict(report: &Report) -> Verdict {
-    // The report does not say whether a full review was requested. Only static checks give
-    // `ChecksPassed`, and that verdict never approves.
+    // Reports from before `command` do not say whether a full review was requested. Only static
+    // checks give `ChecksPassed`, and that verdict never approves.
     let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady
