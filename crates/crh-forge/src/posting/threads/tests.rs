@@ -14,6 +14,7 @@ use crate::posting::{
 };
 use crh_review::finding::Severity;
 use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Issue, Report};
+use crh_testkit::runs_all_cases;
 
 /// Names of the planned writes.
 fn write_names(plan: &PostingSteps) -> Vec<String> {
@@ -344,7 +345,7 @@ fn dry_run_shows_every_write() {
 
 proptest! {
     // Each case plans four times for up to seventy issues.
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(if runs_all_cases() { 48 } else { 16 }))]
 
     /// From any state and after any prefix of the writes, planning until nothing is left reaches
     /// the same final state.
