@@ -35,7 +35,7 @@ use crh_testkit::fake_launchpad::{
     CONSUMER, LaunchpadFault, LaunchpadFaultKind, Merge, MergeHandle, SECRET,
     TOKEN as LAUNCHPAD_TOKEN,
 };
-use crh_testkit::{FakeGitHub, FakeLaunchpad, Repo, tries_case};
+use crh_testkit::{FakeGitHub, FakeLaunchpad, Repo, runs_all_cases, tries_case};
 
 const NO_WAITS: PostingDelays =
     PostingDelays { rereads: [Duration::ZERO; 3], between_writes: Duration::ZERO };
