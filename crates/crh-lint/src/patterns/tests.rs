@@ -1,6 +1,7 @@
 use super::*;
 use crate::syntax::SyntaxCheck;
 use crate::testing::Fixture;
+use crh_testkit::tries_case;
 
 const NO_PRINT: &str = "\
 id: no-print
@@ -381,21 +382,20 @@ fn with_line_changed(example: &str, at: usize, other: &str) -> [String; 2] {
 #[test]
 fn changed_part_gives_the_same_findings_as_the_file() {
     let mut failures = Vec::new();
-    for rule in built_in::for_language(Language::Python).iter().filter_map(BuiltInRule::rule) {
-        for example in rule.metadata.invalid.iter().chain(&rule.metadata.valid) {
-            for (at, other) in (0..example.lines().count())
-                .flat_map(|at| OTHER_LINES.iter().map(move |other| (at, other)))
-            {
-                let [same, changed] = with_line_changed(example, at, other);
-                for [old, new] in [[&same, &changed], [&changed, &same]] {
-                    let change = format!("//- a.py\n{old}//- head\n//- a.py\n{new}");
-                    let fixture = Fixture::new(&change);
-                    for reviewer in [&PatternRules::default() as &dyn FileReviewer, &SyntaxCheck] {
-                        if fixture.findings_of(reviewer)
-                            != fixture.findings_of_whole_files(reviewer)
-                        {
-                            failures.push(format!("{}: {change}", reviewer.name()));
-                        }
+    let rules = built_in::for_language(Language::Python).iter().filter_map(BuiltInRule::rule);
+    let examples = rules.flat_map(|rule| rule.metadata.invalid.iter().chain(&rule.metadata.valid));
+    let lines =
+        examples.flat_map(|example| (0..example.lines().count()).map(move |at| (example, at)));
+    for (step, (example, at)) in lines.enumerate() {
+        let others = OTHER_LINES.iter().enumerate();
+        for (_, other) in others.filter(|(it, _)| tries_case(step, *it, OTHER_LINES.len())) {
+            let [same, changed] = with_line_changed(example, at, other);
+            for [old, new] in [[&same, &changed], [&changed, &same]] {
+                let change = format!("//- a.py\n{old}//- head\n//- a.py\n{new}");
+                let fixture = Fixture::new(&change);
+                for reviewer in [&PatternRules::default() as &dyn FileReviewer, &SyntaxCheck] {
+                    if fixture.findings_of(reviewer) != fixture.findings_of_whole_files(reviewer) {
+                        failures.push(format!("{}: {change}", reviewer.name()));
                     }
                 }
             }
