@@ -60,13 +60,13 @@ fn quotes_are_verified_in_whole_files_of_both_sides() {
         a ü.py:1 P1 0.9 "With an umlaut" quote="total_of(1)"
         "#,
         expect![[r#"
+            new/name.py:5 pre_existing In another function
             new/name.py:40 secondary In the changed function
             new/name.py:65 (removed) primary Removed
             new/name.py:65 primary By the old path
+            untouched.py:2 pre_existing In an untouched file
             ü.py:1 primary With an umlaut
             new/name.py:55 from 9 secondary At a wrong line
-            new/name.py:5 pre_existing In another function
-            untouched.py:2 pre_existing In an untouched file
             malformed: Outside -- `file`: has `.`, `..` or an empty part: write the path as the diff does
             unsupported: In no file -- the quote `lookup_table[0]` is from `missing.py`, which is not part of the review
             unsupported: Not in it -- the quote `lookup_table[1]` is not in `untouched.py`
