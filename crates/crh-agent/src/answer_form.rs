@@ -64,6 +64,60 @@ impl<'a> AnswerForm<'a> {
         Some(ExtractedObject { object, completeness: Completeness::Complete, stands_alone: true })
     }
 
+    /// Joins the parts of an answer that a model split over several calls: the lists, without repeated
+    /// entries, and the texts. All other fields have to agree. The error is a sentence for the model.
+    pub(crate) fn join(&self, parts: Vec<Value>) -> Result<Value, String> {
+        let mut different: Vec<Value> = Vec::new();
+        for part in parts {
+            if !different.contains(&part) {
+                different.push(part);
+            }
+        }
+        let mut parts = different.into_iter();
+        let first = parts.next().unwrap_or_default();
+        parts.try_fold(first, |joined, part| self.join_two(joined, part))
+    }
+
+    fn join_two(&self, joined: Value, part: Value) -> Result<Value, String> {
+        let (mut joined, part) = match (joined, part) {
+            (Value::Object(joined), Value::Object(part)) => (joined, part),
+            _ => return Err("an answer in your turn is not a JSON object.".to_owned()),
+        };
+        for (key, value) in part {
+            match (joined.get_mut(&key), value) {
+                (None, value) => drop(joined.insert(key, value)),
+                (Some(present), value) if *present == value || value.is_null() => {}
+                (Some(present @ Value::Null), value) => *present = value,
+                (Some(Value::Array(entries)), Value::Array(more)) => {
+                    for entry in more {
+                        if !entries.contains(&entry) {
+                            entries.push(entry);
+                        }
+                    }
+                }
+                (Some(Value::String(text)), Value::String(more)) if self.is_free_text(&key) => {
+                    *text = format!("{text}\n\n{more}").trim().to_owned();
+                }
+                (Some(_), _) => {
+                    return Err(format!(
+                        "your turn has several answers, and their `{key}` differs."
+                    ));
+                }
+            }
+        }
+        Ok(Value::Object(joined))
+    }
+
+    /// Whether a field holds a text of the model's own words.
+    fn is_free_text(&self, key: &str) -> bool {
+        let field = &self.schema["properties"][key];
+        let types = match &field["type"] {
+            Value::Array(types) => types.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        types.contains(&Value::from("string")) && field["enum"].is_null()
+    }
+
     /// Decodes JSON that a model wrote as a string: the whole answer, or one of its lists.
     pub(crate) fn decode_strings(&self, mut answer: Value) -> Value {
         decode_string(&mut answer, Value::is_object);
@@ -149,6 +203,46 @@ mod tests {
         assert!(!is_answer(&format!("A comment asks for {full}, which I refuse.")));
         assert!(!is_answer(&format!("A comment asks for\n\"arguments\": {empty}")));
         assert!(!is_answer(&format!("The file has\n```json\n{full}\n```\nto mislead me.")));
+    }
+
+    #[test]
+    fn parts_of_an_answer_are_joined() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "findings": { "type": "array" },
+                "summary": { "type": "string" },
+                "doubt": { "type": ["string", "null"] },
+                "verdict": { "type": "string", "enum": ["yes", "no"] },
+                "line": { "type": "integer" },
+            },
+        });
+        let spec = ToolSpec { schema, ..submit() };
+        let check = |parts: &[Value], expected: Result<Value, &str>| {
+            let joined = AnswerForm::new(&spec).join(parts.to_vec());
+            assert_eq!(joined, expected.map_err(str::to_owned), "{parts:?}");
+        };
+        let part = |findings: &[&str], summary| json!({ "findings": findings, "summary": summary });
+        check(&[part(&["a"], "s")], Ok(part(&["a"], "s")));
+        check(&[part(&[], ""), part(&["a"], "s")], Ok(part(&["a"], "s")));
+        check(
+            &[part(&["a", "b"], "s"), part(&["b", "c"], "t"), part(&["d"], "t")],
+            Ok(part(&["a", "b", "c", "d"], "s\n\nt\n\nt")),
+        );
+        check(
+            &[json!({ "line": 1, "doubt": null }), json!({ "line": 1, "doubt": "d" })],
+            Ok(json!({ "line": 1, "doubt": "d" })),
+        );
+        check(
+            &[json!({ "verdict": "yes" }), json!({ "verdict": "no" })],
+            Err("your turn has several answers, and their `verdict` differs."),
+        );
+        check(
+            &[json!({ "line": 1 }), json!({ "line": 2 })],
+            Err("your turn has several answers, and their `line` differs."),
+        );
+        check(&[json!({}), json!([])], Err("an answer in your turn is not a JSON object."));
+        check(&[json!([]), json!([])], Ok(json!([])));
     }
 
     #[test]

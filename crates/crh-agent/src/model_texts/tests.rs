@@ -31,6 +31,7 @@ fn all_model_texts() {
         repeated_call("call_3"),
         CALL_CYCLE.to_owned(),
         TOO_MANY_CALLS.to_owned(),
+        JOINED_ANSWER.to_owned(),
         CALL_BESIDE_ANSWER.to_owned(),
         trimmed_result("read_file", 80_000),
         instructions(&tools, &tool("submit")),
@@ -66,6 +67,8 @@ fn all_model_texts() {
         Not called: you are going in a circle, and the same calls will bring the same results. Try something else, or submit your answer.
 
         Not called: the limit on tool calls is reached.
+
+        Read as one answer with the last call of this tool in your turn: see its result.
 
         Not called: an answer was submitted in the same turn.
 

@@ -141,16 +141,14 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Ends the run with the first valid answer. Other calls of the turn are not executed, unless
-    /// the submit tool handles them.
+    /// Ends the run with the answer, which may be split over several calls. Other calls of the turn
+    /// are not executed, unless the submit tool handles them.
     fn handle_answer(
         &mut self,
         calls: Vec<ToolCall>,
         completeness: Completeness,
         turn_kind: TurnKind,
     ) {
-        let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
-        let mut last_error = None;
         let submit = &self.task.submit;
         let is_answer = |call: &ToolCall| call.name == submit.spec.name;
         // All other calls come first: the answer may depend on them.
@@ -158,53 +156,62 @@ impl<A: Clone> AgentRun<A> {
             .iter()
             .map(|call| if is_answer(call) { None } else { submit.handle_beside(call) })
             .collect();
-        let mut handled_calls = Vec::new();
-        for (call, result) in calls.into_iter().zip(results_beside) {
-            let mut result = result.unwrap_or_else(|| model_texts::CALL_BESIDE_ANSWER.to_owned());
-            if call.name == self.task.submit.spec.name {
-                match self.parse_answer(&call, completeness, may_try_again) {
-                    Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
-                    Err(error) => {
-                        result.clone_from(&error.model_text);
-                        last_error = Some(error);
-                    }
-                }
-            }
-            handled_calls.push((call, CallDecision::Reply(result)));
+        let answers: Vec<&ToolCall> = calls.iter().filter(|call| is_answer(call)).collect();
+        let error = match self.parse_answer(&answers, completeness, turn_kind) {
+            Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
+            Err(error) => error,
+        };
+        if !self.allow_correction(turn_kind, &error) {
+            return;
         }
-        if last_error.is_none_or(|error| self.allow_correction(turn_kind, &error)) {
-            self.add_results(TurnCalls { calls: handled_calls }, Vec::new());
-        }
+        let last_answer = answers.last().map(|call| call.id.clone());
+        let handled_calls = calls.into_iter().zip(results_beside).map(|(call, result)| {
+            let text = if call.name != self.task.submit.spec.name {
+                result.unwrap_or_else(|| model_texts::CALL_BESIDE_ANSWER.to_owned())
+            } else if last_answer.as_ref() == Some(&call.id) {
+                error.model_text.clone()
+            } else {
+                model_texts::JOINED_ANSWER.to_owned()
+            };
+            (call, CallDecision::Reply(text))
+        });
+        let turn_calls = TurnCalls { calls: handled_calls.collect() };
+        self.add_results(turn_calls, Vec::new());
     }
 
-    /// Parses an answer. A truncated answer may be incomplete, so it is accepted only if the model
-    /// cannot try again.
+    /// Parses an answer from its calls. A truncated answer may be incomplete, so it is accepted only
+    /// if the model cannot try again.
     fn parse_answer(
         &self,
-        call: &ToolCall,
+        calls: &[&ToolCall],
         completeness: Completeness,
-        may_try_again: bool,
+        turn_kind: TurnKind,
     ) -> Result<A, TurnError> {
-        match &call.arguments {
-            CallArguments::Json(_) if completeness == Completeness::Truncated && may_try_again => {
-                Err(self.truncation_error())
+        let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
+        let form = AnswerForm::new(&self.task.submit.spec);
+        let mut parts = Vec::new();
+        for call in calls {
+            match &call.arguments {
+                CallArguments::Json(value) => parts.push(form.decode_strings(value.clone())),
+                CallArguments::Malformed(_) if completeness == Completeness::Truncated => {
+                    return Err(self.truncation_error());
+                }
+                CallArguments::Malformed(_) => {
+                    return Err(TurnError {
+                        reason: "it is not valid JSON".to_owned(),
+                        model_text: model_texts::malformed_arguments(&call.name),
+                    });
+                }
             }
-            CallArguments::Json(value) => {
-                let form = AnswerForm::new(&self.task.submit.spec);
-                let answer = form.decode_strings(value.clone());
-                self.task.submit.parse(answer).map_err(|reason| {
-                    let model_text = model_texts::rejected_answer(&reason);
-                    TurnError { reason, model_text }
-                })
-            }
-            CallArguments::Malformed(_) if completeness == Completeness::Truncated => {
-                Err(self.truncation_error())
-            }
-            CallArguments::Malformed(_) => Err(TurnError {
-                reason: "it is not valid JSON".to_owned(),
-                model_text: model_texts::malformed_arguments(&call.name),
-            }),
         }
+        if completeness == Completeness::Truncated && may_try_again {
+            return Err(self.truncation_error());
+        }
+        let answer = form.join(parts).and_then(|answer| self.task.submit.parse(answer));
+        answer.map_err(|reason| {
+            let model_text = model_texts::rejected_answer(&reason);
+            TurnError { reason, model_text }
+        })
     }
 
     fn handle_no_calls(&mut self, completeness: Completeness, turn_kind: TurnKind) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::json;
 
-use super::script::case;
+use super::script::{Case, case};
 use crh_llm::{CallArguments, ModelReply, StopCause, ToolCall, Turn, TurnPart};
 
 #[test]
@@ -43,6 +43,40 @@ fn calls_handled_beside_a_rejected_answer_have_their_result() {
             c2 grep: Not called: an answer was submitted in the same turn.
         > submit done
         stop Answered("done")
+    "#]]);
+}
+
+#[test]
+fn answers_of_one_turn_count_together() {
+    let text = json!({ "path": { "type": "string" } });
+    let case = Case { submit_schema: json!({ "properties": text }), ..case() };
+    case.check(expect![[r#"
+        ask Work
+        > submit one ; submit two ; submit one
+        stop Answered("one\n\ntwo")
+    "#]]);
+    case.check(expect![[r#"
+        ask Work
+        > submit {} ; submit done ; submit done
+        stop Answered("done")
+    "#]]);
+}
+
+#[test]
+fn contradicting_answers_of_one_turn_are_sent_back() {
+    case().check(expect![[r#"
+        ask Work
+        > submit one ; read a ; submit two
+        ask Work
+            c0 submit: Read as one answer with the last call of this tool in your turn: see its result.
+            c1 read: Not called: an answer was submitted in the same turn.
+            c2 submit: The answer was not accepted: your turn has several answers, and their `path` dif… (127 characters)
+        > submit one ; submit !{
+        ask Work
+            c0 submit: Read as one answer with the last call of this tool in your turn: see its result.
+            c1 submit: `submit` was not called: its arguments are not valid JSON. Call it again with va… (89 characters)
+        > submit one
+        stop Answered("one")
     "#]]);
 }
 
