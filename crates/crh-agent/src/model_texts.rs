@@ -93,7 +93,9 @@ pub(crate) const TOO_MANY_CALLS: &str = "Not called: the limit on tool calls is 
 pub(crate) const JOINED_ANSWER: &str =
     "Read as one answer with the last call of this tool in your turn: see its result.";
 
-pub(crate) const CALL_BESIDE_ANSWER: &str = "Not called: an answer was submitted in the same turn.";
+/// Problem of an answer that reports what the calls of its turn did.
+pub(crate) const FAILED_CALL_BESIDE_ANSWER: &str =
+    "another call of the same turn failed, see its result.";
 
 /// Replaces a tool result that was trimmed.
 pub(crate) fn trimmed_result(name: &str, characters: usize) -> String {

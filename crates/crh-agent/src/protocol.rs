@@ -273,7 +273,7 @@ fn parse_text_turn(
     let count = calls.len();
     for (index, call) in calls.into_iter().enumerate() {
         let (name, mut arguments) = name_and_arguments(call)?;
-        if completeness == Completeness::Truncated && answer.is_none() && index + 1 == count {
+        if completeness == Completeness::Truncated && index + 1 == count {
             arguments = match arguments {
                 CallArguments::Json(value) => CallArguments::Malformed(value.to_string()),
                 CallArguments::Malformed(text) => CallArguments::Malformed(text),

@@ -33,20 +33,24 @@ pub struct AgentTask<A> {
     pub effort: Option<Effort>,
 }
 
-/// The tool with which an agent submits its answer. It may also be in the tool list, so that agents
-/// with different submit tools can share one list.
+/// The tool with which an agent submits its answer. All other calls of the turn are executed before
+/// the answer is parsed. It may also be in the tool list, so that agents with different submit tools
+/// can share one list.
 #[derive(Clone)]
 pub struct SubmitTool<A> {
     /// The tool as the model sees it.
     pub spec: ToolSpec,
     /// Parses the answer. The error explains to the model what is wrong.
     parse: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
-    /// Handler of the other calls in the turn of the answer. It runs before the answer is parsed.
-    beside: Option<CallHandler>,
+    calls_beside: CallsBeside,
 }
 
-/// Handles a tool call. Returns its result for the model, or `None` if it did not call the tool.
-type CallHandler = Arc<dyn Fn(&ToolCall) -> Option<String> + Send + Sync>;
+/// What a failed call in the turn of the answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallsBeside {
+    Optional,
+    Required,
+}
 
 impl<A> SubmitTool<A> {
     /// Creates a submit tool. Answers that `parse` rejects count against the run's limit of
@@ -55,22 +59,18 @@ impl<A> SubmitTool<A> {
         spec: ToolSpec,
         parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { spec, parse: Arc::new(parse), beside: None }
+        Self { spec, parse: Arc::new(parse), calls_beside: CallsBeside::Optional }
     }
 
-    /// Sets a handler for the other calls in the turn of the answer. Models batch calls, and a tool
-    /// that only takes notes need not wait for another turn. `beside` returns the result of a call
-    /// for the model, or `None` if it did not call the tool.
+    /// Sends an answer back if another call of its turn failed: the agent wrote the answer before it
+    /// knew that. Use it for an answer that reports what the calls did.
     #[must_use]
-    pub fn with_calls_beside(
-        self,
-        beside: impl Fn(&ToolCall) -> Option<String> + Send + Sync + 'static,
-    ) -> Self {
-        Self { beside: Some(Arc::new(beside)), ..self }
+    pub fn with_required_calls(self) -> Self {
+        Self { calls_beside: CallsBeside::Required, ..self }
     }
 
-    pub(crate) fn handle_beside(&self, call: &ToolCall) -> Option<String> {
-        self.beside.as_ref().and_then(|beside| beside(call))
+    pub(crate) fn requires_calls(&self) -> bool {
+        self.calls_beside == CallsBeside::Required
     }
 
     pub(crate) fn parse(&self, value: Value) -> Result<A, String> {

@@ -32,7 +32,7 @@ fn all_model_texts() {
         CALL_CYCLE.to_owned(),
         TOO_MANY_CALLS.to_owned(),
         JOINED_ANSWER.to_owned(),
-        CALL_BESIDE_ANSWER.to_owned(),
+        rejected_answer(FAILED_CALL_BESIDE_ANSWER),
         trimmed_result("read_file", 80_000),
         instructions(&tools, &tool("submit")),
         instructions(&[], &tool("submit")),
@@ -70,7 +70,7 @@ fn all_model_texts() {
 
         Read as one answer with the last call of this tool in your turn: see its result.
 
-        Not called: an answer was submitted in the same turn.
+        The answer was not accepted: another call of the same turn failed, see its result. Submit the whole answer again, corrected.
 
         [80000 characters from `read_file` were taken out to make room. Call it again if you need them.]
 

@@ -20,6 +20,8 @@ const MAX_STUCK_TURNS: u32 = 3;
 #[derive(Debug)]
 pub(super) struct TurnCalls {
     calls: Vec<(ToolCall, CallDecision)>,
+    completeness: Completeness,
+    turn_kind: TurnKind,
 }
 
 /// What is wrong with a turn or an answer.
@@ -35,6 +37,15 @@ enum CallDecision {
     Execute,
     /// Not executed by the driver; the model gets this text as the result.
     Reply(String),
+    /// A part of the answer, which is parsed after all other calls of the turn.
+    Answer,
+}
+
+/// Whether a call beside an answer did what the model had in mind when it wrote the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallsBeside {
+    Succeeded,
+    Failed,
 }
 
 impl TurnCalls {
@@ -42,14 +53,13 @@ impl TurnCalls {
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.calls.iter().filter_map(|(call, decision)| match decision {
             CallDecision::Execute => Some(call),
-            CallDecision::Reply(_) => None,
+            CallDecision::Reply(_) | CallDecision::Answer => None,
         })
     }
 }
 
 impl<A: Clone> AgentRun<A> {
     pub(super) fn handle_reply(&mut self, reply: &ModelReply, turn_kind: TurnKind) {
-        let submit = self.task.submit.spec.name.clone();
         let spec = &self.task.submit.spec;
         let parsed = self.protocol.parse_reply(reply, &self.task.tools, spec, self.call_count + 1);
         let mut parsed_turn = match parsed {
@@ -72,9 +82,7 @@ impl<A: Clone> AgentRun<A> {
         let calls: Vec<ToolCall> = parsed_turn.turn.calls().cloned().collect();
         self.call_count += calls.len();
         self.push_turn(parsed_turn.turn);
-        if calls.iter().any(|call| call.name == submit) {
-            self.handle_answer(calls, parsed_turn.completeness, turn_kind);
-        } else if calls.is_empty() {
+        if calls.is_empty() {
             self.handle_no_calls(parsed_turn.completeness, turn_kind);
         } else {
             self.plan_calls(calls, parsed_turn.completeness, turn_kind);
@@ -141,51 +149,14 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Ends the run with the answer, which may be split over several calls. Other calls of the turn
-    /// are not executed, unless the submit tool handles them.
-    fn handle_answer(
-        &mut self,
-        calls: Vec<ToolCall>,
-        completeness: Completeness,
-        turn_kind: TurnKind,
-    ) {
-        let submit = &self.task.submit;
-        let is_answer = |call: &ToolCall| call.name == submit.spec.name;
-        // All other calls come first: the answer may depend on them.
-        let results_beside: Vec<Option<String>> = calls
-            .iter()
-            .map(|call| if is_answer(call) { None } else { submit.handle_beside(call) })
-            .collect();
-        let answers: Vec<&ToolCall> = calls.iter().filter(|call| is_answer(call)).collect();
-        let error = match self.parse_answer(&answers, completeness, turn_kind) {
-            Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
-            Err(error) => error,
-        };
-        if !self.allow_correction(turn_kind, &error) {
-            return;
-        }
-        let last_answer = answers.last().map(|call| call.id.clone());
-        let handled_calls = calls.into_iter().zip(results_beside).map(|(call, result)| {
-            let text = if call.name != self.task.submit.spec.name {
-                result.unwrap_or_else(|| model_texts::CALL_BESIDE_ANSWER.to_owned())
-            } else if last_answer.as_ref() == Some(&call.id) {
-                error.model_text.clone()
-            } else {
-                model_texts::JOINED_ANSWER.to_owned()
-            };
-            (call, CallDecision::Reply(text))
-        });
-        let turn_calls = TurnCalls { calls: handled_calls.collect() };
-        self.add_results(turn_calls, Vec::new());
-    }
-
-    /// Parses an answer from its calls. A truncated answer may be incomplete, so it is accepted only
-    /// if the model cannot try again.
+    /// Parses an answer, which may be split over several calls. A truncated answer may be incomplete,
+    /// so it is accepted only if the model cannot try again.
     fn parse_answer(
         &self,
-        calls: &[&ToolCall],
+        calls: &[ToolCall],
         completeness: Completeness,
         turn_kind: TurnKind,
+        calls_beside: CallsBeside,
     ) -> Result<A, TurnError> {
         let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
         let form = AnswerForm::new(&self.task.submit.spec);
@@ -207,7 +178,14 @@ impl<A: Clone> AgentRun<A> {
         if completeness == Completeness::Truncated && may_try_again {
             return Err(self.truncation_error());
         }
-        let answer = form.join(parts).and_then(|answer| self.task.submit.parse(answer));
+        let answer = match calls_beside {
+            CallsBeside::Failed if self.task.submit.requires_calls() => {
+                Err(model_texts::FAILED_CALL_BESIDE_ANSWER.to_owned())
+            }
+            CallsBeside::Failed | CallsBeside::Succeeded => {
+                form.join(parts).and_then(|answer| self.task.submit.parse(answer))
+            }
+        };
         answer.map_err(|reason| {
             let model_text = model_texts::rejected_answer(&reason);
             TurnError { reason, model_text }
@@ -241,7 +219,7 @@ impl<A: Clone> AgentRun<A> {
         });
     }
 
-    /// Decides each call of a turn.
+    /// Decides each call of a turn. The calls of an answer wait for the others.
     fn plan_calls(
         &mut self,
         calls: Vec<ToolCall>,
@@ -249,18 +227,26 @@ impl<A: Clone> AgentRun<A> {
         turn_kind: TurnKind,
     ) {
         let truncation = self.truncation_error();
-        if completeness == Completeness::Truncated && !self.allow_correction(turn_kind, &truncation)
-        {
-            return;
-        }
-        if turn_kind.is_last() {
-            return self.give_up(turn_kind);
+        let submit = self.task.submit.spec.name.clone();
+        let has_answer = calls.iter().any(|call| call.name == submit);
+        if !has_answer {
+            let is_truncated = completeness == Completeness::Truncated;
+            if is_truncated && !self.allow_correction(turn_kind, &truncation) {
+                return;
+            }
+            if turn_kind.is_last() {
+                return self.give_up(turn_kind);
+            }
         }
         let results_message = self.task.conversation.messages.len();
         let truncated_index = (completeness == Completeness::Truncated).then(|| calls.len() - 1);
-        let mut only_repeats = true;
-        let mut turn_calls = TurnCalls { calls: Vec::new() };
+        let mut only_repeats = !has_answer;
+        let mut turn_calls = TurnCalls { calls: Vec::new(), completeness, turn_kind };
         for (index, call) in calls.into_iter().enumerate() {
+            if call.name == submit {
+                turn_calls.calls.push((call, CallDecision::Answer));
+                continue;
+            }
             let repeat =
                 if truncated_index == Some(index) { None } else { self.history.find_repeat(&call) };
             only_repeats &= repeat.is_some();
@@ -271,7 +257,7 @@ impl<A: Clone> AgentRun<A> {
             };
             let status = match decision {
                 CallDecision::Execute => PastCallStatus::Answered,
-                CallDecision::Reply(_) => PastCallStatus::Failed,
+                CallDecision::Reply(_) | CallDecision::Answer => PastCallStatus::Failed,
             };
             self.history.record(
                 &call,
@@ -317,14 +303,25 @@ impl<A: Clone> AgentRun<A> {
         CallDecision::Execute
     }
 
-    /// Adds one message with the results of all calls, in order.
+    /// Ends the run with the answer of the turn, if it has a valid one. Otherwise adds one message
+    /// with the results of all calls, in order.
     pub(super) fn add_results(&mut self, turn_calls: TurnCalls, outcomes: Vec<ToolOutcome>) {
         let message = self.task.conversation.messages.len();
+        let TurnCalls { calls, completeness, turn_kind } = turn_calls;
         let mut outcomes = outcomes.into_iter();
         let mut results = Vec::new();
-        for (index, (call, decision)) in turn_calls.calls.into_iter().enumerate() {
+        let mut answers: Vec<ToolCall> = Vec::new();
+        let mut calls_beside = CallsBeside::Succeeded;
+        for (index, (call, decision)) in calls.into_iter().enumerate() {
             let text = match decision {
-                CallDecision::Reply(text) => text,
+                CallDecision::Answer => {
+                    answers.push(call.clone());
+                    model_texts::JOINED_ANSWER.to_owned()
+                }
+                CallDecision::Reply(text) => {
+                    calls_beside = CallsBeside::Failed;
+                    text
+                }
                 CallDecision::Execute => {
                     let limit_failure = || {
                         self.last_turn.get_or_insert(LastTurnReason::Limit(LimitKind::ToolCalls));
@@ -338,6 +335,7 @@ impl<A: Clone> AgentRun<A> {
                         }
                         ToolOutcome::Failed(text) => {
                             self.history.mark_failed(ResultPosition { message, result: index });
+                            calls_beside = CallsBeside::Failed;
                             text
                         }
                         ToolOutcome::Abort(reason) => {
@@ -347,6 +345,18 @@ impl<A: Clone> AgentRun<A> {
                 }
             };
             results.push(ToolResult { call_id: call.id, name: call.name, text });
+        }
+        if let Some(last_answer) = answers.last() {
+            let error = match self.parse_answer(&answers, completeness, turn_kind, calls_beside) {
+                Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
+                Err(error) => error,
+            };
+            if !self.allow_correction(turn_kind, &error) {
+                return;
+            }
+            if let Some(result) = results.iter_mut().find(|it| it.call_id == last_answer.id) {
+                result.text = error.model_text;
+            }
         }
         trim::cut_results(&mut results, self.result_chars());
         let tokens = results.iter().map(|result| crh_llm::text_tokens(&result.text)).sum();

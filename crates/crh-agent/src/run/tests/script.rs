@@ -30,8 +30,8 @@ pub(super) struct Case {
     pub(super) facts: ModelFacts,
     pub(super) tools: Vec<ToolSpec>,
     pub(super) submit_schema: Value,
-    /// Handles the calls beside an answer.
-    pub(super) beside: fn(&ToolCall) -> Option<String>,
+    /// Changes the submit tool.
+    pub(super) submit_tool: fn(SubmitTool<String>) -> SubmitTool<String>,
 }
 
 pub(super) fn case() -> Case {
@@ -54,7 +54,7 @@ pub(super) fn case() -> Case {
         },
         tools: vec![tool("grep"), tool("read")],
         submit_schema: json!({"type": "object"}),
-        beside: |_| None,
+        submit_tool: |tool| tool,
     }
 }
 
@@ -87,12 +87,12 @@ impl Case {
     pub(super) fn run_with_task(&self, task_text: &str) -> AgentRun<String> {
         let mut conversation = Conversation::new("RULES");
         conversation.push_user(task_text, CacheMark::Breakpoint);
+        let submit = SubmitTool::new(spec("submit", self.submit_schema.clone()), read_answer);
         let task = AgentTask {
             caller: "tester".to_owned(),
             conversation,
             tools: self.tools.clone(),
-            submit: SubmitTool::new(spec("submit", self.submit_schema.clone()), read_answer)
-                .with_calls_beside(self.beside),
+            submit: (self.submit_tool)(submit),
             purpose: CallPurpose::Work,
             max_output_tokens: 1_000,
             temperature: None,

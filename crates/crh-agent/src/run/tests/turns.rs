@@ -6,6 +6,7 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::script::{Case, case};
+use crate::SubmitTool;
 use crh_llm::{CallArguments, ModelReply, StopCause, ToolCall, Turn, TurnPart};
 
 #[test]
@@ -22,27 +23,71 @@ fn results_come_in_order_until_an_answer() {
 }
 
 #[test]
-fn answer_beside_other_calls_counts() {
+fn answer_counts_after_the_other_calls_of_its_turn() {
     case().check(expect![[r#"
         ask Work
-        > read a ; submit done ; read b
+        > read a ; submit done ; read b ; nope c
+        call read a; read b
+        > ok text ; sorry no such file
+        stop Answered("done")
+    "#]]);
+    // Also in the last turn.
+    case().limits(|limits| limits.turns = 1).check(expect![[r#"
+        ask Work, has to submit
+        > read a ; submit done
+        call read a
+        > changed text
+        stop Answered("done")
+    "#]]);
+    case().check(expect![[r#"
+        ask Work
+        > read a ; submit done
+        call read a
+        > abort the workspace is gone
+        stop Aborted("the workspace is gone")
+    "#]]);
+}
+
+#[test]
+fn calls_beside_a_rejected_answer_have_their_result() {
+    case().check(expect![[r#"
+        ask Work
+        > read a ; submit {} ; grep b ; read a
+        call read a; grep b
+        > ok text ; ok found
+        ask Work
+            c1 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, c… (89 characters)
+            c3 read: Not called again: the same call has been made, see the result of `c0`. Use that,… (104 characters)
+        > read a ; submit done
         stop Answered("done")
     "#]]);
 }
 
 #[test]
-fn calls_handled_beside_a_rejected_answer_have_their_result() {
-    let mut case = case();
-    case.beside = |call| (call.name == "read").then(|| "marked".to_owned());
+fn answer_beside_a_failed_call_is_sent_back_if_it_reports_on_it() {
+    let case = Case { submit_tool: SubmitTool::with_required_calls, ..case() };
     case.check(expect![[r#"
         ask Work
-        > read a ; submit {} ; grep b
+        > read a ; submit done
+        call read a
+        > sorry no such file
         ask Work
-            c0 read: marked
-            c1 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, c… (89 characters)
-            c2 grep: Not called: an answer was submitted in the same turn.
-        > submit done
+            c1 submit: The answer was not accepted: another call of the same turn failed, see its resul… (124 characters)
+        > read !{ ; submit done
+        ask Work
+            c0 read: `read` was not called: its arguments are not valid JSON. Call it again with vali… (87 characters)
+            c1 submit: The answer was not accepted: another call of the same turn failed, see its resul… (124 characters)
+        > read b ; submit done
+        call read b
+        > changed text
         stop Answered("done")
+    "#]]);
+    case.limits(|limits| limits.turns = 1).check(expect![[r#"
+        ask Work, has to submit
+        > read a ; submit done
+        call read a
+        > sorry no such file
+        stop BadAnswer("another call of the same turn failed, see its result."), limited by Turns
     "#]]);
 }
 
@@ -67,9 +112,10 @@ fn contradicting_answers_of_one_turn_are_sent_back() {
     case().check(expect![[r#"
         ask Work
         > submit one ; read a ; submit two
+        call read a
+        > ok text
         ask Work
             c0 submit: Read as one answer with the last call of this tool in your turn: see its result.
-            c1 read: Not called: an answer was submitted in the same turn.
             c2 submit: The answer was not accepted: your turn has several answers, and their `path` dif… (127 characters)
         > submit one ; submit !{
         ask Work
@@ -88,8 +134,9 @@ fn invalid_answer_may_be_corrected_twice() {
         ask Work
             c0 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, c… (89 characters)
         > read a ; submit !{pa
+        call read a
+        > ok text
         ask Work
-            c0 read: Not called: an answer was submitted in the same turn.
             c1 submit: `submit` was not called: its arguments are not valid JSON. Call it again with va… (89 characters)
         > submit done
         stop Answered("done")

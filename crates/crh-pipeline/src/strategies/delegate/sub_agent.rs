@@ -17,8 +17,8 @@ use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::ReviewContext;
 use crate::runs;
 use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
+use crate::tools::session;
 use crate::tools::session::{MARK_TOOL, ReportFindings, agent_tool_specs, read_report};
-use crate::tools::{ToolLimits, call_with_limits, session};
 use crh_agent::{
     AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, SubmitTool,
     ToolOutcome, Toolbox, drive,
@@ -62,7 +62,6 @@ pub(super) struct SubAgentContext {
     pub(super) unmarked_parts: Arc<UnmarkedParts>,
 }
 
-#[derive(Clone)]
 struct SubAgentTools {
     own_tools: Arc<AgentTools>,
     shared: SubAgentContext,
@@ -91,7 +90,7 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
         caller: name.clone(),
         conversation: ctx.prompts.conversation_with_code(&own_prompt),
         tools: agent_tool_specs(),
-        submit: report_tool(tools.clone(), repair.clone()),
+        submit: report_tool(own_tools.clone(), repair.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
@@ -122,14 +121,15 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
 
 /// The tool that reports findings. A report is sent back once for unmarked files, and once for findings
 /// with problems. Files may be marked in the same turn.
-fn report_tool(tools: SubAgentTools, repair: Arc<ReportRepair>) -> SubmitTool<ReviewerReturn> {
-    let own_tools = tools.own_tools.clone();
-    let report = SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
+fn report_tool(
+    own_tools: Arc<AgentTools>,
+    repair: Arc<ReportRepair>,
+) -> SubmitTool<ReviewerReturn> {
+    SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
         // All sub-agents count as one reviewer.
         let report = read_report(value, REVIEWER)?;
         repair.check(report, refuse_unmarked_files(&own_tools))
-    });
-    report.with_calls_beside(move |call| tools.mark_beside_report(call))
+    })
 }
 
 /// The refusal of a report before all files are marked. None if they are, or after one refusal.
@@ -169,22 +169,6 @@ impl Toolbox for SubAgentTools {
 }
 
 impl SubAgentTools {
-    /// Marks a file that the model marks in the turn of its report. Returns the result for the
-    /// model, or `None` if no file was marked.
-    fn mark_beside_report(&self, call: &ToolCall) -> Option<String> {
-        let CallArguments::Json(arguments) = &call.arguments else { return None };
-        let files = &self.shared.files;
-        let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
-        let file = file.filter(|_| call.name == MARK_TOOL)?;
-        self.own_tools.announce_call(call);
-        self.own_tools.rules().check_call(MARK_TOOL, Some(&file.path)).ok()?;
-        let context = &self.shared.review.change.tool_context;
-        let arguments = arguments.to_string();
-        let marked = call_with_limits(ToolLimits::USUAL, MARK_TOOL, &arguments, context).ok()?;
-        self.record_mark(&file.path);
-        Some(marked)
-    }
-
     /// Records the files whose diff a call has shown.
     fn record_shown_files(&self, call: &ToolCall) {
         let CallArguments::Json(arguments) = &call.arguments else { return };

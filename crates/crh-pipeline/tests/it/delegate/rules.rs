@@ -29,7 +29,7 @@ async fn orchestrator_cannot_read_code() {
         &model,
         expect![[r#"
             orchestrator (): Completed
-              - the orchestrator tried to read code; refused 2 times
+              - the orchestrator tried to read code; refused 3 times
               - the orchestrator tried to mark files as reviewed; refused once
               - it called a tool of other agents; refused once
             sub-agent-1 (all): Completed
@@ -40,11 +40,11 @@ async fn orchestrator_cannot_read_code() {
     )
     .await;
     let runs: Vec<String> = scene.refusals().into_iter().map(|(run, _)| run).collect();
-    assert_eq!(runs, ["orchestrator"; 4]);
+    assert_eq!(runs, ["orchestrator"; 5]);
     let messages = tool_results(&model, "orchestrator");
     expect!["`repo_read` is for sub-agents: you divide the work and decide about what they find. Call `delegate_review`, and say in `focus` what they should look up."].assert_eq(&messages[0]);
-    // The tool call next to the submission was not made.
-    assert_eq!(scene.context.ledger.spent().tool_calls, 5 + 1 + 3);
+    // The tool call next to the submission was made before it.
+    assert_eq!(scene.context.ledger.spent().tool_calls, 5 + 1 + 1 + 3);
 }
 
 #[tokio::test]

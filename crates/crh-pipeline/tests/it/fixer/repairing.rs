@@ -151,6 +151,30 @@ async fn edits_of_one_turn_are_applied_in_order() {
 }
 
 #[tokio::test]
+async fn edit_in_the_turn_of_the_report_counts() {
+    let edit_and_report = |old: &str| {
+        let repair = json!({ "number": 1, "outcome": "done", "sentence": "It is done." });
+        edit("cart.py", old, NEW).and_calls("report_repairs", json!({ "repairs": [repair] }))
+    };
+    // The first edit fails, so its report is not true.
+    let replies = [edit_and_report("    return sum(items)\n"), edit_and_report(OLD)];
+    let model = FakeModel::start().on("fixer-1", replies);
+    let scene = Scene::new(&model);
+    scene.check(expect![[r##"
+        #1 done: It is done.
+        #2 not done: the fixer did not report about it
+        cart.py for {1}
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        fixer-1 Completed
+    "##]]).await;
+    expect![[r#"
+        `old` occurs 0 times: copy it to the letter from `read_worktree`, without line numbers
+        The answer was not accepted: another call of the same turn failed, see its result. Submit the whole answer again, corrected.
+    "#]].assert_eq(&tool_replies(&model));
+}
+
+#[tokio::test]
 async fn named_and_new_files_belong_to_the_issue() {
     let new = json!({ "path": "shop/zero.py", "content": "ZERO = 0\n" });
     let named = json!({ "repairs": [
