@@ -42,10 +42,6 @@ const OUTPUT_DIVISOR: u64 = 8;
 /// to half could fail again.
 const HARD_TRIM_DIVISOR: u64 = 4;
 
-/// Minimum tokens of a prompt that was certainly cut. Few servers have a context this small; most
-/// smaller counts come from servers that do not count cached tokens.
-const MIN_CUT_TOKENS: u64 = 1024;
-
 /// One run of an agent, from its task to its end.
 #[derive(Debug)]
 pub struct AgentRun<A> {
@@ -227,7 +223,7 @@ impl<A: Clone> AgentRun<A> {
                 self.low_count(turn_kind, usage.input)
             {
                 // Tokenizers that join words make fewer tokens, but not a third less.
-                if read >= MIN_CUT_TOKENS && read * 3 < sent * 2 {
+                if read * 3 < sent * 2 {
                     return self.end(AgentOutcome::Model(ModelError::PromptCut { sent, read }));
                 }
                 self.doubtful_count.get_or_insert(count);

@@ -9,13 +9,13 @@ use crh_llm::{
     TurnPart, estimated_tokens,
 };
 
-/// The first question, counted at ten tokens, and the second.
+/// The first question, counted at 200 tokens, and the second.
 fn two_questions(case: &Case) -> [EstimatedRequest; 2] {
     let mut run = case.run();
     let RunStep::Ask(first) = run.next(Duration::ZERO) else { panic!("{run:?}") };
     let call = r#"{"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}]}"#;
     let turn = Turn { parts: vec![TurnPart::Text(call.to_owned())] };
-    let usage = Some(TokenUsage { input: 10, output: 1, ..TokenUsage::default() });
+    let usage = Some(TokenUsage { input: 200, output: 1, ..TokenUsage::default() });
     run.on_reply(ModelReply { turn, stop: StopCause::Done, usage, served: None });
     let RunStep::CallTools(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
     run.on_tool_results(vec![ToolOutcome::Answered("text".to_owned())]);
@@ -29,7 +29,7 @@ fn only_the_uncounted_part_is_estimated() {
         .facts(|facts| facts.abilities = Abilities { tools: false, schema: true, effort: false });
     let [first, second] = two_questions(&case);
     let estimates = [&first, &second].map(|ask| estimated_tokens(&ask.request));
-    assert_eq!([first.input, second.input], [estimates[0], 10 + estimates[1] - estimates[0]]);
+    assert_eq!([first.input, second.input], [estimates[0], 200 + estimates[1] - estimates[0]]);
     // The last turn has its own schema, so its prefix is not counted.
     let [_, last_turn] = two_questions(&case.limits(|limits| limits.turns = 2));
     assert_eq!(last_turn.input, estimated_tokens(&last_turn.request));
@@ -88,11 +88,16 @@ fn run_fails_if_the_server_reads_a_part_of_the_prompt() {
     let code = "if (a[i] != b->c.d) { return -1; }\n".repeat(600);
     let failure = end_with_task(&code, &[3_400]).unwrap();
     assert!(failure.contains("read only 3400 of at least 96"), "{failure}");
+    // The shorter the part, the clearer the cut.
+    for count in [1, 12, 512, 1_000, 5_900] {
+        let failure = end_after(&[count]).unwrap();
+        assert!(failure.contains(&format!("read only {count} of at least 900")), "{failure}");
+    }
 }
 
 #[test]
 fn doubtful_counts_are_a_warning() {
-    for count in [12, 800, 6_100, 7_800] {
+    for count in [6_100, 7_800] {
         let doubt = end_after(&[count]).unwrap();
         let start = format!("warning: the server counted {count} prompt tokens, and crh sent at");
         assert!(doubt.starts_with(&start), "{doubt}");
