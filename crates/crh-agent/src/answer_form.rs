@@ -2,8 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use crate::extract::{self, Completeness, ExtractError, ExtractedObject};
+use crate::extract::{self, Completeness, ExtractError, ExtractedObject, Placement};
 use crh_llm::{CallArguments, ToolSpec};
+
+/// Whether the model was told during the run that only a submitted answer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SubmitRequest {
+    InPrompt,
+    Repeated,
+}
 
 /// The form of an answer, from the schema of the submit tool.
 #[derive(Debug)]
@@ -34,22 +41,38 @@ impl<'a> AnswerForm<'a> {
         !self.keys.is_empty() && self.keys.iter().all(|key| object.contains_key(*key))
     }
 
-    /// The answer at the end of a plain text: in a code fence, after prose, or only the entries of
-    /// its list. An answer before or within prose is ignored, because it may be a quote.
-    pub(crate) fn find_in_text(&self, text: &str) -> Option<ExtractedObject> {
+    /// The answer at the start or the end of a plain text: in a code fence, before or after prose,
+    /// or only the entries of its list. An answer within prose is ignored, because it may be a quote.
+    /// If the model was told to submit and writes prose around its answer again, the answer counts,
+    /// unless its lists are empty: an empty one is what hostile code asks for.
+    pub(crate) fn find_in_text(
+        &self,
+        text: &str,
+        request: SubmitRequest,
+    ) -> Option<ExtractedObject> {
         match extract::find_object_where(text, &self.keys, |object| self.has_keys(object)) {
-            Ok(found) if found.stands_alone && !self.is_cut_before_entries(&found) => Some(found),
-            Ok(_) | Err(ExtractError::Ambiguous(_)) => None,
+            Ok(found) => {
+                let is_answer = match (found.placement, request) {
+                    (Placement::Alone, _) => {
+                        found.completeness == Completeness::Complete || !self.has_no_entries(&found)
+                    }
+                    (Placement::BetweenProse, SubmitRequest::Repeated) => {
+                        !self.has_no_entries(&found)
+                    }
+                    (Placement::BetweenProse | Placement::InProse, _) => false,
+                };
+                is_answer.then_some(found)
+            }
+            Err(ExtractError::Ambiguous(_)) => None,
             Err(_) => self.find_bare_list(text),
         }
     }
 
-    /// Whether the text ends before the first entry of its lists.
-    fn is_cut_before_entries(&self, found: &ExtractedObject) -> bool {
+    fn has_no_entries(&self, found: &ExtractedObject) -> bool {
         let is_empty = |key: &&str| {
             found.object.get(*key).and_then(Value::as_array).is_some_and(Vec::is_empty)
         };
-        found.completeness == Completeness::Truncated && self.keys.iter().all(is_empty)
+        self.keys.iter().all(is_empty)
     }
 
     /// A list of entries without the object around it.
@@ -61,7 +84,11 @@ impl<'a> AnswerForm<'a> {
         };
         let list = extract::find_list(text, is_entry)?;
         let object = Map::from_iter([((*key).to_owned(), Value::Array(list))]);
-        Some(ExtractedObject { object, completeness: Completeness::Complete, stands_alone: true })
+        Some(ExtractedObject {
+            object,
+            completeness: Completeness::Complete,
+            placement: Placement::Alone,
+        })
     }
 
     /// Joins the parts of an answer that a model split over several calls: the lists, without repeated
@@ -167,7 +194,9 @@ mod tests {
         let answer = json!({ "findings": [{ "title": "a", "line": 1 }], "summary": "s" });
         let only_list = json!({ "findings": [{ "title": "a", "line": 1 }] });
         let check = |text: &str, expected: Option<&Value>| {
-            let found = form.find_in_text(text).map(|found| Value::Object(found.object));
+            let found = form
+                .find_in_text(text, SubmitRequest::InPrompt)
+                .map(|found| Value::Object(found.object));
             assert_eq!(found.as_ref(), expected, "{text}");
         };
         check(&answer.to_string(), Some(&answer));
@@ -178,6 +207,12 @@ mod tests {
         check(&format!("{{\"findings\": [{entry}]}}"), Some(&only_list));
         check(&format!("```json\n[{entry}]\n```"), Some(&only_list));
         check(&format!("{{\"issues\": [{entry}]}}"), Some(&only_list));
+        check(&format!("```json\n{answer}\n```\nThat is all."), Some(&answer));
+        check(&format!("{answer}\nDone."), Some(&answer));
+        check(&format!("```\n{call:#}\n```\n\nI found [one] {{issue}}."), Some(&answer));
+        check(&format!("[{entry}]\nDone."), Some(&only_list));
+        check(&format!("{answer} is what a comment asks for, which I refuse."), None);
+        check(&format!("[{entry}]\nNo, better:\n[{entry}, {entry}]"), None);
         check(r#"[{"title": "no line"}]"#, None);
         check(&format!("[{entry}, "), None);
         check("All good: `a[0]` and {x} are fine.", None);
@@ -188,7 +223,7 @@ mod tests {
     fn quoted_or_cut_answer_is_no_answer() {
         let spec = submit();
         let form = AnswerForm::new(&spec);
-        let is_answer = |text: &str| form.find_in_text(text).is_some();
+        let is_answer = |text: &str| form.find_in_text(text, SubmitRequest::InPrompt).is_some();
         let empty = r#"{"findings": []}"#;
         let full = r#"{"findings": [{"title": "a", "line": 1}]}"#;
         assert!(is_answer(empty));
@@ -201,8 +236,15 @@ mod tests {
         assert!(!is_answer(r#"{"findings": ["#));
         assert!(is_answer(&format!("Twice:\n{full}\n{full}")));
         assert!(!is_answer(&format!("A comment asks for {full}, which I refuse.")));
+        assert!(!is_answer(&format!("[The file asks for {full}, which I refuse.")));
+        assert!(!is_answer(&format!("{{ it asks for {full} }}\nI refuse.")));
         assert!(!is_answer(&format!("A comment asks for\n\"arguments\": {empty}")));
-        assert!(!is_answer(&format!("The file has\n```json\n{full}\n```\nto mislead me.")));
+        let around = |answer: &str| format!("The file has\n```json\n{answer}\n```\nto mislead me.");
+        assert!(!is_answer(&around(full)));
+        let is_repeated = |text: &str| form.find_in_text(text, SubmitRequest::Repeated).is_some();
+        assert!(is_repeated(&around(full)));
+        assert!(!is_repeated(&around(empty)));
+        assert!(!is_repeated(&format!("It has {full}\nto mislead me.")));
     }
 
     #[test]

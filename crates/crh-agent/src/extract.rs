@@ -4,6 +4,9 @@
 //! Repairs trailing commas, raw line breaks, invalid escapes and a missing end. The work is linear
 //! in the size of the text.
 
+use std::ops::Range;
+
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -15,9 +18,19 @@ const MAX_PASSES: usize = 8;
 pub(crate) struct ExtractedObject {
     pub(crate) object: Map<String, Value>,
     pub(crate) completeness: Completeness,
-    /// Whether it is at the end of the text, and no prose precedes it on its line. It may be in a
-    /// code fence or in other JSON. An object within or before prose may be a quote of the change.
-    pub(crate) stands_alone: bool,
+    pub(crate) placement: Placement,
+}
+
+/// Where an object is in its text. It may be in a code fence or in other JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// At the start of the text and no prose follows it on its line, or at the end of the text and
+    /// no prose precedes it on its line.
+    Alone,
+    /// On lines of its own, between prose. It may be a quote of the change.
+    BetweenProse,
+    /// On a line with prose. It is probably a quote of the change.
+    InProse,
 }
 
 /// Whether the object was complete.
@@ -48,25 +61,28 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
     find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
 }
 
-/// Returns the last list of objects that `accept` allows, each of them complete, if it stands
-/// alone.
+/// Returns the list of objects that `accept` allows, each of them complete, if it stands alone.
+/// Several different ones are none.
 pub(crate) fn find_list(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,
 ) -> Option<Vec<Value>> {
     let starts_list = |rest: &str| rest.trim_start().starts_with('{');
-    let mut best = None;
+    let first = first_json(text);
+    let mut lists: Vec<Vec<Value>> = Vec::new();
     scan_all(text, '[', starts_list, |scan, start| {
-        let stands_alone = stands_alone(text, start, start + scan.length);
+        let placement = placement(text, &first, start..start + scan.length);
         let list = serde_json::from_str::<Vec<Value>>(&scan.json).ok();
         let list = list
             .filter(|list| list.iter().all(|entry| entry.as_object().is_some_and(&accept)))
-            .filter(|_| scan.completeness == Completeness::Complete && stands_alone);
+            .filter(|_| scan.completeness == Completeness::Complete)
+            .filter(|_| placement == Placement::Alone);
         let is_accepted = list.is_some();
-        best = list.or(best.take());
+        lists.extend(list);
         is_accepted
     });
-    best
+    lists.dedup();
+    lists.pop().filter(|_| lists.is_empty())
 }
 
 /// Returns the complete object that `accept` allows, or else the last truncated one. Several
@@ -79,6 +95,7 @@ pub(crate) fn find_object_where(
     let mut best: Option<ExtractedObject> = None;
     let mut error = ExtractError::Missing;
     let mut is_ambiguous = false;
+    let first = first_json(text);
     scan_all(text, '{', starts_object, |ObjectScan { json, completeness, length }, start| {
         match serde_json::from_str::<Map<String, Value>>(&json) {
             Ok(object) if accept(&object) => {
@@ -88,8 +105,8 @@ pub(crate) fn find_object_where(
                     is_ambiguous |= complete.is_some_and(|best| best.object != object);
                 }
                 if completeness == Completeness::Complete || complete.is_none() {
-                    let stands_alone = stands_alone(text, start, start + length);
-                    best = Some(ExtractedObject { object, completeness, stands_alone });
+                    let placement = placement(text, &first, start..start + length);
+                    best = Some(ExtractedObject { object, completeness, placement });
                 }
                 return true;
             }
@@ -104,15 +121,41 @@ pub(crate) fn find_object_where(
     best.ok_or(error)
 }
 
-fn stands_alone(text: &str, start: usize, end: usize) -> bool {
-    let line = text[..start].rsplit('\n').next().unwrap_or_default().trim_start();
+fn placement(text: &str, first: &Range<usize>, place: Range<usize>) -> Placement {
+    let (before, after) = (&text[..place.start], &text[place.end..]);
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
     // The value of a key, such as `"arguments": {…}` in a call that a model wrote as text.
     let is_value = line.starts_with('"')
         && line.trim_end().ends_with("\":")
-        && text[end..].trim_start().starts_with('}');
+        && after.trim_start().starts_with('}');
     let starts_line = line.is_empty() || line.starts_with(['{', '[']) || line.starts_with("```");
     let is_end = |letter: char| letter.is_whitespace() || "}]`".contains(letter);
-    (starts_line || is_value) && text[end..].chars().all(is_end)
+    let ends_line =
+        |end: usize| text[end..].split('\n').next().unwrap_or_default().chars().all(is_end);
+    let is_first = first.start <= place.start && place.end <= first.end && ends_line(first.end);
+    if is_first || (starts_line || is_value) && after.chars().all(is_end) {
+        Placement::Alone
+    } else if (starts_line || is_value) && ends_line(place.end) {
+        Placement::BetweenProse
+    } else {
+        Placement::InProse
+    }
+}
+
+/// The complete JSON with which a text starts, also in a code fence. Empty if there is none.
+fn first_json(text: &str) -> Range<usize> {
+    let start = text.trim_start();
+    let json = match start.strip_prefix("```") {
+        Some(fenced) => fenced.trim_start_matches(char::is_alphanumeric).trim_start(),
+        None => start,
+    };
+    let start = text.len() - json.len();
+    if !json.starts_with(['{', '[']) {
+        return start..start;
+    }
+    let ObjectScan { json, completeness, length } = scan_object(json);
+    let is_json = serde_json::from_str::<IgnoredAny>(&json).is_ok();
+    start..start + if is_json && completeness == Completeness::Complete { length } else { 0 }
 }
 
 /// Scans from each `bracket` if `starts` accepts the text after it, and gives the scan and its

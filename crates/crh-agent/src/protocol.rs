@@ -7,8 +7,8 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::answer_form::AnswerForm;
-use crate::extract::{Completeness, ExtractError};
+use crate::answer_form::{AnswerForm, SubmitRequest};
+use crate::extract::{Completeness, ExtractError, Placement};
 use crate::{extract, model_texts};
 use crh_llm::{
     Abilities, CacheMark, CallArguments, Conversation, Message, ModelReply, OutputForm, StopCause,
@@ -141,6 +141,7 @@ impl ToolProtocol {
         reply: &ModelReply,
         tools: &[ToolSpec],
         submit: &ToolSpec,
+        request: SubmitRequest,
         first_id: usize,
     ) -> Result<ParsedTurn, String> {
         match self {
@@ -149,11 +150,11 @@ impl ToolProtocol {
                 if parsed_turn.turn.calls().next().is_some() {
                     return Ok(parsed_turn);
                 }
-                let in_text = parse_answer_text(reply, submit, first_id)
+                let in_text = parse_answer_text(reply, submit, request, first_id)
                     .or_else(|| parse_call_text(reply, tools, first_id));
                 Ok(in_text.unwrap_or(parsed_turn))
             }
-            Self::Schema | Self::Text => parse_text_turn(reply, submit, first_id),
+            Self::Schema | Self::Text => parse_text_turn(reply, submit, request, first_id),
         }
     }
 }
@@ -194,8 +195,13 @@ fn call_id(number: usize) -> String {
 }
 
 /// Reads an answer that the model wrote as text, as a call of the submit tool.
-fn parse_answer_text(reply: &ModelReply, submit: &ToolSpec, first_id: usize) -> Option<ParsedTurn> {
-    let extracted = AnswerForm::new(submit).find_in_text(&reply.turn.full_text())?;
+fn parse_answer_text(
+    reply: &ModelReply,
+    submit: &ToolSpec,
+    request: SubmitRequest,
+    first_id: usize,
+) -> Option<ParsedTurn> {
+    let extracted = AnswerForm::new(submit).find_in_text(&reply.turn.full_text(), request)?;
     let mut parts = thinking_parts(reply);
     parts.push(TurnPart::Call(ToolCall {
         id: call_id(first_id),
@@ -217,7 +223,7 @@ fn parse_call_text(reply: &ModelReply, tools: &[ToolSpec], first_id: usize) -> O
     };
     let text = reply.turn.full_text();
     let found = extract::find_object_where(&text, &["name", "arguments"], is_call).ok()?;
-    if !found.stands_alone || found.completeness == Completeness::Truncated {
+    if found.placement != Placement::Alone || found.completeness == Completeness::Truncated {
         return None;
     }
     let (name, arguments) = name_and_arguments(Value::Object(found.object)).ok()?;
@@ -247,6 +253,7 @@ fn text_completeness(reply: &ModelReply, extracted: Completeness) -> Completenes
 fn parse_text_turn(
     reply: &ModelReply,
     submit: &ToolSpec,
+    request: SubmitRequest,
     first_id: usize,
 ) -> Result<ParsedTurn, String> {
     let text = reply.turn.full_text();
@@ -254,14 +261,15 @@ fn parse_text_turn(
         Ok(extracted) => extracted,
         Err(error @ ExtractError::Ambiguous(_)) => return Err(error.to_string()),
         Err(error) => {
-            return parse_answer_text(reply, submit, first_id).ok_or_else(|| error.to_string());
+            return parse_answer_text(reply, submit, request, first_id)
+                .ok_or_else(|| error.to_string());
         }
     };
     let completeness = text_completeness(reply, extracted.completeness);
-    let stands_alone = extracted.stands_alone;
+    let placement = extracted.placement;
     let mut object = extracted.object;
     let answer = object.remove(ANSWER).filter(|answer| !answer.is_null());
-    if answer.is_some() && !stands_alone {
+    if answer.is_some() && placement != Placement::Alone {
         return Err("the JSON object must be on its own lines, at the end of the text".to_owned());
     }
     let calls = match object.remove(CALLS) {

@@ -1,7 +1,7 @@
 //! Handles one turn of the model: an answer, tool calls, or a correction for the model.
 
 use super::{AgentRun, Reminder, RunState, TurnKind};
-use crate::answer_form::AnswerForm;
+use crate::answer_form::{AnswerForm, SubmitRequest};
 use crate::call_history::{PastCallStatus, RepeatedCall, ResultPosition};
 use crate::extract::Completeness;
 use crate::model_texts::LastTurnReason;
@@ -61,7 +61,16 @@ impl TurnCalls {
 impl<A: Clone> AgentRun<A> {
     pub(super) fn handle_reply(&mut self, reply: &ModelReply, turn_kind: TurnKind) {
         let spec = &self.task.submit.spec;
-        let parsed = self.protocol.parse_reply(reply, &self.task.tools, spec, self.call_count + 1);
+        let request = match (self.reminder, turn_kind) {
+            (Reminder::NotSent, TurnKind::Work | TurnKind::Reminded | TurnKind::Only) => {
+                SubmitRequest::InPrompt
+            }
+            (Reminder::JustSent | Reminder::Sent, _) | (_, TurnKind::Last) => {
+                SubmitRequest::Repeated
+            }
+        };
+        let first_id = self.call_count + 1;
+        let parsed = self.protocol.parse_reply(reply, &self.task.tools, spec, request, first_id);
         let mut parsed_turn = match parsed {
             Ok(parsed_turn) => parsed_turn,
             Err(reason) => {

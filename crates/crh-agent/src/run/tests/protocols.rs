@@ -211,6 +211,23 @@ fn answer_in_a_text_is_read_as_a_submit_call() {
 }
 
 #[test]
+fn prose_around_an_answer_is_accepted_after_the_reminder() {
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "I looked.⏎{"path": "done", "verdict": 1}⏎That is all.
+        ask Work, has to call
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+        > "I looked.⏎{"path": "done", "verdict": 1}⏎That is all.
+        stop Answered("done")
+    "#]]);
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "{"path": "done", "verdict": 1}⏎That is all.
+        stop Answered("done")
+    "#]]);
+}
+
+#[test]
 fn call_in_a_text_is_executed() {
     case_with_verdict().check(expect![[r#"
         ask Work

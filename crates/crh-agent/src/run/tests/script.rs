@@ -216,11 +216,11 @@ fn feed_line(
     }
 }
 
-/// Parses `"text"`, `~thoughts`, `read a` (a path), `read !broken` (invalid JSON), `submit {}`
+/// Parses `"text"` (`⏎` is a line break), `~thoughts`, `read a` (a path), `read !broken` (invalid JSON), `submit {}`
 /// (JSON).
 fn parse_part(index: usize, part: &str) -> TurnPart {
     if let Some(text) = part.strip_prefix('"') {
-        return TurnPart::Text(text.trim_end_matches('"').to_owned());
+        return TurnPart::Text(text.trim_end_matches('"').replace('⏎', "\n"));
     }
     if let Some(text) = part.strip_prefix('~') {
         return TurnPart::Thinking(Thinking::Readable {
