@@ -70,7 +70,7 @@ pub(super) struct ReportExpectations {
 }
 
 /// Parses a report. The error is a sentence for the model. Each file in `changed` must belong to an
-/// issue that is done.
+/// issue that is done, and its other issues must be answered too, since an edit may be for them.
 pub(super) fn parse_report(
     value: Value,
     expectations: &ReportExpectations,
@@ -108,6 +108,16 @@ pub(super) fn parse_report(
         .collect();
     let belongs_to_no_issue =
         |path: &&String| !done_repairs.iter().any(|repair| repair.files.contains(*path));
+    let is_unanswered = |(number, file): &(&u32, &String)| {
+        changed.contains(*file) && !reported.contains_key(*number)
+    };
+    if let Some((number, file)) = expectations.issues.iter().find(is_unanswered)
+        && !done_repairs.is_empty()
+    {
+        return Err(format!(
+            "`{file}` is changed, and issue {number} in it is not answered; give one entry for each."
+        ));
+    }
     match changed.iter().find(belongs_to_no_issue) {
         // If no issue is done, nothing is accepted anyway.
         Some(path) if !done_repairs.is_empty() => Err(format!(
@@ -175,6 +185,25 @@ mod tests {
         check(empty, &[], expect!["the sentence about issue 1 is empty."]);
         let other = json!([{ "number": 1, "outcome": "done", "sentence": "x", "files": ["d.py"] }]);
         check(other, &[], expect!["`d.py`, named for issue 1, is none of your files."]);
+    }
+
+    #[test]
+    fn every_issue_of_a_changed_file_is_answered() {
+        let check_missing = |changed: &[&str], expected| {
+            check(json!([entry(1, "done")]), changed, expected);
+        };
+        check_missing(
+            &["a.py"],
+            expect![[r#"
+            1 Done("The guard is there.") {"a.py"}
+        "#]],
+        );
+        check_missing(
+            &["a.py", "b.py"],
+            expect![
+                "`b.py` is changed, and issue 2 in it is not answered; give one entry for each."
+            ],
+        );
     }
 
     #[test]
