@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::fix_review::FixReviewPlan;
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::ReviewedCheckout;
 use super::verification::{Verification, VerificationResult};
@@ -44,7 +43,6 @@ pub(super) struct FixJudge<'g, 'b> {
     /// Commit that fixes are applied to.
     pub(super) base: &'g str,
     pub(super) verification: Option<&'g Verification<'b>>,
-    pub(super) second_look: FixReviewPlan,
 }
 
 /// Computes the edits of several units.
@@ -115,18 +113,14 @@ impl FixJudge<'_, '_> {
         none
     }
 
-    /// Keeps the units that need no verification, and those that a later review verifies. Adds a
-    /// warning.
+    /// Keeps the units that need no verification. Adds a warning.
     fn unproved<'u, 'r>(
         &self,
         held: JudgedUnits<'u, 'r>,
         made: ComputeEdits<'_, 'r>,
         why: &VerificationGap,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
-        let mut proved = match self.second_look {
-            FixReviewPlan::Follows => held,
-            FixReviewPlan::None => self.unverified(held.kept, made, &why.left())?.after(held.left),
-        };
+        let mut proved = self.unverified(held.kept, made, &why.left())?.after(held.left);
         proved.warnings.push(why.warning());
         Ok(proved)
     }

@@ -6,9 +6,13 @@ use super::outcome::SkippedIssue;
 use super::{FixOrigin, wanted};
 use crate::commands::review::ReviewSession;
 use crh_pipeline::run_folder::RunFolder;
+use crh_review::finding::AutofixClass;
 use crh_review::report::{Report, ReviewMode};
 
-const NO_VERIFICATION: &str = "its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`";
+const CHANGES_BEHAVIOUR: &str = "its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`";
+const NO_VERIFICATION: &str =
+    "its fix needs verification: pass `--verify COMMAND` or set `fix.verify`";
+const NO_CALLS: &str = "its fix needs verification, and the budget leaves no model calls for the review of the fix: raise `--max-llm-calls`, or pass `--verify COMMAND`";
 
 /// The fewest calls that a review needs: one of a reviewer and one of the editor.
 const CALLS_MIN: u32 = 2;
@@ -17,6 +21,8 @@ const CALLS_MIN: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FixReviewPlan {
     Follows,
+    /// The budget has too few calls left.
+    NoCalls,
     None,
 }
 
@@ -24,13 +30,32 @@ impl FixReviewPlan {
     pub(crate) fn after(session: &ReviewSession, asker: FixOrigin) -> Self {
         match (asker, session.terms.mode) {
             // Without a model, only the static checks would look, and they run on every fix.
-            _ if session.model_set.is_none() || calls_left(session) < CALLS_MIN => Self::None,
-            (FixOrigin::Questions, _) | (FixOrigin::Mode, ReviewMode::Autofix) => Self::Follows,
+            _ if session.model_set.is_none() => Self::None,
+            (FixOrigin::Questions, _) | (FixOrigin::Mode, ReviewMode::Autofix) => {
+                match calls_left(session) < CALLS_MIN {
+                    true => Self::NoCalls,
+                    false => Self::Follows,
+                }
+            }
             (
                 FixOrigin::Mode,
                 ReviewMode::Interactive | ReviewMode::Headless | ReviewMode::ReportOnly,
             )
             | (FixOrigin::Command, _) => Self::None,
+        }
+    }
+}
+
+impl FixReviewPlan {
+    /// Why nothing verifies the fix of an issue of this class, without a period.
+    fn gap(self, class: AutofixClass) -> &'static str {
+        match (self, class) {
+            (Self::NoCalls, _) => NO_CALLS,
+            (Self::Follows | Self::None, AutofixClass::GatedAuto) => CHANGES_BEHAVIOUR,
+            (
+                Self::Follows | Self::None,
+                AutofixClass::SafeAuto | AutofixClass::Manual | AutofixClass::Advisory,
+            ) => NO_VERIFICATION,
         }
     }
 }
@@ -52,10 +77,25 @@ pub(crate) fn unverifiable(
     asker: FixOrigin,
 ) -> Vec<SkippedIssue> {
     let has_command = session.settings.fix_verify.value.split().is_some();
-    if has_command || FixReviewPlan::after(session, asker) == FixReviewPlan::Follows {
+    let plan = FixReviewPlan::after(session, asker);
+    if has_command || plan == FixReviewPlan::Follows {
         return Vec::new();
     }
     let (issues, _) = wanted(report, numbers);
     let needing = issues.into_iter().filter(|issue| issue.requires_verification);
-    needing.map(|issue| SkippedIssue::new(issue.number, NO_VERIFICATION)).collect()
+    needing.map(|issue| SkippedIssue::new(issue.number, plan.gap(issue.autofix_class))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_names_what_is_missing_for_the_verification() {
+        let check = |plan: FixReviewPlan, class, expected| assert_eq!(plan.gap(class), expected);
+        check(FixReviewPlan::None, AutofixClass::GatedAuto, CHANGES_BEHAVIOUR);
+        check(FixReviewPlan::None, AutofixClass::SafeAuto, NO_VERIFICATION);
+        check(FixReviewPlan::NoCalls, AutofixClass::SafeAuto, NO_CALLS);
+        check(FixReviewPlan::NoCalls, AutofixClass::GatedAuto, NO_CALLS);
+    }
 }

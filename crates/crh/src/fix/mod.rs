@@ -25,7 +25,6 @@ use std::path::Path;
 use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 pub(crate) use self::edits::is_exact;
-use self::fix_review::FixReviewPlan;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
@@ -118,9 +117,7 @@ pub(crate) fn would_fix(
         Ok(checkout) => checkout,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
     };
-    let second_look = FixReviewPlan::after(session, FixOrigin::Command);
-    let (by_code, by_model) =
-        plan_fixes(&reviewed_checkout, &checkout, &issues, second_look, environment)?;
+    let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
@@ -252,9 +249,7 @@ fn in_tree(
         Ok(checkout) => checkout,
         Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
     };
-    let second_look = FixReviewPlan::after(session, asker);
-    let (by_code, by_model) =
-        plan_fixes(&reviewed_checkout, &checkout, &issues, second_look, environment)?;
+    let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         return Ok(FixPass { is_stopped: true, ..all(NOT_ITS_TURN) });
     }

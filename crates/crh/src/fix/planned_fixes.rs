@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::edits::{HIDDEN, is_exact, replaced};
 use super::fix_judge::{FixJudge, FixUnit, JudgedUnits};
-use super::fix_review::FixReviewPlan;
 use super::journal::LockedCheckout;
 use super::outcome::SkippedIssue;
 use super::repair::{EditGroup, ModelFixes, run_fixer};
@@ -94,7 +93,6 @@ impl PlannedFixes {
 #[derive(Clone, Copy)]
 struct Proof<'p, 'b> {
     verification: Option<&'p Verification<'b>>,
-    second_look: FixReviewPlan,
     tests: &'p [FileEdit],
 }
 
@@ -113,12 +111,11 @@ pub(super) fn plan_fixes(
     reviewed_checkout: &ReviewedCheckout<'_>,
     checkout: &LockedCheckout,
     issues: &[&Issue],
-    second_look: FixReviewPlan,
     environment: &Environment,
 ) -> Result<(PlannedFixes, PlannedFixes), Failure> {
     let verification = Verification::new(reviewed_checkout.session, environment);
     let tests = new_tests(reviewed_checkout, checkout, issues)?;
-    let proof = Proof { verification: verification.as_ref(), second_look, tests: &tests };
+    let proof = Proof { verification: verification.as_ref(), tests: &tests };
     let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
         issues.iter().partition(|issue| is_exact(issue));
     let first = by_code(reviewed_checkout, checkout, exact, proof)?;
@@ -177,8 +174,8 @@ fn by_code(
         edits.extend(proof.tests_of(issues.into_iter()));
         edits
     };
-    let Proof { verification, second_look, .. } = proof;
-    let judges = FixJudge { reviewed_checkout, base: &start.commit, verification, second_look };
+    let judges =
+        FixJudge { reviewed_checkout, base: &start.commit, verification: proof.verification };
     let held = judges.verified(&units, &made)?.after(first.left);
     let mut planned = PlannedFixes::new(held, &start.commit);
     planned.edited = start.edited.intersection(&planned.paths).cloned().collect();
@@ -220,8 +217,7 @@ fn by_model(
     };
     let units: Vec<FixUnit<'_>> = parts.into_iter().map(unit).collect();
     let made = |units: &[&FixUnit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
-    let Proof { verification, second_look, .. } = proof;
-    let judges = FixJudge { reviewed_checkout, base, verification, second_look };
+    let judges = FixJudge { reviewed_checkout, base, verification: proof.verification };
     Ok(PlannedFixes::new(judges.verified(&units, &made)?.after(left), base))
 }
 

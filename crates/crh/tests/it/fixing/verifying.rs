@@ -26,7 +26,7 @@ fn unverifiable_fix_is_named_before_the_fixer_runs() {
     let output = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 1
-        warning: #1 not fixed: its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`
+        warning: #1 not fixed: its fix needs verification: pass `--verify COMMAND` or set `fix.verify`
         ---
         0 issues fixed.
     "#]]
@@ -40,7 +40,8 @@ fn autofix_applies_no_fix_that_its_budget_cannot_verify() {
     let model = FakeModel::start().on("single", [answers(&[needing(mean()), swallowed()])]);
     let output = desk.review(&model, &["--mode", "autofix", "--budget", "quick"]);
     let shown = output.shown();
-    assert!(shown.contains("its fix changes behaviour, so crh needs a test command"), "{shown}");
+    let why = "the budget leaves no model calls for the review of the fix: raise `--max-llm-calls`";
+    assert!(shown.contains(why), "{shown}");
     assert!(desk.text(ORDERS).contains("len(items)"), "{shown}");
     assert!(desk.text(MAIL).contains("raise"), "{shown}");
 }
@@ -111,7 +112,7 @@ fn second_look_loses_no_finding() {
 fn headless_names_what_it_cannot_verify() {
     let desk = Desk::new();
     let output = desk.review(&says(&[needing(mean()), swallowed()]), &["--mode", "headless"]);
-    let why = "#2: its fix changes behaviour, so crh needs a test command";
+    let why = "#2: its fix needs verification: pass `--verify COMMAND`";
     assert!(output.stderr.contains(&format!("note: crh does not fix {why}")), "{}", output.shown());
     assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
 }
