@@ -57,6 +57,8 @@ const ADVISORY: &str = "advisory.json";
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
 const NOT_ITS_TURN: &str = "fixing was stopped before";
+/// Start of the warning about a skipped issue, after its number.
+const NOT_FIXED: &str = "not fixed: ";
 /// Reason for an issue whose replacement did not help. The same replacement would be made twice.
 const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found the issue again";
 
@@ -173,8 +175,38 @@ pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
     open.filter(|issue| issue.queue == Queue::Fixer).map(|issue| issue.number).collect()
 }
 
+/// The warning about a skipped issue.
+pub(crate) fn not_fixed_warning(left: &SkippedIssue) -> String {
+    format!("#{} {NOT_FIXED}{}", left.number, left.why)
+}
+
+/// The warning about an issue that the review of its fix found again.
+pub(crate) fn found_again_warning(number: u32) -> String {
+    format!("#{number} was found again after its fix")
+}
+
+/// Drops the warnings about issues that are fixed now.
+fn drop_stale_warnings(report: &mut Report) {
+    let fixed = report.applied_fixes.iter().filter(|fix| fix.outcome.is_done());
+    let fixed: Vec<u32> = fixed.map(|fix| fix.number).collect();
+    let is_stale = |warning: &str, number: u32| {
+        warning.starts_with(&format!("#{number} {NOT_FIXED}"))
+            || warning == found_again_warning(number)
+    };
+    report.warnings.retain(|warning| !fixed.iter().any(|number| is_stale(warning, *number)));
+}
+
+/// Removes the replacements of open issues whose fix is in the tree.
+pub(crate) fn drop_applied_replacements(report: &mut Report) {
+    let open = report.applied_fixes.iter().filter(|fix| !fix.outcome.is_done());
+    let open: Vec<u32> = open.map(|fix| fix.number).collect();
+    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
+    issues.filter(|issue| open.contains(&issue.number)).for_each(|issue| issue.replacement = None);
+}
+
 /// Recomputes everything in a report that depends on the fixes.
 pub(crate) fn up_to_date(session: &ReviewSession, report: &mut Report) {
+    drop_stale_warnings(report);
     refresh_verdict(report, session.terms.command);
     recount_summary(report);
     // Includes the cost of fixers and repeated reviews. If the stored cost cannot be read, the
@@ -348,4 +380,28 @@ fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
 fn not_applied(fixes: &[AppliedFix], why: &str) -> FixPass {
     let why = format!("nothing was applied: {why}");
     FixPass::leaving(fixes.iter().map(|fix| SkippedIssue::new(fix.number, &why)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_about_fixed_issues_are_dropped() {
+        let fix = |number, outcome| AppliedFix {
+            number,
+            description: String::new(),
+            files: Vec::new(),
+            outcome,
+        };
+        let skipped = |number| not_fixed_warning(&SkippedIssue::new(number, "why"));
+        let warnings = [1, 2, 11].map(|number| [skipped(number), found_again_warning(number)]);
+        let mut report = Report {
+            applied_fixes: vec![fix(1, FixOutcome::Done), fix(2, FixOutcome::FoundAgain)],
+            warnings: warnings.concat(),
+            ..Report::default()
+        };
+        drop_stale_warnings(&mut report);
+        assert_eq!(report.warnings, warnings[1..].concat());
+    }
 }

@@ -11,7 +11,7 @@ use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix::outcome::{FixPass, SkippedIssue};
+use crate::fix::outcome::FixPass;
 use crate::fix::{AppliedFixes, EditAuthority, FixOrigin, SafeFixTiming};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
@@ -143,9 +143,8 @@ pub(super) fn fix(
                     todo_error: None,
                 };
             }
-            let not_fixed =
-                |left: &SkippedIssue| format!("#{} not fixed: {}", left.number, left.why);
-            fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
+            let left = fixed.left.iter().map(fix::not_fixed_warning);
+            fix::warn(report, &left.collect::<Vec<_>>());
             let ended = handed_over(session, report, fixed);
             if ended.todo_error.is_none() && ended.store_error.is_none() {
                 // Last, so that an interrupted run can be resumed before it.
@@ -236,6 +235,7 @@ fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
 }
 
 fn finish(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
+    fix::drop_applied_replacements(report);
     fix::up_to_date(session, report);
     fixed.store_error = fix::store(session, report, &fixed.left).err().map(|why| why.to_string());
     fixed

@@ -301,7 +301,7 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     let is_new = |fix: &AppliedFix| fix.outcome != FixOutcome::FoundAgain;
     let fixed = found_again.iter().filter(|number| report.fix_of(**number).is_some_and(is_new));
     let fixed: Vec<u32> = fixed.copied().collect();
-    let warnings = fixed.iter().map(|number| format!("#{number} was found again after its fix"));
+    let warnings = fixed.iter().map(|number| fix::found_again_warning(*number));
     fix::warn(report, &warnings.collect::<Vec<_>>());
     fixed
 }
