@@ -195,7 +195,9 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         let mut report = report_before_fixes(&folder, report);
         crh_review::refresh_verdict(&mut report, options.command);
         crh_pipeline::assemble::recount_summary(&mut report);
-        if let Err(error) = fix::store_in(&folder, &report, &[]) {
+        let stored =
+            fix::forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
+        if let Err(error) = stored {
             print_restored(&files)?;
             let retry_command = format!("crh fix --undo {}", folder.run_id());
             return Err(report_not_updated("the fixes are undone", &error, &retry_command));

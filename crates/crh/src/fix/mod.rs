@@ -366,7 +366,12 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
     match report.fix_of(issue.number)?.outcome {
         FixOutcome::Done => Some("it is already fixed"),
         FixOutcome::Unverified => Some("its fix is applied, but not verified"),
-        FixOutcome::FoundAgain => is_exact(issue).then_some(FOUND_AGAIN),
+        // The report has no replacement of the issue any more, but its findings do.
+        FixOutcome::FoundAgain => {
+            let had_replacement =
+                issue.members.iter().any(|member| member.finding.replacement.is_some());
+            (had_replacement || is_exact(issue)).then_some(FOUND_AGAIN)
+        }
     }
 }
 

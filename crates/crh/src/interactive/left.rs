@@ -172,7 +172,7 @@ fn undo(session: &ReviewSession) -> Result<Vec<String>, Failure> {
     let locked = LockedCheckout::take(checkout, folder.stamp_key())?;
     let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
     // Issues that failed are tried again after an undo.
-    if let Err(problem) = fix::forget_left(folder) {
+    if let Err(problem) = fix::forget_left(folder).and_then(|()| fix::forget_found_on(folder)) {
         ui::warn(&problem.to_string());
     }
     Ok(files)

@@ -74,7 +74,8 @@ pub(super) fn review(
         mark_coverage(report, &changed, &unreviewed(&second, &changed));
     }
     let new = take_in(report, second, &changed);
-    fix::keep_found_on(run, &new.numbers, now).or_fail(FailureKind::External)?;
+    let found_here = [new.numbers, new.moved].concat();
+    fix::keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
     let looked =
         applied_fixes.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
     report.applied_fixes = looked.applied();
@@ -158,6 +159,8 @@ struct RepeatFindings {
     numbers: Vec<u32>,
     /// Fixed issues that were found again.
     found_again: Vec<u32>,
+    /// Issues whose places are now those of the fixed code.
+    moved: Vec<u32>,
 }
 
 /// Whether a repeated review verifies the fixes of these files: models have reviewed all of them, and
@@ -213,7 +216,7 @@ pub(super) fn mark_coverage(
 }
 
 /// Adds new issues with the next numbers and dropped findings, and reopens fixed issues that were
-/// found again.
+/// found again. A known issue keeps the more urgent severity.
 fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
@@ -228,15 +231,12 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
     let (mut new, mut old) = (Vec::new(), Vec::new());
-    let (mut found_again, mut elsewhere) = (BTreeSet::new(), Vec::new());
+    let (mut again, mut elsewhere) = (Vec::new(), Vec::new());
     // The limit on issues holds for the first review only. It must not hide a problem of a fix.
     for issue in second.issues.into_iter().chain(second.over_cap).chain(second.pre_existing) {
         let is_fixed_file = changed.contains(&issue.location.file);
         match known(&issue) {
-            Some(number) if is_fixed_file => {
-                found_again.insert(number);
-            }
-            Some(_) => {}
+            Some(number) => again.push((number, issue)),
             None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
             None => elsewhere.extend(hidden(issue)),
@@ -248,7 +248,10 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
     let dropped: Vec<DroppedFinding> =
         second.suppressed.into_iter().chain(elsewhere).filter(is_new).collect();
     report.suppressed.extend(dropped);
+    let is_in_fixed_file = |(_, issue): &&(u32, Issue)| changed.contains(&issue.location.file);
+    let found_again = again.iter().filter(is_in_fixed_file).map(|(number, _)| *number).collect();
     let found_again = reopen(report, &found_again);
+    let moved = update_known(report, again, changed);
     let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
     let mut free = last.unwrap_or_default() + 1..;
     let numbers: Vec<u32> = free.by_ref().take(new.len()).collect();
@@ -265,7 +268,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
             .push(format!("reviewers failed in the repeated review of the fixes: {names}"));
     }
     report.stats = both(&report.stats, &second.stats);
-    RepeatFindings { numbers, found_again }
+    RepeatFindings { numbers, found_again, moved }
 }
 
 /// An open issue that the report does not show, but that counts for the verdict.
@@ -304,6 +307,31 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     let warnings = fixed.iter().map(|number| fix::found_again_warning(*number));
     fix::warn(report, &warnings.collect::<Vec<_>>());
     fixed
+}
+
+/// Raises the severity of known issues. An issue with a fix gets its place in the fixed code, and
+/// loses the replacement, which is in the tree. Returns the numbers of these issues.
+fn update_known(
+    report: &mut Report,
+    again: Vec<(u32, Issue)>,
+    changed: &BTreeSet<String>,
+) -> Vec<u32> {
+    let mut moved = Vec::new();
+    for (number, second) in again {
+        let has_fix = report.fix_of(number).is_some() && changed.contains(&second.location.file);
+        let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
+        let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
+        if second.severity < issue.severity {
+            (issue.severity, issue.validation) = (second.severity, second.validation);
+        }
+        if has_fix && !moved.contains(&number) {
+            moved.push(number);
+            (issue.location, issue.other_places) = (second.location, second.other_places);
+            (issue.evidence, issue.evidence_snippet) = (second.evidence, second.evidence_snippet);
+            (issue.relocated_from, issue.replacement) = (second.relocated_from, None);
+        }
+    }
+    moved
 }
 
 /// Adds the time of model calls, and takes the longer total time, since both are measured from the
@@ -351,10 +379,37 @@ mod tests {
         let again = Issue { pre_existing: true, ..fixed };
         let other = Issue { pre_existing: true, ..issue(2) };
         let second = Report { pre_existing: vec![again, other], ..Report::default() };
-        let RepeatFindings { numbers, found_again } =
+        let RepeatFindings { numbers, found_again, .. } =
             take_in(&mut report, second, &BTreeSet::from([file]));
         assert_eq!((numbers, found_again), (vec![], vec![1]));
         let old: Vec<u32> = report.pre_existing.iter().map(|it| it.number).collect();
         assert_eq!(old, [2]);
+    }
+
+    #[test]
+    fn refound_issue_gets_the_higher_severity_and_its_new_place() {
+        let check = |severity: Severity, is_fixed: bool, expected: (Severity, u32, bool)| {
+            let replacement = Some("y();".to_owned());
+            let known = Issue { replacement: replacement.clone(), ..issue(1) };
+            let fix = AppliedFix {
+                number: 1,
+                description: String::new(),
+                files: vec!["a.rs".to_owned()],
+                outcome: FixOutcome::Done,
+            };
+            let applied_fixes = if is_fixed { vec![fix] } else { Vec::new() };
+            let mut report =
+                Report { issues: vec![known.clone()], applied_fixes, ..Report::default() };
+            let mut again = Issue { severity, ..known };
+            (again.location.line_start, again.location.line_end) = (2, 2);
+            let second = Report { issues: vec![again], ..Report::default() };
+            take_in(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            let issue = &report.issues[0];
+            let found = (issue.severity, issue.location.line_start, issue.replacement.is_some());
+            assert_eq!(found, expected, "{severity} {is_fixed}");
+        };
+        check(Severity::P0, true, (Severity::P0, 2, false));
+        check(Severity::P2, true, (Severity::P1, 2, false));
+        check(Severity::P0, false, (Severity::P0, 1, true));
     }
 }
