@@ -37,6 +37,7 @@ pub(crate) use self::reviewed_checkout::{
     with_crlf,
 };
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
+pub(crate) use self::surroundings::lines_after;
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::ReviewSession;

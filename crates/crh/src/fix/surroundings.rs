@@ -82,9 +82,54 @@ fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
     all
 }
 
+/// The place of these lines after a diff of their file. Lines that the diff replaces become the
+/// lines that replace them.
+pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> (u32, u32) {
+    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let (mut first, mut last) = (index(start).saturating_sub(1), index(end));
+    for ChangedLines { at, were, are } in changed(diff, path) {
+        if at + were < index(start) {
+            first = (first + are).saturating_sub(were);
+            last = (last + are).saturating_sub(were);
+        } else if at < index(end) {
+            last = (last + are).saturating_sub(were);
+        }
+    }
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    (number(first + 1), number(last.max(first + 1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_found_after_a_diff() {
+        let diff = "\
+diff --git a/a.py b/a.py
+--- a/a.py
++++ b/a.py
+@@ -1,6 +1,7 @@
++zero
+ one
+-two
++2
++2.5
+ three
+-four
+ five
+ six
+";
+        let diff = Diff::read(diff.as_bytes().to_vec());
+        let check = |lines, expected| assert_eq!(lines_after(&diff, "a.py", lines), expected);
+        check((1, 1), (2, 2));
+        check((2, 2), (3, 4));
+        check((1, 3), (2, 5));
+        check((3, 3), (5, 5));
+        check((4, 4), (6, 6));
+        check((6, 6), (7, 7));
+        assert_eq!(lines_after(&diff, "b.py", (2, 3)), (2, 3));
+    }
 
     #[test]
     fn diff_changes_are_grouped_into_runs() {

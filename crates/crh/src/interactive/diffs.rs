@@ -1,13 +1,16 @@
 //! The diffs that issues were found in: the reviewed one, and those of repeated reviews after
-//! fixes. Credentials are hidden in all of them.
+//! fixes, and that of the fixed tree. Credentials are hidden in all of them.
 
 use std::collections::BTreeMap;
 
 use crate::commands::review::ReviewSession;
 use crate::fix;
+use crate::fix::AppliedFixes;
 use crh_git::BareRepository;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::Diff;
+use crh_review::finding::Side;
+use crh_review::report::Issue;
 
 pub(super) struct Diffs {
     reviewed: Diff,
@@ -15,6 +18,8 @@ pub(super) struct Diffs {
     found_on: BTreeMap<u32, String>,
     /// Diffs of these commits.
     later: BTreeMap<String, Diff>,
+    /// Diff of the tree with the fixes, and the difference to the reviewed code.
+    fixed: Option<(Diff, Diff)>,
 }
 
 impl Diffs {
@@ -26,13 +31,39 @@ impl Diffs {
             let (bare, _) = session.files.as_ref()?;
             Some((commit.clone(), hidden(&diff(bare, base, commit)?)))
         });
-        Self { later: later.collect(), found_on, ..Self::only(&session.subject.diff) }
+        let fixed = session.files.as_ref().and_then(|(bare, reviewed)| {
+            let applied = AppliedFixes::load(session.place.folder()?).ok()?;
+            let now = applied.commit()?;
+            Some((hidden(&diff(bare, base, now)?), diff(bare, reviewed, now)?))
+        });
+        Self { later: later.collect(), found_on, fixed, ..Self::only(&session.subject.diff) }
     }
 
     /// The diff of a review without rounds.
     pub(super) fn only(reviewed: &Diff) -> Self {
         let (found_on, later) = (BTreeMap::new(), BTreeMap::new());
-        Self { reviewed: hidden(reviewed), found_on, later }
+        Self { reviewed: hidden(reviewed), found_on, later, fixed: None }
+    }
+
+    /// The diff of the tree with the fixes.
+    pub(super) fn tree(&self) -> Option<&Diff> {
+        self.fixed.as_ref().map(|(tree, _)| tree)
+    }
+
+    /// An issue of the reviewed code at its place in the fixed tree. `None` without fixes, and for
+    /// an issue of later code.
+    pub(super) fn in_tree(&self, issue: &Issue) -> Option<Issue> {
+        let (_, since) = self.fixed.as_ref()?;
+        if self.found_on.contains_key(&issue.number) || issue.location.side == Side::Old {
+            return None;
+        }
+        let mut moved = issue.clone();
+        let (start, end) = (issue.location.line_start, issue.location.line_end);
+        (moved.location.line_start, moved.location.line_end) =
+            fix::lines_after(since, &issue.location.file, (start, end));
+        // The quotes are of the reviewed code.
+        moved.evidence.clear();
+        Some(moved)
     }
 
     /// The diff that an issue was found in. `None` if it cannot be read any more; line numbers of

@@ -185,7 +185,6 @@ impl Flow {
                     let left = fixed.left.iter().find(|left| left.number == number);
                     let why = left.map_or(NOTHING_SAID, |left| left.why.as_str());
                     let decision = match report.fix_of(number).map(|fix| fix.outcome) {
-                        Some(_) if left.is_some() => Decision::NotApplied(why.to_owned()),
                         Some(outcome) => Decision::Applied(outcome),
                         None => Decision::NotApplied(why.to_owned()),
                     };
@@ -550,10 +549,11 @@ fn open_action(issue: &Issue, report: &Report) -> Action {
 }
 
 /// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement,
-/// and for what crh cannot fix.
+/// for what crh cannot fix, and for an issue whose fix is in the tree.
 pub(super) fn first_pick(issue: &Issue, report: &Report) -> Choice {
     match (issue.action, issue.owner) {
         (Action::Acknowledge, _) => Choice::Acknowledge,
+        _ if report.fix_of(issue.number).is_some() => Choice::Acknowledge,
         _ if !is_fixable(issue, report) => Choice::Acknowledge,
         (_, Owner::Human | Owner::Release) if issue.replacement.is_none() => Choice::Acknowledge,
         (Action::Apply | Action::Defer | Action::Skip, _) => Choice::Apply,

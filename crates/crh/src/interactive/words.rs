@@ -279,14 +279,30 @@ fn finding_text(
     rows: usize,
 ) -> String {
     let width = beside.columns;
-    let diff = beside.diffs.of_issue(issue.number);
-    let exact = Replacement::from_issue(issue, diff);
+    let fix = beside.report.fix_of(issue.number);
+    let moved = fix.and_then(|_| beside.diffs.in_tree(issue));
+    let issue = moved.as_ref().unwrap_or(issue);
+    let diff = match moved {
+        Some(_) => beside.diffs.tree(),
+        None => beside.diffs.of_issue(issue.number),
+    };
+    // The replacement of an issue with a fix is in the tree.
+    let exact = Replacement::from_issue(issue, diff).filter(|_| fix.is_none());
     let mut head = wrap("", "  ", &heading(issue, finding), width);
     head.push_str(&format!("{}\n\n", truncate(&place(issue), width)));
     let why = one_line(&issue.why_it_matters);
     let mut said = wrap("What's wrong: ", "  ", &why, width);
-    let proposed = proposed(issue, exact.is_some(), beside.report);
-    said.push_str(&wrap("Proposed fix: ", "  ", &proposed, width));
+    said.push_str(&match fix {
+        Some(fix) => {
+            let done = one_line(&fix.description);
+            let done = format!("{}{}", done.trim_end_matches('.'), fix.outcome.note());
+            wrap("Applied fix: ", "  ", &done, width)
+        }
+        None => {
+            let proposed = proposed(issue, exact.is_some(), beside.report);
+            wrap("Proposed fix: ", "  ", &proposed, width)
+        }
+    });
     let conflict = issue.disagreement.as_deref().map(one_line);
     let conflict = conflict.map(|it| wrap("Conflict: ", "  ", &it, width)).unwrap_or_default();
     // An empty line follows the code.

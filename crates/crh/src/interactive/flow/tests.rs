@@ -32,6 +32,17 @@ fn review_without_a_model_offers_apply_only_with_an_exact_fix() {
     assert_eq!(offered(Some("charge_once();")), (Choice::Apply, Action::Apply));
 }
 
+#[test]
+fn issue_with_a_fix_in_the_tree_offers_no_second_one() {
+    for outcome in [FixOutcome::FoundAgain, FixOutcome::Unverified] {
+        let (description, files) = ("Done.".to_owned(), vec!["src/pay.rs".to_owned()]);
+        let mut report = report(&[SAFE]);
+        report.applied_fixes = vec![AppliedFix { number: 1, description, files, outcome }];
+        assert_eq!(first_pick(&report.issues[0], &report), Choice::Acknowledge);
+        assert_eq!(open_action(&report.issues[0], &report), Action::Defer);
+    }
+}
+
 /// An issue with a class and an action, in the matching queue.
 pub(in crate::interactive) fn issue(number: u32, class: &str, action: &str) -> Issue {
     let queue = match (class, action) {
