@@ -835,6 +835,48 @@ impl Report {
         self.applied_fixes.iter().find(|fix| fix.number == number)
     }
 
+    /// Moves an issue to the findings that are not shown, since the user dismissed it. Returns it.
+    pub fn dismiss(&mut self, number: u32, reason: &str) -> Option<Issue> {
+        let place = |issues: &[Issue]| issues.iter().position(|issue| issue.number == number);
+        let issue = match (place(&self.issues), place(&self.over_cap)) {
+            (Some(at), _) => self.issues.remove(at),
+            (None, Some(at)) => self.over_cap.remove(at),
+            (None, None) => return None,
+        };
+        let is_own = |dropped: &DroppedFinding| {
+            let member = dropped.member.as_ref();
+            dropped.fate == Fate::OverCap && member.is_some_and(|it| issue.members.contains(it))
+        };
+        self.suppressed.retain(|dropped| !is_own(dropped));
+        self.suppressed.extend(issue.members.iter().map(|member| DroppedFinding {
+            fate: Fate::Dismissed,
+            reason: reason.to_owned(),
+            into: None,
+            open: None,
+            reviewer: member.reviewer.clone(),
+            member: Some(member.clone()),
+            raw: None,
+        }));
+        Some(issue)
+    }
+
+    /// Addition to the description of an applied fix, such as that it is not verified.
+    pub fn fix_note(&self, fix: &AppliedFix) -> &'static str {
+        let is_gap = |file: &&FileCoverage| match file.state {
+            CoverageState::Truncated | CoverageState::NotReviewed => true,
+            CoverageState::Reviewed | CoverageState::ReviewedBefore | CoverageState::OutOfScope => {
+                false
+            }
+        };
+        let mut gaps = self.coverage.iter().filter(is_gap);
+        match fix.outcome {
+            FixOutcome::Done if gaps.any(|file| fix.files.contains(&file.path)) => {
+                "; the review of its file is incomplete"
+            }
+            outcome => outcome.note(),
+        }
+    }
+
     /// Whether this run fixed an issue.
     pub fn is_fixed(&self, number: u32) -> bool {
         self.fix_of(number).is_some_and(|fix| fix.outcome.is_done())

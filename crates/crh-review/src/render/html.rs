@@ -243,7 +243,7 @@ fn fate_meaning(fate: Fate) -> &'static str {
         Fate::BelowGate => "the maintainers are unlikely to agree",
         Fate::Softened => "listed under missing tests or remaining risks",
         Fate::Suppressed => "by an ignore comment, the baseline or a setting",
-        Fate::Dismissed => "by a person in an earlier review",
+        Fate::Dismissed => "by a person",
         Fate::Lesson => "a lesson of the maintainers hides it",
         Fate::ProtectedPath => "asks to remove a protected document",
         Fate::OverCap => "there are too many issues to show",

@@ -55,8 +55,10 @@ struct Groups {
 
 impl Groups {
     fn new(report: &Report, flow: &Flow) -> Self {
-        let mut groups = Self::default();
-        for issue in report.all_issues() {
+        let mut groups = Self { fixes: report.applied_fixes.len(), ..Self::default() };
+        let mut issues: Vec<&Issue> = report.all_issues().chain(&flow.dismissed).collect();
+        issues.sort_by_key(|issue| issue.number);
+        for issue in issues {
             groups.add(issue, report, flow);
         }
         groups
@@ -66,7 +68,6 @@ impl Groups {
         let title = one_line(&issue.title);
         let line = |what: &str| format!("#{} {} {title}: {what}", issue.number, issue.severity);
         let fix = report.fix_of(issue.number);
-        self.fixes += usize::from(fix.is_some());
         if let Some(fix) = fix.filter(|fix| fix.outcome.is_done()) {
             let done = one_line(&fix.description);
             self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));

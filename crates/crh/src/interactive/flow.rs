@@ -36,6 +36,8 @@ pub(super) struct Flow {
     /// Why a safe fix failed, by issue number.
     pub(super) not_fixed: BTreeMap<u32, String>,
     pub(super) decided: BTreeMap<u32, Decision>,
+    /// Issues that the user dismissed, which the report does not have any more.
+    pub(super) dismissed: Vec<Issue>,
 }
 
 /// Whether issues can be dismissed: dismissals are stored per repository.
@@ -119,6 +121,7 @@ impl Flow {
             },
             not_fixed: BTreeMap::new(),
             decided: BTreeMap::new(),
+            dismissed: Vec::new(),
         };
         match flow.safe {
             SafeFixes::AppliedFirst(_) => {}
@@ -196,10 +199,13 @@ impl Flow {
         self.fixes = report.applied_fixes.len();
     }
 
-    /// Receives whether an issue was dismissed, or why not.
-    pub(super) fn dismissed(&mut self, number: u32, dismissed: Result<(), String>) {
+    /// Receives a dismissed issue, or why it was not dismissed.
+    pub(super) fn dismissed(&mut self, number: u32, dismissed: Result<Issue, String>) {
         let decision = match dismissed {
-            Ok(()) => Decision::Dismissed,
+            Ok(issue) => {
+                self.dismissed.push(issue);
+                Decision::Dismissed
+            }
             Err(why) => Decision::NotDismissed(why),
         };
         self.decided.insert(number, decision);

@@ -36,8 +36,11 @@ use crate::hand_off::tickets::Tickets;
 use crate::ui::Verbosity;
 use crate::ui::questions::{LeaveEffect, MenuAnswer, TerminalPrompt};
 use crate::{fix, ui};
-use crh_review::report::{Report, ReviewMode};
+use crh_review::report::{Issue, Report, ReviewMode};
 use crh_review::verdict::CommandKind;
+
+/// Reason of a finding that the user dismissed at a question.
+const DISMISSED_HERE: &str = "in this review";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConversationEnd {
@@ -193,6 +196,8 @@ impl QuestionContext<'_> {
                     for number in numbers {
                         flow.dismissed(number, self.dismissed(number, report));
                     }
+                    fix::up_to_date(self.session, report);
+                    fix::store_or_warn(self.session, report);
                 }
                 NextStep::Undo => {
                     drop(watch);
@@ -223,15 +228,15 @@ impl QuestionContext<'_> {
         }
     }
 
-    /// Stores a dismissal, which later reviews follow. The report of this review keeps the issue.
-    /// Fails with the reason.
-    fn dismissed(&self, number: u32, report: &Report) -> Result<(), String> {
-        let Some(issue) = report.issue(number) else {
-            return Err("there is no such issue".to_owned());
-        };
+    /// Stores a dismissal, which later reviews follow, and takes the issue out of the report. Fails
+    /// with the reason.
+    fn dismissed(&self, number: u32, report: &mut Report) -> Result<Issue, String> {
+        const NONE: &str = "there is no such issue";
+        let issue = report.issue(number).ok_or(NONE)?;
         let run_id = self.session.place.run_id();
         dismiss_issue(&self.session.settings, &run_id, report, issue, self.environment)
-            .map_err(|failure| format!("{:#}", failure.error))
+            .map_err(|failure| format!("{:#}", failure.error))?;
+        report.dismiss(number, DISMISSED_HERE).ok_or_else(|| NONE.to_owned())
     }
 
     /// Publishes the fixes and ends the questions. Leaving is not possible any more, because a push

@@ -97,6 +97,19 @@ fn fix_that_did_not_help_is_listed_as_applied() {
 }
 
 #[test]
+fn dismissed_issue_is_listed_although_the_report_does_not_have_it() {
+    let issues = (1..=2).map(|number| issue(number, "manual", "defer")).collect();
+    let mut report = Report { issues, ..Report::default() };
+    let mut flow = Flow::new(&report, SafeFixTiming::AfterAgreement);
+    flow.decided.insert(2, Decision::Skipped);
+    flow.dismissed(1, Ok(report.dismiss(1, "in this review").unwrap()));
+    let said = text(&report, &flow, 79);
+    assert!(said.contains("Dismissed\n  - #1 P1 Trouble 1: undo with"), "{said}");
+    assert!(said.contains("\n0 applied, 0 deferred, 1 skipped, 0 acknowledged, 1 dismissed\n"));
+    assert!(!said.contains("left in the report"), "{said}");
+}
+
+#[test]
 fn failed_safe_fix_keeps_its_reason_after_any_decision() {
     let issues = (1..=3).map(|number| issue(number, "safe_auto", "apply")).collect();
     let report = Report { issues, ..Report::default() };

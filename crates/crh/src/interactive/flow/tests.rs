@@ -182,9 +182,11 @@ impl Talk {
                 }
                 NextStep::Dismiss(numbers) => {
                     for number in numbers {
-                        let failure = self.unfixable.contains(&number).then_some("no room");
-                        self.flow
-                            .dismissed(number, failure.map_or(Ok(()), |why| Err(why.to_owned())));
+                        let dismissed = match self.unfixable.contains(&number) {
+                            true => Err("no room".to_owned()),
+                            false => Ok(self.report.dismiss(number, "").unwrap()),
+                        };
+                        self.flow.dismissed(number, dismissed);
                     }
                 }
                 NextStep::Undo => {
