@@ -199,7 +199,7 @@ fn lists(report: &Report) -> Vec<JsonValue> {
     let notes = &report.notes;
     let fixes = report.applied_fixes.iter();
     let fixes = fixes
-        .map(|fix| prose(&format!("#{}: {}{}", fix.number, fix.description, fix.outcome.note())));
+        .map(|fix| prose(&format!("#{}: {}{}", fix.number, fix.description, report.fix_note(fix))));
     let untracked = report.scope.untracked.iter();
     let untracked = untracked.map(|file| vec![ProsePiece { text: path(file), code: true }]);
     let lists = [

@@ -2,8 +2,8 @@
 
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, is_residual, issue_remarks,
-    location_label, next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
-    validation_note, verdict_label, warnings_beside_failures,
+    location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
+    scope_line, team, validation_note, verdict_label, warnings_beside_failures,
 };
 use crate::finding::Severity;
 use crate::report::{Issue, Report, RequirementState};
@@ -143,9 +143,10 @@ fn applied_fixes(report: &Report) -> Vec<String> {
         .map(|fix| {
             let files: Vec<String> =
                 fix.files.iter().map(|file| sanitise::code_span(file)).collect();
-            let (what, note) = (prose(&fix.description), fix.outcome.note());
+            let (what, note) = (prose(&fix.description), report.fix_note(fix));
             format!("{}: {what} ({}){note}", fix.number, files.join(", "))
         })
+        .chain(places_note(report))
         .collect()
 }
 

@@ -15,7 +15,7 @@ mod text;
 mod ticket;
 mod todo;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use annotations::annotations;
 pub use code_quality::code_quality;
@@ -174,7 +174,7 @@ fn next_step(report: &Report, issue: &Issue) -> String {
         return "the applied fix did not help; needs a manual fix".to_owned();
     }
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Unverified) {
-        return "the fix is applied, but not verified; check it, or undo it with `crh fix --undo`"
+        return "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"
             .to_owned();
     }
     let has_fixer = report.strategy != Strategy::Static || issue.replacement.is_some();
@@ -235,11 +235,27 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
         Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
     let is_unstored = report.artifact.is_empty();
-    let suffix = match issue.requires_verification && !is_unstored {
+    let has_fix = report.fix_of(issue.number).is_some();
+    let suffix = match issue.requires_verification && !is_unstored && !has_fix {
         true => ", then run the tests",
         false => "",
     };
     format!("{step}{suffix}")
+}
+
+/// Which code the places of issues in fixed files refer to. `None` if no open issue needs the note.
+fn places_note(report: &Report) -> Option<String> {
+    let fixed: BTreeSet<&String> = report.applied_fixes.iter().flat_map(|fix| &fix.files).collect();
+    let is_meant = |issue: &Issue| {
+        let outcome = report.fix_of(issue.number).map(|fix| fix.outcome);
+        outcome != Some(FixOutcome::FoundAgain) && fixed.contains(&issue.location.file)
+    };
+    let is_needed = report.open_issues().any(is_meant) && !report.change.head_sha.is_empty();
+    is_needed.then(|| {
+        let head = report.change.head_sha.chars().take(COMMIT_CHARS).collect::<String>();
+        let head = one_line(&head);
+        format!("the first review gives line numbers of {head}, which may differ after the fixes")
+    })
 }
 
 /// Reviewers with the reason why they were chosen. Static checks share the last entry.

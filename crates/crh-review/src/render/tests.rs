@@ -598,6 +598,72 @@ fn fix_that_did_not_help_is_not_offered_again() {
 }
 
 #[test]
+fn dismissed_issue_does_not_count() {
+    let mut report = full_report();
+    report.over_cap = report.issues.split_off(1);
+    let numbers: Vec<u32> = report.all_issues().map(|issue| issue.number).collect();
+    let hidden = report.hidden_open_findings().count();
+    for number in numbers {
+        assert_eq!(report.dismiss(number, "in this review").unwrap().number, number);
+    }
+    assert_eq!(report.dismiss(1, ""), None);
+    assert_eq!((report.open_issues().count(), report.hidden_open_findings().count()), (0, hidden));
+    assert!(report.fates()[&Fate::Dismissed] > 0);
+}
+
+#[test]
+fn applied_fix_says_that_its_file_is_not_fully_reviewed() {
+    let mut report = full_report();
+    let path = report.coverage[0].path.clone();
+    let note = |report: &mut Report, state, outcome| {
+        report.coverage[0].state = state;
+        let (description, files) = (String::new(), vec![path.clone()]);
+        report.fix_note(&AppliedFix { number: 1, description, files, outcome })
+    };
+    let (reviewed, partly) = (CoverageState::Reviewed, CoverageState::Truncated);
+    assert_eq!(note(&mut report, reviewed, FixOutcome::Done), "");
+    let incomplete = "; the review of its file is incomplete";
+    assert_eq!(note(&mut report, partly, FixOutcome::Done), incomplete);
+    assert_eq!(note(&mut report, partly, FixOutcome::Unverified), "; the fix is not verified");
+}
+
+#[test]
+fn report_names_the_commit_of_line_numbers_in_fixed_files() {
+    let mut report = full_report();
+    report.change.head_sha = "0123456789abcdef".to_owned();
+    let file = report.issues[0].location.file.clone();
+    let (description, outcome) = (String::new(), FixOutcome::FoundAgain);
+    let number = report.issues[0].number;
+    let fix = AppliedFix { number, description, files: vec![file.clone()], outcome };
+    report.applied_fixes = vec![fix];
+    report.issues.truncate(1);
+    assert_eq!(places_note(&report), None);
+    report.applied_fixes[0].outcome = FixOutcome::Unverified;
+    let note =
+        "the first review gives line numbers of 0123456789ab, which may differ after the fixes";
+    assert_eq!(places_note(&report).as_deref(), Some(note));
+    for rendered in [text(&report, &TextStyle::default()), markdown(&report)] {
+        let rendered = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(rendered.contains(note), "{rendered}");
+    }
+}
+
+#[test]
+fn unverified_fix_is_tested_and_not_undone_before_that() {
+    let mut report = full_report();
+    report.issues.truncate(1);
+    let number = report.issues[0].number;
+    report.issues[0].requires_verification = true;
+    let (description, files) = (String::new(), Vec::new());
+    let outcome = FixOutcome::Unverified;
+    report.applied_fixes = vec![AppliedFix { number, description, files, outcome }];
+    assert_eq!(
+        residual_step(&report, &report.issues[0]),
+        "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"
+    );
+}
+
+#[test]
 fn apply_is_never_recommended_beside_fixing_by_hand() {
     let mut report = full_report();
     report.issues.truncate(1);

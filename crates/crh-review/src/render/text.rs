@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::{
     counted_hidden_lines, coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks,
-    location_label, next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
-    validation_label, warnings_beside_failures,
+    location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
+    scope_line, team, validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -308,10 +308,10 @@ fn requirements(report: &Report) -> Vec<String> {
 
 fn applied_fixes(report: &Report) -> Vec<String> {
     let fixes = report.applied_fixes.iter().map(|fix| {
-        let (number, note) = (fix.number, fix.outcome.note());
+        let (number, note) = (fix.number, report.fix_note(fix));
         one_line(&format!("{number}: {} ({}){note}", fix.description, fix.files.join(", ")))
     });
-    fixes.collect()
+    fixes.chain(places_note(report)).collect()
 }
 
 /// Open issues that need work, with the next step.

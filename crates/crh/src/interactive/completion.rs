@@ -76,7 +76,7 @@ impl Groups {
         let not_fixed = flow.not_fixed.get(&issue.number).map(|why| one_line(why));
         // What happened before is shown next to the later decision.
         let before = match (fix, not_fixed) {
-            (Some(fix), _) => Some(format!("its fix is applied{}", fix.outcome.note())),
+            (Some(fix), _) => Some(format!("its fix is applied{}", report.fix_note(fix))),
             (None, Some(why)) => Some(format!("safe fix failed: {why}")),
             (None, None) => None,
         };

@@ -37,7 +37,7 @@ use crate::ui::Verbosity;
 use crate::ui::questions::{LeaveEffect, MenuAnswer, TerminalPrompt};
 use crate::{fix, ui};
 use crh_review::report::{Issue, Report, ReviewMode};
-use crh_review::verdict::CommandKind;
+use crh_review::verdict::{CommandKind, has_gaps};
 
 /// Reason of a finding that the user dismissed at a question.
 const DISMISSED_HERE: &str = "in this review";
@@ -277,7 +277,10 @@ impl QuestionContext<'_> {
 
     fn say_resolved(&self, resolved: ResolvedCounts, report: &Report) {
         let columns = self.person.columns();
-        let said = words::resolved(resolved);
+        let said = match has_gaps(report) {
+            true => words::decided(resolved),
+            false => words::resolved(resolved),
+        };
         self.person.print(&format!("\n{}", crh_review::wrap("", "  ", &said, columns)));
         self.person.print(&completion::verdict(report, columns));
     }

@@ -123,6 +123,7 @@ fn stem(about: &QuestionSubject, beside: RenderInput<'_>) -> Vec<String> {
                     format!("What should the agent do with the {findings}?"),
                     "No file is changed yet.".to_owned(),
                 ],
+                SafeFixes::None => vec![format!("What should the agent do with the {findings}?")],
                 SafeFixes::AppliedFirst(count) => {
                     let fixes = counted(*count, "safe fix is", "safe fixes are");
                     vec![
@@ -130,7 +131,7 @@ fn stem(about: &QuestionSubject, beside: RenderInput<'_>) -> Vec<String> {
                         format!("{fixes} applied already; \"Report only\" undoes that."),
                     ]
                 }
-                SafeFixes::None | SafeFixes::Agreed(_) => {
+                SafeFixes::Agreed(_) => {
                     vec![format!("What should the agent do with the remaining {findings}?")]
                 }
             };
@@ -471,6 +472,12 @@ pub(super) fn resolved(resolved: ResolvedCounts) -> String {
             remain.join(", ")
         ),
     }
+}
+
+/// The message that no finding needs a decision, although the review is incomplete.
+pub(super) fn decided(resolved: ResolvedCounts) -> String {
+    let fixes = counted(resolved.safe_fixes, "safe_auto fix is", "safe_auto fixes are");
+    format!("No finding needs a decision, but the review is incomplete. {fixes} applied.")
 }
 
 /// Why Defer is unavailable, without a period.

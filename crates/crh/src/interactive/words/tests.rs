@@ -72,26 +72,26 @@ fn first_question_follows_the_specification() {
         &report(),
         &named(),
         expect![[r#"
-        ---
-        What should the agent do with the remaining 4 findings?
-        > A Review each finding one by one — accept the recommendation or choose another action
-          B LFG. Apply the agent's best-judgment action per finding
-          C File a Linear ticket per finding without applying fixes
-          D Report only — take no further action
-    "#]],
+            ---
+            What should the agent do with the 4 findings?
+            > A Review each finding one by one — accept the recommendation or choose another action
+              B LFG. Apply the agent's best-judgment action per finding
+              C File a Linear ticket per finding without applying fixes
+              D Report only — take no further action
+        "#]],
     );
     check(
         &routing(&all),
         &report(),
         &TrackerLabel::Generic,
         expect![[r#"
-        ---
-        What should the agent do with the remaining 4 findings?
-        > A Review each finding one by one — accept the recommendation or choose another action
-          B LFG. Apply the agent's best-judgment action per finding
-          C File an issue per finding without applying fixes
-          D Report only — take no further action
-    "#]],
+            ---
+            What should the agent do with the 4 findings?
+            > A Review each finding one by one — accept the recommendation or choose another action
+              B LFG. Apply the agent's best-judgment action per finding
+              C File an issue per finding without applying fixes
+              D Report only — take no further action
+        "#]],
     );
     let three = [Choice::OneByOne, Choice::BestJudgment, Choice::ReportOnly];
     check(
@@ -100,7 +100,7 @@ fn first_question_follows_the_specification() {
         &none(),
         expect![[r#"
             ---
-            What should the agent do with the remaining 4 findings?
+            What should the agent do with the 4 findings?
             Filing unavailable — no tracker is known.
             > A Review each finding one by one — accept the recommendation or choose another action
               B LFG. Apply the agent's best-judgment action per finding
@@ -847,6 +847,57 @@ fn next_steps_follow_the_specification() {
         Push unavailable — the branch tracks no remote branch.
         > - Continue -- proceed with next steps
           - Exit -- done for now
+    "#]],
+    );
+}
+
+#[test]
+fn incomplete_review_is_not_called_resolved() {
+    let counts = ResolvedCounts { safe_fixes: 1, advisory: 0, pre_existing: 0 };
+    assert_eq!(
+        decided(counts),
+        "No finding needs a decision, but the review is incomplete. 1 safe_auto fix is applied."
+    );
+}
+
+#[test]
+fn issue_with_an_applied_fix_shows_the_fix_and_proposes_none() {
+    let mut report = report();
+    report.issues[0].replacement = Some("    charge_once();".to_owned());
+    report.applied_fixes = vec![crh_review::report::AppliedFix {
+        number: 1,
+        description: "Charges once.".to_owned(),
+        files: vec!["src/pay.rs".to_owned()],
+        outcome: crh_review::report::FixOutcome::FoundAgain,
+    }];
+    let finding =
+        FindingQuestion { number: 1, position: None, deferring: DeferAvailability::AsRecommended };
+    let ask = Question {
+        about: QuestionSubject::Finding(finding),
+        picks: vec![Choice::Acknowledge, Choice::Skip],
+        recommended: None,
+    };
+    check(
+        &ask,
+        &report,
+        &TrackerLabel::Generic,
+        expect![[r#"
+
+        Finding — P1 Trouble 1
+        src/pay.rs:12
+
+             10   fn pay() {
+             11       charge();
+        >    12 +     charge();
+             13   }
+
+        What's wrong: Customers pay twice. They complain.
+        Applied fix: Charges once; the review of the fix found the issue again
+        ---
+        Finding — P1 Trouble 1
+        What should the agent do with it?
+        > - Acknowledge — take note, change nothing
+          - Skip — don't apply, don't track
     "#]],
     );
 }

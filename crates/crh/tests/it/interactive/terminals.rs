@@ -12,7 +12,7 @@ fn question_is_redrawn_after_a_resize() {
     scene.sees("What should the agent do");
     scene.terminal().resize(50, 12);
     let is_narrow =
-        |screen: &str| screen.contains("remaining 2\nfindings?") && screen.contains("(D)");
+        |screen: &str| screen.contains("accept the\n      rec") && screen.contains("(D)");
     scene.terminal().wait_until("a narrow question", is_narrow);
     scene.keeps_screen();
     scene.types("j");
