@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::unique;
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::is_static;
-use crate::runs::RunRecord;
+use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
@@ -21,6 +21,10 @@ const LINKED_INTO_USE: &str =
 
 /// Why a symlink without a target counts as partly reviewed.
 const LINK_LOOP: &str = "a symlink that leads back to itself, or through too many other symlinks";
+
+/// Why a file counts as partly reviewed if a check failed. The report lists the failure once, with
+/// its reason.
+const UNREAD_BY_CHECK: &str = "a failed check did not read it";
 
 /// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,14 +110,22 @@ fn check_gaps<'a>(
     review_runs: &[&'a RunRecord],
     all_runs: &[&'a RunRecord],
 ) -> BTreeMap<&'a str, &'a str> {
-    let gaps = |runs: &[&'a RunRecord], state: CoverageState| {
-        let static_runs = runs.iter().copied().filter(|run| is_static(&run.assignment.name));
-        let files = static_runs.flat_map(|run| &run.coverage);
-        let gaps = files.filter(move |file| file.state == state);
-        gaps.map(|file| (file.path.as_str(), file.reason.as_str())).collect::<Vec<_>>()
-    };
-    let unchecked = gaps(review_runs, CoverageState::NotReviewed);
-    unchecked.into_iter().chain(gaps(all_runs, CoverageState::Truncated)).collect()
+    let mut gaps = BTreeMap::new();
+    for run in review_runs.iter().filter(|run| is_static(&run.assignment.name)) {
+        let unread = run.coverage.iter().filter(|file| file.state == CoverageState::NotReviewed);
+        gaps.extend(unread.map(|file| {
+            let reason = match run.ended {
+                RunEnd::Failed(_) => UNREAD_BY_CHECK,
+                RunEnd::Completed | RunEnd::Cancelled => file.reason.as_str(),
+            };
+            (file.path.as_str(), reason)
+        }));
+    }
+    for run in all_runs.iter().filter(|run| is_static(&run.assignment.name)) {
+        let partly = run.coverage.iter().filter(|file| file.state == CoverageState::Truncated);
+        gaps.extend(partly.map(|file| (file.path.as_str(), file.reason.as_str())));
+    }
+    gaps
 }
 
 /// Coverage of each file by each run. If a run got several pieces of a file, the worst state
