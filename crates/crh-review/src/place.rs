@@ -37,7 +37,7 @@ pub enum Tier {
     Primary,
     /// In a changed function, or within ten lines of a change.
     Secondary,
-    /// Elsewhere: it existed before.
+    /// Elsewhere. A P2 or P3 there existed before.
     PreExisting,
 }
 
