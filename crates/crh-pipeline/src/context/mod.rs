@@ -33,6 +33,7 @@ use crate::review_context::ReviewContext;
 use crate::review_options::{PanelOptions, ReviewOptions};
 use crate::reviewers::{ExtraMaterial, Reviewer, ReviewerCatalogue, own_reviewers};
 use crate::runs::{RunRecord, RunResults};
+use crate::strategies::panel::parts_fit;
 use crate::team::{PanelSelection, ScoutSuggestion, Team, choose_team};
 use crh_review::finding::Member;
 use crh_review::report;
@@ -170,13 +171,14 @@ fn single_context(
         false => group_files(change, context, &options.budget),
     };
     let has_files = |part: &Vec<DiffPart>| !part.is_empty();
-    PanelContext {
+    let panel_context = PanelContext {
         // No user is asked, so an unclear intent is not worth a warning.
         intent: Intent { doubt: None, ..intent::intent_from_metadata(change) },
         team: Team::of_single(),
         parts: parts.into_iter().filter(has_files).collect(),
         ..PanelContext::default()
-    }
+    };
+    panel_context.without_unfit_parts(change, options, context)
 }
 
 fn draft_context(
@@ -194,7 +196,7 @@ fn draft_context(
     notes.extend(material_notes);
     let plan = requirements_doc::find_requirements(change, &options.panel);
     notes.extend(plan.notes);
-    let context = PanelContext {
+    let panel_context = PanelContext {
         intent,
         team,
         parts: group_files(change, context, &options.budget),
@@ -204,6 +206,7 @@ fn draft_context(
         user_wait: Duration::ZERO,
         notes,
     };
+    let context = panel_context.without_unfit_parts(change, options, context);
     PanelDraft { catalogue, facts, selection, context }
 }
 
@@ -253,6 +256,20 @@ impl PanelDraft {
 }
 
 impl PanelContext {
+    /// The context with the whole change in one part, if the parts do not fit into the model's
+    /// context either. Then one failed run tells what is missing, instead of one per part.
+    fn without_unfit_parts(
+        self,
+        change: &ChangeUnderReview,
+        options: &ReviewOptions,
+        context: u64,
+    ) -> Self {
+        if self.parts.len() <= 1 || parts_fit(change, options, context, &self) {
+            return self;
+        }
+        Self { parts: vec![whole_files(change)], ..self }
+    }
+
     /// Index of the part of an assignment.
     pub(crate) fn part_of(&self, assignment: &Assignment) -> usize {
         self.parts.iter().position(|part| *part == assignment.parts).unwrap_or_default()

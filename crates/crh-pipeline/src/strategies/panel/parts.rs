@@ -14,6 +14,9 @@ use crh_syntax::SymbolKind;
 
 /// Maximum characters of signatures: an eighth of the diff of a part.
 const SIGNATURES_CHARS: usize = 15_000;
+/// The signatures may take one character per this many tokens of the model's context, as the
+/// context pack may.
+const SIGNATURES_DIVISOR: u64 = 4;
 /// Maximum characters of a signature.
 const LINE_CHARS: usize = 200;
 
@@ -32,7 +35,13 @@ struct Declaration {
 
 /// Functions and types of the changed files outside this part, one per line, as declared at head:
 /// first those that the change touches. Among them, those that the part names come first.
-pub(crate) fn signatures(change: &ChangeUnderReview, own_parts: &[DiffPart]) -> String {
+pub(crate) fn signatures(
+    change: &ChangeUnderReview,
+    context_tokens: u64,
+    own_parts: &[DiffPart],
+) -> String {
+    let max_chars = usize::try_from(context_tokens / SIGNATURES_DIVISOR);
+    let max_chars = max_chars.unwrap_or(SIGNATURES_CHARS).min(SIGNATURES_CHARS);
     let code = CodeReader::new(change);
     let own_texts = own_parts.iter().filter_map(|part| code.text(Side::New, &part.path));
     let own_texts: Vec<String> = own_texts.collect();
@@ -51,7 +60,7 @@ pub(crate) fn signatures(change: &ChangeUnderReview, own_parts: &[DiffPart]) -> 
     declarations.sort();
     let (mut text, mut left_out_count) = (String::new(), 0_usize);
     for declaration in declarations {
-        if left_out_count == 0 && text.len() + declaration.text.len() <= SIGNATURES_CHARS {
+        if left_out_count == 0 && text.len() + declaration.text.len() <= max_chars {
             text.push_str(&declaration.text);
         } else {
             left_out_count += 1;

@@ -143,6 +143,35 @@ async fn smallest_context_is_enough_for_a_small_change() {
     assert!(failure.contains("the model's context has 2048; start the model server"), "{failure}");
 }
 
+/// Each part would show the signatures of the others, which alone would fill the context.
+#[tokio::test]
+async fn parts_of_a_large_change_fit_into_a_small_context() {
+    let review = async |fake: FakeModel, context: u64| {
+        let repo = Repo::new();
+        repo.commit("base");
+        for file in 0..4 {
+            let functions = (0..30).map(|number| {
+                format!("def handle_request_{file}_{number}(account, amount, reason):\n    return account.book(amount, reason)\n")
+            });
+            repo.write(&format!("handlers_{file}.py"), functions.collect::<String>());
+        }
+        repo.commit("change");
+        let scene = single(Scene::from_repo(repo), Profile::Standard);
+        let report = scene.with_change(|scene| scene.context = context).review(&fake).await.report;
+        let rows = report.failed_reviewers().map(|row| row.note.clone());
+        (rows.collect::<Vec<_>>().join("\n"), unreviewed(&report).len())
+    };
+    let parts = (2..=8).map(|number| format!("single-{number}"));
+    let fake = parts
+        .chain(["single".to_owned()])
+        .fold(FakeModel::start(), |fake, name| fake.on(&name, [reports(&[])]));
+    assert_eq!(review(fake, 8_192).await, (String::new(), 0));
+    // Without room for any part, the change is not split.
+    let (failures, unreviewed) = review(FakeModel::start(), 4_096).await;
+    assert!(failures.starts_with("the request needs about "), "{failures}");
+    assert_eq!(unreviewed, 4);
+}
+
 /// The report says that the editor and the validator gave no answer, and prints no probability.
 #[tokio::test]
 async fn empty_answers_of_editor_and_validator_are_reported() {
