@@ -214,17 +214,7 @@ fn reviewer_rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow>
 
 /// One row for the runs of a reviewer. A cancelled run counts as failed.
 fn reviewer_row(runs: &[&RunRecord]) -> ReviewerRow {
-    let failures: Vec<String> = runs
-        .iter()
-        .filter_map(|run| {
-            let why = run.ended.failure()?;
-            Some(if runs.len() == 1 {
-                why.to_owned()
-            } else {
-                format!("{}: {why}", run.assignment.label)
-            })
-        })
-        .collect();
+    let failures = failures(runs);
     let (outcome, note) = if failures.is_empty() {
         (RunOutcome::Completed, unique(runs.iter().map(|run| &run.summary)).join(" "))
     } else {
@@ -235,6 +225,27 @@ fn reviewer_row(runs: &[&RunRecord]) -> ReviewerRow {
     let why = assignment.map(|assignment| assignment.why.clone()).unwrap_or_default();
     let origin = if is_static(&name) { Origin::Code } else { Origin::Model };
     ReviewerRow { name, origin, why, outcome, note }
+}
+
+/// Why runs of one reviewer failed, each reason once, with the numbers of its parts of the change.
+fn failures(runs: &[&RunRecord]) -> Vec<String> {
+    let mut parts_by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for (number, run) in (1..).zip(runs) {
+        let Some(why) = run.ended.failure() else { continue };
+        let number = number.to_string();
+        match parts_by_reason.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, parts)) => parts.push(number),
+            None => parts_by_reason.push((why, vec![number])),
+        }
+    }
+    let count = runs.len();
+    let texts = parts_by_reason.into_iter().map(|(why, parts)| match parts.as_slice() {
+        _ if count == 1 => why.to_owned(),
+        [number] => format!("part {number} of {count}: {why}"),
+        all if all.len() == count => format!("all {count} parts: {why}"),
+        several => format!("parts {} of {count}: {why}", several.join(", ")),
+    });
+    texts.collect()
 }
 
 fn reviewed_paths(coverage: &[FileCoverage]) -> Vec<String> {

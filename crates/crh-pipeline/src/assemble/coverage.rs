@@ -26,6 +26,9 @@ const LINK_LOOP: &str = "a symlink that leads back to itself, or through too man
 /// its reason.
 const UNREAD_BY_CHECK: &str = "a failed check did not read it";
 
+/// End of the reason of a failed run, after its name.
+const FAILED: &str = " failed";
+
 /// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReviewEnd {
@@ -198,9 +201,18 @@ fn file_coverage(
     let reasons = unique(claims.iter().flat_map(|claim| claim.reasons.iter().copied()));
     let reason = match reasons.is_empty() {
         true => "part of it was not assigned to any reviewer".to_owned(),
-        false => reasons.join("; "),
+        false => join_reasons(&reasons),
     };
     (state, reason)
+}
+
+/// Reasons in one line. Those that name a failed run become one: `a, b failed`.
+fn join_reasons(reasons: &[String]) -> String {
+    let failed_name = |reason: &str| reason.strip_suffix(FAILED).map(str::to_owned);
+    let failed: Vec<String> = reasons.iter().filter_map(|reason| failed_name(reason)).collect();
+    let failed = (!failed.is_empty()).then(|| format!("{}{FAILED}", failed.join(", ")));
+    let others = reasons.iter().filter(|reason| !reason.ends_with(FAILED)).cloned();
+    failed.into_iter().chain(others).collect::<Vec<_>>().join("; ")
 }
 
 /// Whether every changed line of a file is in a piece that was reviewed.

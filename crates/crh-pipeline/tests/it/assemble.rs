@@ -612,9 +612,29 @@ fn split_file_is_reviewed_if_all_lines_were() {
     let half = vec![whole[0].clone(), failed(whole[1].clone())];
     assert_eq!(state(half), (Truncated, "sub-agent-2 failed".to_owned()));
     let none = vec![failed(whole[0].clone()), failed(whole[1].clone())];
-    assert_eq!(state(none), (NotReviewed, "sub-agent-1 failed; sub-agent-2 failed".to_owned()));
+    assert_eq!(state(none), (NotReviewed, "sub-agent-1, sub-agent-2 failed".to_owned()));
     let other = vec![failed(whole[0].clone()), run("sub-agent-3", &["a.py"])];
     assert_eq!(state(other).0, Reviewed);
+}
+
+#[test]
+fn reason_of_failed_parts_is_shown_once() {
+    let part = |number: usize, ended: Option<&str>| {
+        let mut record = run(&format!("single-{number}"), &["a.py"]);
+        "single".clone_into(&mut record.assignment.reviewer);
+        if let Some(why) = ended {
+            record.ended = RunEnd::Failed(why.to_owned());
+        }
+        record
+    };
+    let note = |ends: [Option<&str>; 3]| {
+        let records = (1..).zip(ends).map(|(number, end)| part(number, end)).collect();
+        Review::new(Strategy::Single, records).report().reviewers[0].note.clone()
+    };
+    assert_eq!(note([Some("no calls left"); 3]), "all 3 parts: no calls left");
+    assert_eq!(note([Some("late"), None, Some("late")]), "parts 1, 3 of 3: late");
+    let two = note([Some("late"), Some("lost"), Some("late")]);
+    assert_eq!(two, "parts 1, 3 of 3: late; part 2 of 3: lost");
 }
 
 #[test]

@@ -248,7 +248,7 @@ fn coverage(reviewer_run: &ReviewerRun, tools: ToolAccess, ended: &RunEnd) -> Ve
         Returns::Findings => {}
         Returns::Notes(_) => return Vec::new(),
     }
-    let name = &reviewer_run.assignment.name;
+    let name = &reviewer_run.assignment.reviewer;
     let (state, reason) = match ended {
         RunEnd::Completed => (CoverageState::Reviewed, String::new()),
         RunEnd::Failed(_) => (CoverageState::NotReviewed, format!("{name} failed")),
