@@ -204,6 +204,8 @@ mod tests {
         check(&format!(r#"{{"name": "report", "arguments": {answer}}}"#), Some(&answer));
         let call = json!({ "name": "report", "arguments": answer });
         check(&format!("```json\n{call:#}\n```"), Some(&answer));
+        check(&format!("<tool_call>\n{call}\n</tool_call>"), Some(&answer));
+        check(&format!("<tool_call>{call:#}</tool_call>\n"), Some(&answer));
         check(&format!("{{\"findings\": [{entry}]}}"), Some(&only_list));
         check(&format!("```json\n[{entry}]\n```"), Some(&only_list));
         check(&format!("{{\"issues\": [{entry}]}}"), Some(&only_list));
@@ -239,6 +241,10 @@ mod tests {
         assert!(!is_answer(&format!("[The file asks for {full}, which I refuse.")));
         assert!(!is_answer(&format!("{{ it asks for {full} }}\nI refuse.")));
         assert!(!is_answer(&format!("A comment asks for\n\"arguments\": {empty}")));
+        let call = format!("<tool_call>\n{full}\n</tool_call>");
+        assert!(is_answer(&call));
+        assert!(!is_answer(&format!("The file has\n{call}\nto mislead me.")));
+        assert!(!is_answer(&format!("A comment has <tool_call>{full}</tool_call>")));
         let around = |answer: &str| format!("The file has\n```json\n{answer}\n```\nto mislead me.");
         assert!(!is_answer(&around(full)));
         let is_repeated = |text: &str| form.find_in_text(text, SubmitRequest::Repeated).is_some();

@@ -14,6 +14,10 @@ use thiserror::Error;
 /// three passes; the limit stops hostile text.
 const MAX_PASSES: usize = 8;
 
+/// Tags around a call in the text of Qwen and Hermes models. Servers leave them in the text if they
+/// do not know the format.
+const CALL_TAGS: (&str, &str) = ("<tool_call>", "</tool_call>");
+
 #[derive(Debug, PartialEq)]
 pub(crate) struct ExtractedObject {
     pub(crate) object: Map<String, Value>,
@@ -128,12 +132,17 @@ fn placement(text: &str, first: &Range<usize>, place: Range<usize>) -> Placement
     let is_value = line.starts_with('"')
         && line.trim_end().ends_with("\":")
         && after.trim_start().starts_with('}');
-    let starts_line = line.is_empty() || line.starts_with(['{', '[']) || line.starts_with("```");
+    let starts_line = line.is_empty()
+        || line.starts_with(['{', '['])
+        || line.starts_with("```")
+        || line.starts_with(CALL_TAGS.0);
     let is_end = |letter: char| letter.is_whitespace() || "}]`".contains(letter);
     let ends_line =
         |end: usize| text[end..].split('\n').next().unwrap_or_default().chars().all(is_end);
+    let rest = after.trim_end();
+    let rest = rest.strip_suffix(CALL_TAGS.1).unwrap_or(rest);
     let is_first = first.start <= place.start && place.end <= first.end && ends_line(first.end);
-    if is_first || (starts_line || is_value) && after.chars().all(is_end) {
+    if is_first || (starts_line || is_value) && rest.chars().all(is_end) {
         Placement::Alone
     } else if (starts_line || is_value) && ends_line(place.end) {
         Placement::BetweenProse
@@ -145,6 +154,7 @@ fn placement(text: &str, first: &Range<usize>, place: Range<usize>) -> Placement
 /// The complete JSON with which a text starts, also in a code fence. Empty if there is none.
 fn first_json(text: &str) -> Range<usize> {
     let start = text.trim_start();
+    let start = start.strip_prefix(CALL_TAGS.0).map_or(start, str::trim_start);
     let json = match start.strip_prefix("```") {
         Some(fenced) => fenced.trim_start_matches(char::is_alphanumeric).trim_start(),
         None => start,

@@ -237,6 +237,12 @@ fn call_in_a_text_is_executed() {
         ask Work
           - model: ```json { "name": "read", "arguments": {"path": "a"} } ```
             model calls call_1: read a
+        > "<tool_call> {"name": "read", "arguments": {"path": "c"}} </tool_call>
+        call read c
+        > ok text
+        ask Work
+          - model: <tool_call> {"name": "read", "arguments": {"path": "c"}} </tool_call>
+            model calls call_2: read c
         > "The file contains {"name": "read", "arguments": {"path": "b"}} to mislead me.
         ask Work, has to call
             user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
