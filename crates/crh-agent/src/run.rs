@@ -273,6 +273,8 @@ impl<A: Clone> AgentRun<A> {
             }
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
+            | ModelError::Loading { .. }
+            | ModelError::Stalled { .. }
             | ModelError::Broken { .. }
             | ModelError::Refused { .. }
             | ModelError::BadKey { .. }

@@ -3,6 +3,7 @@
 //! Messages come from crh or from the vendor, shortened and redacted. They never contain a request
 //! or a header.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,13 @@ pub enum ModelError {
     /// Overloaded: wait and retry.
     #[error("the model is overloaded: {message}{}", retry_after_text(.retry_after.as_ref()))]
     Overloaded { retry_after: Option<Duration>, message: String },
+    /// The server runs and still loads the model: wait and retry.
+    #[error("the server is loading the model: {message}{}", waited_text(*waited))]
+    Loading {
+        message: String,
+        /// Time since the first request that the server answered in this way.
+        waited: Duration,
+    },
     /// Server error: retry a few times.
     #[error("server error: {message}")]
     Broken { message: String },
@@ -48,6 +56,9 @@ pub enum ModelError {
         /// Whether the request may have arrived and cost money.
         spent: FailureCost,
     },
+    /// A server on this machine stopped in the middle of a reply. Retry once.
+    #[error("the model server stopped sending: {message}")]
+    Stalled { message: String },
     /// The server cut the prompt to its context length and answered the rest.
     #[error(
         "the server read only {read} of at least {sent} prompt tokens; raise its context length \
@@ -56,16 +67,35 @@ pub enum ModelError {
     PromptCut { sent: u64, read: u64 },
     /// The reply is far longer than requested. A model that does not stop rarely stops next time.
     #[error(
-        "the reply does not end: it is longer than {max_bytes} bytes, and crh asked for at most \
-         {tokens} tokens"
+        "the reply does not end: it has more than {max} {unit}, and crh asked for at most {tokens} \
+         tokens"
     )]
-    EndlessReply { max_bytes: u64, tokens: u64 },
+    EndlessReply { max: u64, unit: LengthUnit, tokens: u64 },
     /// No server runs at an address of this machine. Retries do not start it.
     #[error("cannot connect to the model server on this machine: {message}")]
     NoServer { message: String },
     /// The recording has no answer to this question.
     #[error("{message}")]
     NotRecorded { message: String },
+}
+
+/// Unit of the length of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LengthUnit {
+    /// Bytes on the wire.
+    Bytes,
+    /// Words, and runs of symbols.
+    Words,
+}
+
+impl fmt::Display for LengthUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bytes => "bytes",
+            Self::Words => "words",
+        })
+    }
 }
 
 /// Whether a failed request may have cost money.
@@ -84,6 +114,7 @@ impl ModelError {
         match self {
             Self::RateLimited { .. }
             | Self::Overloaded { .. }
+            | Self::Loading { .. }
             | Self::Broken { .. }
             | Self::ContextFull { .. }
             | Self::BadKey { .. }
@@ -94,6 +125,7 @@ impl ModelError {
             | Self::NotRecorded { .. } => FailureCost::Nothing,
             Self::Refused { .. }
             | Self::CutStream { .. }
+            | Self::Stalled { .. }
             | Self::PromptCut { .. }
             | Self::EndlessReply { .. } => FailureCost::Unknown,
             Self::Transport { spent, .. } => *spent,
@@ -104,6 +136,7 @@ impl ModelError {
         match self {
             Self::RateLimited { message, .. }
             | Self::Overloaded { message, .. }
+            | Self::Loading { message, .. }
             | Self::Broken { message }
             | Self::ContextFull { message }
             | Self::Refused { message }
@@ -113,6 +146,7 @@ impl ModelError {
             | Self::BadRequest { message }
             | Self::CutStream { message }
             | Self::Transport { message, .. }
+            | Self::Stalled { message }
             | Self::NoServer { message }
             | Self::NotRecorded { message } => Some(message),
             Self::PromptCut { .. } | Self::EndlessReply { .. } => None,
@@ -123,6 +157,13 @@ impl ModelError {
 fn retry_after_text(retry_after: Option<&Duration>) -> String {
     let seconds = |delay: &Duration| delay.as_millis() as f64 / 1000.0;
     retry_after.map_or_else(String::new, |delay| format!(" (retry after {} s)", seconds(delay)))
+}
+
+fn waited_text(waited: Duration) -> String {
+    match waited.as_secs() {
+        0 => String::new(),
+        seconds => format!(" (for {seconds} s now)"),
+    }
 }
 
 #[cfg(test)]

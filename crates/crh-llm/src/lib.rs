@@ -30,7 +30,7 @@ pub use conversation::{
 };
 pub use endpoint::{Endpoint, Wire};
 pub use environment::{HeaderVariables, ModelEnvironment};
-pub use error::{FailureCost, ModelError};
+pub use error::{FailureCost, LengthUnit, ModelError};
 pub use facts::{Abilities, ModelFacts, Price, Rates};
 pub use live::{ContextLength, ModelServer, ModelSetupError, NoAnswer, ServerKind, VendorClient};
 pub use model::Model;

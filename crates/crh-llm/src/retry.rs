@@ -5,6 +5,15 @@ use std::time::Duration;
 
 use crate::ModelError;
 
+/// Delay between two requests to a server that loads the model. Models load within seconds to
+/// minutes.
+const LOADING_DELAY: Duration = Duration::from_secs(5);
+/// How long crh waits for a server that loads the model: a slow disk reads 20 GB in that time.
+const LOADING_MAX: Duration = Duration::from_secs(300);
+/// Requests to a server on this machine that stops in the middle of a reply. Each one takes minutes,
+/// and such a server rarely recovers.
+const STALLED_ATTEMPTS: u32 = 2;
+
 /// Number and delay of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -48,6 +57,10 @@ pub fn decide(
     jitter: f64,
 ) -> ModelRetryDecision {
     let retry_after = match error {
+        ModelError::Loading { waited, .. } if *waited < LOADING_MAX => {
+            return ModelRetryDecision::Wait(LOADING_DELAY);
+        }
+        ModelError::Stalled { .. } if attempt < STALLED_ATTEMPTS => None,
         ModelError::RateLimited { retry_after, .. }
         | ModelError::Overloaded { retry_after, .. } => *retry_after,
         ModelError::Broken { .. } | ModelError::CutStream { .. } | ModelError::Transport { .. } => {
@@ -61,6 +74,8 @@ pub fn decide(
         | ModelError::BadRequest { .. }
         | ModelError::PromptCut { .. }
         | ModelError::EndlessReply { .. }
+        | ModelError::Loading { .. }
+        | ModelError::Stalled { .. }
         | ModelError::NoServer { .. }
         | ModelError::NotRecorded { .. } => return ModelRetryDecision::GiveUp,
     };
@@ -84,7 +99,7 @@ pub fn decide(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FailureCost;
+    use crate::{FailureCost, LengthUnit};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -135,11 +150,27 @@ mod tests {
             ModelError::NoCredit { message: message.clone() },
             ModelError::BadRequest { message: message.clone() },
             ModelError::PromptCut { sent: 2, read: 1 },
-            ModelError::EndlessReply { max_bytes: 2, tokens: 1 },
+            ModelError::EndlessReply { max: 2, unit: LengthUnit::Words, tokens: 1 },
             ModelError::NotRecorded { message },
         ] {
             check(&error, 1, 0.0, ModelRetryDecision::GiveUp);
         }
+    }
+
+    #[test]
+    fn loading_server_gets_a_bounded_time() {
+        let loading = |waited| ModelError::Loading { message: String::new(), waited };
+        check(&loading(Duration::ZERO), 1, 0.0, ModelRetryDecision::Wait(LOADING_DELAY));
+        let almost = LOADING_MAX - SECOND;
+        check(&loading(almost), 60, 0.0, ModelRetryDecision::Wait(LOADING_DELAY));
+        check(&loading(LOADING_MAX), 1, 0.0, ModelRetryDecision::GiveUp);
+    }
+
+    #[test]
+    fn stalled_reply_is_retried_once() {
+        let stalled = ModelError::Stalled { message: String::new() };
+        check(&stalled, 1, 1.0, ModelRetryDecision::Wait(SECOND));
+        check(&stalled, 2, 1.0, ModelRetryDecision::GiveUp);
     }
 
     #[test]

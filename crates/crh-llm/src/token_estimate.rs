@@ -111,18 +111,41 @@ pub fn least_tokens(request: &ModelRequest) -> u64 {
 /// Runs of letters and digits, and runs of symbols. A token may join one symbol with the word after
 /// it, as in `.name`.
 fn count_pieces(text: &str) -> u64 {
-    let (mut pieces, mut symbols, mut in_word) = (0, 0, false);
-    for char in text.chars().chain([' ']) {
-        let was_in_word = std::mem::replace(&mut in_word, char.is_alphanumeric());
-        if !in_word && !char.is_whitespace() {
-            symbols += 1;
-            continue;
+    let mut counter = PieceCounter::default();
+    counter.add(text);
+    counter.add(" ");
+    counter.pieces()
+}
+
+/// Counts the pieces of a text that arrives in parts.
+#[derive(Debug, Default)]
+pub(crate) struct PieceCounter {
+    pieces: u64,
+    /// Length of the run of symbols at the end.
+    symbols: usize,
+    /// Whether the text so far ends within a word.
+    in_word: bool,
+}
+
+impl PieceCounter {
+    pub(crate) fn add(&mut self, text: &str) {
+        for char in text.chars() {
+            let was_in_word = std::mem::replace(&mut self.in_word, char.is_alphanumeric());
+            if !self.in_word && !char.is_whitespace() {
+                self.symbols += 1;
+                continue;
+            }
+            let joined = usize::from(char.is_alphabetic());
+            self.pieces += u64::from(self.symbols > joined);
+            self.pieces += u64::from(self.in_word && !was_in_word);
+            self.symbols = 0;
         }
-        let joined = usize::from(char.is_alphabetic());
-        pieces += u64::from(symbols > joined) + u64::from(in_word && !was_in_word);
-        symbols = 0;
     }
-    pieces
+
+    /// Pieces so far, without a run of symbols at the end.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.pieces
+    }
 }
 
 fn tools_tokens(tools: &[ToolSpec]) -> u64 {

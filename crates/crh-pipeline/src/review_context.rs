@@ -1,6 +1,7 @@
 //! State shared by all agent runs of one review.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -67,7 +68,7 @@ impl ReviewContext {
     }
 
     /// Waits until the server has capacity, unless the user cancels the review. Emits a warning.
-    /// The server may have a rate limit, be overloaded, or still load the model.
+    /// The server may have a rate limit or be overloaded.
     pub(crate) async fn wait_for_capacity(&self, run: &str, wait: Duration) {
         let text =
             format!("{run}: the model server is busy; retrying in {} s", wait.as_secs().max(1));
@@ -106,7 +107,13 @@ impl ReviewContext {
         listener: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static,
     ) -> ProgressListener {
         let (journal, run) = (self.journal.clone(), run.to_owned());
+        let is_loading = AtomicBool::new(false);
         ProgressListener::new(listener).with_retries(move |error| {
+            // While the server loads the model, crh asks again every few seconds.
+            let loads = matches!(error, ModelError::Loading { .. });
+            if is_loading.swap(loads, Ordering::Relaxed) && loads {
+                return;
+            }
             let text = format!("{run}: {error}; retrying");
             journal.emit(ReviewEvent::Warning { text });
         })
@@ -126,6 +133,8 @@ pub(crate) fn rate_limit_wait<T>(
         ) => retry_after.unwrap_or(RATE_LIMIT_DELAY),
         AgentOutcome::Model(
             ModelError::Broken { .. }
+            | ModelError::Loading { .. }
+            | ModelError::Stalled { .. }
             | ModelError::BadKey { .. }
             | ModelError::NoKey { .. }
             | ModelError::NoServer { .. }

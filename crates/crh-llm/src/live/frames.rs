@@ -12,7 +12,7 @@ use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde_json::Value;
 
 use super::{usage, vendor_error};
-use crate::{ModelError, Wire};
+use crate::{LengthUnit, ModelError, Wire};
 
 /// Maximum bytes of one reply.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
@@ -106,7 +106,8 @@ impl FrameRecorder {
         let max_bytes =
             (plausible_tokens * MAX_TOKEN_BYTES + MAX_OTHER_BYTES).min(MAX_ANSWER_BYTES);
         if summary.bytes > max_bytes {
-            summary.endless = Some(ModelError::EndlessReply { max_bytes, tokens });
+            let (max, unit) = (max_bytes, LengthUnit::Bytes);
+            summary.endless = Some(ModelError::EndlessReply { max, unit, tokens });
         }
         if summary.fault().is_some() {
             return;

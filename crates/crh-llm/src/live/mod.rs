@@ -16,7 +16,7 @@ mod vendor_error;
 
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,10 @@ use request_address::RequestAddress;
 use secrecy::{ExposeSecret, SecretString};
 use vendor_error::ReplyStarted;
 
-use crate::{Endpoint, ModelError, ModelReply, ModelRequest, Redactor, ReplyProgress, Wire};
+use crate::token_estimate::PieceCounter;
+use crate::{
+    Endpoint, LengthUnit, ModelError, ModelReply, ModelRequest, Redactor, ReplyProgress, Wire,
+};
 use crh_http::{NetworkSettings, Timeouts};
 
 const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -46,6 +49,10 @@ const MAX_CALLER_CHARS: usize = 64;
 /// milliseconds, one of 64 MB over a minute.
 const EVENT_WORK_MAX: Duration = Duration::from_secs(3);
 
+/// Words that a reply may have in addition to nine eighths of the tokens that crh asked for, for
+/// servers that exceed a small limit.
+const EXTRA_WORDS: u64 = 256;
+
 /// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
 #[derive(Clone)]
 pub struct VendorClient {
@@ -56,6 +63,8 @@ pub struct VendorClient {
     client: Client,
     timeouts: Timeouts,
     redactor: Redactor,
+    /// Since when the server has been loading the model, as far as this client knows.
+    loading_since: Arc<Mutex<Option<Instant>>>,
 }
 
 impl fmt::Debug for VendorClient {
@@ -78,8 +87,8 @@ impl VendorClient {
         let address = RequestAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
         let extra_headers = Arc::default();
-        let endpoint = Arc::new(endpoint);
-        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor })
+        let (endpoint, loading_since) = (Arc::new(endpoint), Arc::default());
+        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading_since })
     }
 
     /// Adds headers to every request. A header of crh with the same name is replaced.
@@ -109,9 +118,25 @@ impl VendorClient {
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<ModelReply, ModelError> {
         let reply = Box::pin(self.stream_reply(caller, request, watch)).await;
-        reply.map_err(|CallFailure { error, status }| {
+        let reply = reply.map_err(|CallFailure { error, status }| {
             self.address.explain(vendor_error::clean_error(error, &self.redactor), status)
-        })
+        });
+        self.with_loading_time(reply)
+    }
+
+    /// Adds the time since the first request of any run that the server refused because it loads
+    /// the model, so that all runs together wait a bounded time.
+    fn with_loading_time(
+        &self,
+        reply: Result<ModelReply, ModelError>,
+    ) -> Result<ModelReply, ModelError> {
+        let mut since = self.loading_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(ModelError::Loading { message, .. }) = reply {
+            let waited = since.get_or_insert_with(Instant::now).elapsed();
+            return Err(ModelError::Loading { message, waited });
+        }
+        *since = None;
+        reply
     }
 
     async fn stream_reply(
@@ -135,6 +160,7 @@ impl VendorClient {
                 .stream,
             frames,
             started: ReplyStarted::No,
+            words: WordLimit::new(request.max_output_tokens),
             start_reported: false,
             has_complete_calls: *wire == Wire::Gemini,
             calls: Vec::new(),
@@ -142,6 +168,9 @@ impl VendorClient {
         loop {
             let next = stream.next_event(&self.timeouts, watch).await?;
             let Some(event) = next else { continue };
+            if let ChatStreamEvent::Chunk(chunk) = &event {
+                stream.words.add(&chunk.content)?;
+            }
             if let Some(end) = stream.handle_event(event, watch) {
                 let input = ReplyInput { wire: *wire, request, end, complete_calls: stream.calls };
                 return Ok(reply::build_reply(input, &stream.frames.summary())?);
@@ -189,10 +218,34 @@ impl VendorClient {
     }
 }
 
+/// Counts the words of a reply's text. Each has at least one token, so a reply with more words than
+/// tokens that crh asked for does not end.
+struct WordLimit {
+    tokens: u32,
+    words: PieceCounter,
+}
+
+impl WordLimit {
+    fn new(tokens: u32) -> Self {
+        Self { tokens, words: PieceCounter::default() }
+    }
+
+    fn add(&mut self, text: &str) -> Result<(), ModelError> {
+        self.words.add(text);
+        let tokens = u64::from(self.tokens);
+        let max = tokens + tokens / 8 + EXTRA_WORDS;
+        if self.words.pieces() <= max {
+            return Ok(());
+        }
+        Err(ModelError::EndlessReply { max, unit: LengthUnit::Words, tokens })
+    }
+}
+
 struct ReplyStream {
     stream: ChatStream,
     frames: Arc<FrameRecorder>,
     started: ReplyStarted,
+    words: WordLimit,
     /// Whether `watch` has received `Started`.
     start_reported: bool,
     /// Whether each event with a tool call holds a complete call (Gemini).
@@ -232,11 +285,11 @@ impl ReplyStream {
         });
         let Ok(next) = tokio::time::timeout(limit, next).await else {
             let seconds = limit.as_secs_f64();
-            let message = match frame_count {
-                0 => format!("no reply within {seconds} s"),
-                _ => format!("no data for {seconds} s"),
-            };
-            return Err(vendor_error::no_response(message).into());
+            return Err(match frame_count {
+                0 => vendor_error::no_response(format!("no reply within {seconds} s")),
+                _ => ModelError::Stalled { message: format!("no data for {seconds} s") },
+            }
+            .into());
         };
         let next = next?;
         let summary = self.frames.summary();

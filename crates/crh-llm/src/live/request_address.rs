@@ -61,6 +61,10 @@ impl RequestAddress {
             (ModelError::Transport { message, spent }, _) => {
                 ModelError::Transport { message: message + &suffix, spent }
             }
+            (ModelError::Stalled { message }, _) if self.is_local => {
+                ModelError::Stalled { message: message + &suffix }
+            }
+            (ModelError::Stalled { message }, _) => vendor_error::no_response(message + &suffix),
             (ModelError::BadKey { message }, _) if self.key == KeySent::No => {
                 ModelError::NoKey { message }
             }

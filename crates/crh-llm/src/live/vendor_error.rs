@@ -93,6 +93,10 @@ pub(super) fn from_status(
         "" => format!("HTTP status {status} without a message"),
         text => text.to_owned(),
     };
+    // llama.cpp. The client knows how long it has waited.
+    if status == 503 && message.to_lowercase().starts_with("loading model") {
+        return ModelError::Loading { message, waited: Duration::ZERO };
+    }
     // Ollama calls every error an `api_error`. The status tells that the request is at fault.
     let is_client_error = (400..500).contains(&status) && status != 408;
     let error = error_body.error(&message, retry_after);

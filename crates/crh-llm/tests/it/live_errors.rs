@@ -310,13 +310,13 @@ async fn silent_vendor_times_out() {
         silent,
         expect![[r#"
             OpenAiChat
-                Transport { message: "no data for 0.25 s (`URL/chat/completions`)", spent: Unknown }
+                Stalled { message: "no data for 0.25 s (`URL/chat/completions`)" }
             OpenAiResponses
-                Transport { message: "no data for 0.25 s (`URL/responses`)", spent: Unknown }
+                Stalled { message: "no data for 0.25 s (`URL/responses`)" }
             Anthropic
-                Transport { message: "no data for 0.25 s (`URL/messages`)", spent: Unknown }
+                Stalled { message: "no data for 0.25 s (`URL/messages`)" }
             Gemini
-                Transport { message: "no data for 0.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
+                Stalled { message: "no data for 0.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)" }
         "#]],
     )
     .await;

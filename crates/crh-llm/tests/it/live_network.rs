@@ -64,7 +64,16 @@ impl Server {
 
     /// Sends text until the client disconnects.
     pub(crate) fn endless() -> Self {
-        let text = "x".repeat(16_000);
+        Self::repeats(&"x".repeat(16_000))
+    }
+
+    /// Sends a word per event until the client disconnects.
+    pub(crate) fn endless_words() -> Self {
+        Self::repeats("word ")
+    }
+
+    /// Sends an event with this text until the client disconnects.
+    fn repeats(text: &str) -> Self {
         let frame = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
         Self::start(move |mut stream| {
             stream.write_all(EVENTS.as_bytes()).unwrap();

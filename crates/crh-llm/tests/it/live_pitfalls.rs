@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::live_network::Server;
 use super::live_setup::{WIRES, ask, client, endpoint, live, question, reply_text, task};
-use crh_llm::{Endpoint, ModelError, Wire};
+use crh_llm::{Endpoint, LengthUnit, ModelError, Wire};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Malformed, fails_with, malformed, says};
 
@@ -134,7 +134,13 @@ async fn endless_reply_is_cut_off() {
     let error = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap_err();
     let tokens: u64 = task().max_output_tokens.into();
     let max_bytes = ((4 * tokens + 10_000) << 10) + (1 << 20);
-    assert_eq!(error, ModelError::EndlessReply { max_bytes, tokens });
+    let (max, unit) = (max_bytes, LengthUnit::Bytes);
+    assert_eq!(error, ModelError::EndlessReply { max, unit, tokens });
+
+    let server = Server::endless_words();
+    let error = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap_err();
+    let (max, unit) = (tokens + tokens / 8 + 256, LengthUnit::Words);
+    assert_eq!(error, ModelError::EndlessReply { max, unit, tokens });
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
@@ -62,7 +63,14 @@ impl<T: Toolbox> ModelClient<T> {
         mut self,
         watch: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static,
     ) -> Self {
-        self.context.progress_listener = ProgressListener::new(watch);
+        let is_loading = AtomicBool::new(false);
+        self.context.progress_listener = ProgressListener::new(watch).with_retries(move |error| {
+            // While the server loads the model, crh asks again every few seconds.
+            let loads = matches!(error, ModelError::Loading { .. });
+            if !is_loading.swap(loads, Ordering::Relaxed) || !loads {
+                ui::note(&format!("{error}; retrying"));
+            }
+        });
         self
     }
 
@@ -153,6 +161,8 @@ pub(crate) fn failure_kind(error: &ModelError) -> FailureKind {
         | ModelError::NotRecorded { .. } => FailureKind::Usage,
         ModelError::RateLimited { .. }
         | ModelError::Overloaded { .. }
+        | ModelError::Loading { .. }
+        | ModelError::Stalled { .. }
         | ModelError::Broken { .. }
         | ModelError::Refused { .. }
         | ModelError::CutStream { .. }
@@ -198,7 +208,10 @@ fn hint(error: &ModelError) -> &'static str {
         | ModelError::Broken { .. } => "wait a moment, or use another model",
         ModelError::Transport { .. } => "check the URL, the proxy and the network",
         ModelError::Refused { .. } => "rephrase the question, or use another model",
-        ModelError::EndlessReply { .. } => "use another model, or restart its server",
+        ModelError::Loading { .. } => "wait until the server has loaded the model, then try again",
+        ModelError::EndlessReply { .. } | ModelError::Stalled { .. } => {
+            "use another model, or restart its server"
+        }
         ModelError::CutStream { .. } => "try again; `crh model check` tests this model",
     }
 }

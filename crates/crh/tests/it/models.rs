@@ -316,12 +316,12 @@ fn model_check_accepts_a_tool_call_in_text() {
 #[test]
 fn model_check_ends_if_the_server_is_lost() {
     let user = User::new();
-    let lost = || fails_with(503, json!({"error": {"message": "Loading model"}}));
+    let lost = || fails_with(503, json!({"error": {"message": "try later"}}));
     let model = FakeModel::start().on("check", [says("one, two"), lost(), lost(), lost()]);
     let name = format!("ollama:m@{}", model.url());
     let output = user.crh(&user.path(""), &["model", "check", &name]).run();
     assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{}", output.shown());
-    let error = "error: the model is overloaded: Loading model\n";
+    let error = "error: the model is overloaded: try later\n";
     assert!(output.stderr.contains(error), "{}", output.shown());
 }
 

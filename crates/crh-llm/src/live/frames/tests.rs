@@ -114,7 +114,7 @@ fn too_many_bytes_frames_or_calls_are_a_fault() {
         assert_eq!(frames.summary().fault(), None, "{tokens}");
         frames.record(None, &large);
         let tokens = tokens.into();
-        let endless = ModelError::EndlessReply { max_bytes, tokens };
+        let endless = ModelError::EndlessReply { max: max_bytes, unit: LengthUnit::Bytes, tokens };
         assert_eq!(frames.summary().fault(), Some(endless));
     }
 

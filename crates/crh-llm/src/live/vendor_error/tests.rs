@@ -54,6 +54,20 @@ fn status_classifies_an_empty_body() {
 }
 
 #[test]
+fn loading_model_is_no_overload() {
+    let error = |status, message: &str| {
+        let body = format!(
+            r#"{{"error":{{"code":{status},"message":"{message}","type":"unavailable_error"}}}}"#
+        );
+        from_status(status, &|_| None, &body)
+    };
+    let (message, waited) = ("Loading model".to_owned(), Duration::ZERO);
+    assert_eq!(error(503, "Loading model"), ModelError::Loading { message, waited });
+    assert!(matches!(error(503, "try later"), ModelError::Overloaded { .. }));
+    assert!(matches!(error(500, "loading model failed"), ModelError::Broken { .. }));
+}
+
+#[test]
 fn api_error_with_a_client_status_is_a_bad_request() {
     let body =
         r#"{"error": {"message": "model not found, try pulling it first", "type": "api_error"}}"#;
@@ -252,6 +266,8 @@ fn errors_are_redacted_before_shortening() {
     for error in [
         ModelError::RateLimited { retry_after, message: message.clone() },
         ModelError::Overloaded { retry_after, message: message.clone() },
+        ModelError::Loading { message: message.clone(), waited: Duration::ZERO },
+        ModelError::Stalled { message: message.clone() },
         ModelError::ContextFull { message: message.clone() },
         ModelError::Refused { message: message.clone() },
         ModelError::BadKey { message: message.clone() },

@@ -72,11 +72,13 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
             ModelError::BadKey { .. }
             | ModelError::NoKey { .. }
             | ModelError::NoCredit { .. }
+            | ModelError::Loading { .. }
             | ModelError::NoServer { .. } => false,
             // crh itself returns this error instead of asking a model without a price.
             ModelError::BadRequest { .. } => ctx.models.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
+            | ModelError::Stalled { .. }
             | ModelError::Broken { .. }
             | ModelError::ContextFull { .. }
             | ModelError::Refused { .. }

@@ -1,5 +1,6 @@
 //! `crh model check`: tests the features that crh needs with a few short questions.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -29,6 +30,8 @@ const ANSWER_TOKENS: u32 = 2_000;
 const CALLS_MAX: u32 = 40;
 /// Time limit for all questions; local models are slow.
 const TIME_MAX: Duration = Duration::from_secs(600);
+/// Silence after which crh tells that it waits. Local models read a short prompt in less time.
+const WAIT_NOTE_DELAY: Duration = Duration::from_secs(20);
 /// Caller name in vendor logs.
 const CALLER: &str = "check";
 /// Vendors cache prompts from 1,024 or 4,096 tokens on; these lines are about 5,000 tokens.
@@ -75,7 +78,13 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
             }
             ReplyProgress::Started => {}
         });
-    let checks = client.block_on(checks(&client, &pieces)).map_err(model_client::model_failure);
+    let checks = client.block_on(async {
+        tokio::select! {
+            checks = checks(&client, &pieces) => checks,
+            never = announce_waits(&pieces) => match never {},
+        }
+    });
+    let checks = checks.map_err(model_client::model_failure);
     models::warn_if_recording_failed(client.model());
     let mut checks = checks.inspect_err(|_| client.print_usage())?;
     let redactor = models.redactor();
@@ -113,6 +122,20 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     };
     let error = anyhow::anyhow!("`{}` {problem}", checked.model);
     Err(Failure::new(FailureKind::External, error).hint(hint))
+}
+
+/// Prints a note whenever the model has sent nothing for a while.
+async fn announce_waits(pieces: &AtomicU32) -> Infallible {
+    let mut seen = pieces.load(Ordering::Relaxed);
+    loop {
+        tokio::time::sleep(WAIT_NOTE_DELAY).await;
+        let now = pieces.load(Ordering::Relaxed);
+        if now == seen {
+            let seconds = WAIT_NOTE_DELAY.as_secs();
+            ui::note(&format!("the model has sent nothing for {seconds} s; crh waits"));
+        }
+        seen = now;
+    }
 }
 
 async fn checks(
@@ -194,6 +217,8 @@ fn or_lost(result: Result<String, CheckProblem>) -> Result<Result<String, String
                 | ModelError::CutStream { .. }
                 | ModelError::RateLimited { .. }
                 | ModelError::Overloaded { .. }
+                | ModelError::Loading { .. }
+                | ModelError::Stalled { .. }
                 | ModelError::Broken { .. },
             ),
         )) => Err(error),
