@@ -9,7 +9,7 @@ use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
-    Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy,
+    Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy, Validation,
 };
 use crate::route::queue_for;
 
@@ -472,7 +472,8 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
     gaps.extend(self_suppressed(report));
     gaps.extend(unjudged_requirements(report));
     match report.status {
-        Status::Ok | Status::Degraded => {}
+        // A failed second look is a gap, whether or not a limit ended it.
+        Status::Ok | Status::Degraded => gaps.extend(failed_validations(report)),
         // The gaps so far say more than the status. The coverage section has the reason.
         Status::Truncated if !gaps.is_empty() => {}
         Status::Truncated => gaps.push(
@@ -494,7 +495,18 @@ pub(crate) fn missing_review(report: &Report) -> &'static str {
 
 /// How many urgent issues were not validated: `1 P0 or P1 issue not validated`.
 fn unvalidated_issues(report: &Report) -> Option<String> {
-    let count = report.issues.iter().filter(|issue| issue.is_urgent_and_unvalidated()).count();
+    not_validated(report.issues.iter().filter(|issue| issue.is_urgent_and_unvalidated()).count())
+}
+
+/// How many urgent issues were not validated because the run that checked them failed.
+fn failed_validations(report: &Report) -> Option<String> {
+    let has_failed = |issue: &&Issue| {
+        issue.validation == Validation::Degraded && issue.is_urgent_and_unvalidated()
+    };
+    not_validated(report.issues.iter().filter(has_failed).count())
+}
+
+fn not_validated(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{} not validated", plural(count, "P0 or P1 issue")))
 }
 

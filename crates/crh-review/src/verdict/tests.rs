@@ -163,6 +163,24 @@ fn truncated_review_names_what_is_missing() {
 }
 
 #[test]
+fn failed_validation_of_urgent_issue_is_a_gap() {
+    let verdict_of = |status, validation| {
+        let mut report = Report { status, ..report("P1 P2") };
+        for issue in &mut report.issues {
+            issue.validation = validation;
+            issue.members.iter_mut().for_each(|member| member.origin = Origin::Model);
+        }
+        review_verdict(&report)
+    };
+    let incomplete = "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated";
+    assert_eq!(verdict_of(Status::Truncated, Validation::Degraded), incomplete);
+    assert_eq!(verdict_of(Status::Degraded, Validation::Degraded), incomplete);
+    let complete = "Ready with fixes: 2 issues to fix";
+    assert_eq!(verdict_of(Status::Ok, Validation::NotRun), complete);
+    assert_eq!(verdict_of(Status::Degraded, Validation::Confirmed), complete);
+}
+
+#[test]
 fn fixed_issue_is_not_open() {
     let mut report = report("P0 P1");
     let fix = |number| AppliedFix {

@@ -377,7 +377,7 @@ async fn failed_validation_loses_no_issue() {
     let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[])
         .on("validate-1", [bad_request("no")]);
     scene().check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Degraded, manual -> downstream-resolver) by correctness
