@@ -262,7 +262,11 @@ pub struct ReviewerRow {
 impl ReviewerRow {
     /// The failure as a sentence.
     pub fn failure(&self) -> String {
-        format!("reviewer {} failed: {}", self.name, self.note)
+        let kind = match self.origin {
+            Origin::Model | Origin::Plan => "reviewer",
+            Origin::Code => "check",
+        };
+        format!("{kind} {} failed: {}", self.name, self.note)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeDecision, SkipEffect, SkipReason, short_commit};
 use crate::text::{one_line, plural};
-use crh_review::finding::{Origin, Severity};
+use crh_review::finding::Severity;
 use crh_review::render::hidden_findings;
 use crh_review::report::{CoverageState, Issue, Report, ReviewerRow, RunOutcome, Strategy};
 use crh_review::verdict::counted_hidden;
@@ -91,7 +91,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     }
     warnings.extend_from_slice(&inputs.edit.notes);
     warnings.extend(over_budget_notes(inputs));
-    warnings.extend(limited_failures(records, inputs.plan.strategy));
+    warnings.extend(failures(records, inputs.plan.strategy));
     if inputs.merged.unlisted_pairs > 0 {
         let pair_count = inputs.merged.unlisted_pairs;
         warnings.push(format!(
@@ -125,15 +125,15 @@ fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
     notes
 }
 
-/// Reviewers that a limit kept from returning a result. Readers of `warnings` alone see them, too.
-fn limited_failures(records: &[&RunRecord], strategy: Strategy) -> Vec<String> {
-    let is_limited = |row: &ReviewerRow| {
+/// Reviewers and checks that failed, for readers of `warnings` alone. A warning of its own says that
+/// the user cancelled the review.
+fn failures(records: &[&RunRecord], strategy: Strategy) -> Vec<String> {
+    let is_failure = |row: &ReviewerRow| {
         let mut runs = records.iter().filter(|run| run.assignment.name == row.name);
-        row.origin == Origin::Model && runs.any(|run| run.limited.is_some())
+        row.outcome == RunOutcome::Failed && !runs.all(|run| run.ended == RunEnd::Cancelled)
     };
     let rows = reviewer_rows(records, strategy).into_iter();
-    let failed = rows.filter(|row| row.outcome == RunOutcome::Failed && is_limited(row));
-    failed.map(|row| row.failure()).collect()
+    rows.filter(is_failure).map(|row| row.failure()).collect()
 }
 
 /// The summary: counts first, then the summaries of the runs in the order of `records`. A panel has

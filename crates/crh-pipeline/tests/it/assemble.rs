@@ -405,6 +405,7 @@ fn review_fails_if_all_model_runs_failed() {
             b.py not_reviewed single failed
             excluded/c.py out_of_scope excluded by `excluded/**`
             yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: reviewer single failed: the model hung up
         "#]],
     );
     check(
@@ -430,6 +431,8 @@ fn review_fails_if_all_model_runs_failed() {
             b.py not_reviewed sub-agent-2 failed
             excluded/c.py out_of_scope excluded by `excluded/**`
             yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: reviewer sub-agent-1 failed: the model hung up
+            warning: reviewer sub-agent-2 failed: the model hung up
         "#]],
     );
 }
@@ -449,6 +452,7 @@ fn one_failed_reviewer_degrades_review() {
             b.py not_reviewed sub-agent-2 failed
             excluded/c.py out_of_scope excluded by `excluded/**`
             yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: reviewer sub-agent-2 failed: the model hung up
         "#]],
     );
     let broken = failed(run("syntax", &[]));
@@ -460,7 +464,22 @@ fn one_failed_reviewer_degrades_review() {
             b.py reviewed 
             excluded/c.py out_of_scope excluded by `excluded/**`
             yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: check syntax failed: the model hung up
         "#]],
+    );
+}
+
+#[test]
+fn every_failed_reviewer_is_a_warning() {
+    let cancelled = RunRecord { ended: RunEnd::Cancelled, ..run("sub-agent-2", &["b.py"]) };
+    let records =
+        vec![failed(run("syntax", &[])), failed(run("sub-agent-1", &["a.py"])), cancelled];
+    assert_eq!(
+        Review::new(Strategy::Delegate, records).report().warnings,
+        [
+            "check syntax failed: the model hung up",
+            "reviewer sub-agent-1 failed: the model hung up"
+        ]
     );
 }
 

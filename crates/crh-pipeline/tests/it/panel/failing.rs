@@ -23,6 +23,7 @@ async fn failed_reviewer_is_named_in_the_report() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Failed: the model rejected the request: no
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        ! reviewer security failed: the model rejected the request: no
     "#]]).await;
 }
 
@@ -38,6 +39,7 @@ async fn failed_reviewer_prevents_a_clean_verdict() {
                 Incomplete: failed reviewers: security
                   correctness (asked for by `--reviewers`) Completed
                   security (asked for by `--reviewers`) Failed: the model rejected the request: no
+                ! reviewer security failed: the model rejected the request: no
             "#]],
         )
         .await;
@@ -56,6 +58,9 @@ async fn all_reviewers_failed_means_not_reviewed() {
           testing (asked for by `--reviewers`) Failed: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: the model rejected the request: no
         NotReviewed shop/cart.py: correctness failed; testing failed; security failed
+        ! reviewer correctness failed: the model rejected the request: no
+        ! reviewer testing failed: the model rejected the request: no
+        ! reviewer security failed: the model rejected the request: no
     "#]]).await;
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
@@ -147,6 +152,7 @@ async fn retry_after_beyond_deadline_is_not_awaited() {
         Incomplete: failed reviewers: correctness
           correctness (asked for by `--reviewers`) Failed: rate limited: Rate limit reached for strong. Please try again in 36000s. (retry after 36000 s)
           security (asked for by `--reviewers`) Completed
+        ! reviewer correctness failed: rate limited: Rate limit reached for strong. Please try again in 36000s. (retry after 36000 s)
     "#]]).await;
 }
 

@@ -78,6 +78,8 @@ async fn unreviewed_part_is_reported() {
           correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
         NotReviewed store/work.py: correctness-2 failed; security-2 failed
+        ! reviewer correctness failed: part 2 of 2: the model rejected the request: no
+        ! reviewer security failed: part 2 of 2: the model rejected the request: no
     "#]]).await;
     let envelope = crh_review::render::envelope(&reviewed.report);
     assert!(envelope.starts_with("Code review complete"), "part 1 was looked at: {envelope}");
