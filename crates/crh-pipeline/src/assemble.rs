@@ -17,6 +17,7 @@ pub use mask::{mask, mask_keys};
 pub use report_text::recount_summary;
 
 use crate::change_under_review::ChangeUnderReview;
+use crate::checks::is_analyser;
 use crate::collect::ReviewFindings;
 use crate::context::PanelContext;
 use crate::edit::EditOutcome;
@@ -166,6 +167,11 @@ fn is_reviewer(record: &RunRecord) -> bool {
     record.assignment.name != requirements::REVIEWER
 }
 
+/// Whether an analyser could not run. No file counts as checked by it, and a warning says why.
+fn was_skipped(record: &RunRecord) -> bool {
+    is_analyser(&record.assignment.name) && record.assignment.parts.is_empty()
+}
+
 /// Names of the models that answered, sorted and joined by `+`.
 fn models_used(inputs: &ReportInputs<'_>) -> String {
     let later_runs = inputs.edit.run.iter().chain(&inputs.validation.runs);
@@ -202,7 +208,8 @@ fn report_scope(change: &ChangeUnderReview) -> Scope {
 /// Rows for reviewers. With `Single` and `Panel`, the runs of one reviewer share a row. Otherwise
 /// each run has its own row.
 fn reviewer_rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
-    let records: Vec<&RunRecord> = records.iter().copied().filter(|run| is_reviewer(run)).collect();
+    let is_listed = |run: &&RunRecord| is_reviewer(run) && !was_skipped(run);
+    let records: Vec<&RunRecord> = records.iter().copied().filter(is_listed).collect();
     match strategy {
         Strategy::Single | Strategy::Panel => records
             .chunk_by(|run, next| run.assignment.reviewer == next.assignment.reviewer)

@@ -470,6 +470,17 @@ fn one_failed_reviewer_degrades_review() {
 }
 
 #[test]
+fn skipped_analyser_is_no_reviewer() {
+    let mut skipped = run("ruff", &[]);
+    skipped.notes = vec!["skipped: it failed".to_owned()];
+    let records = vec![skipped, run("shellcheck", &["a.py"]), run("single", &["a.py", "b.py"])];
+    let report = Review::new(Strategy::Single, records).report();
+    let names: Vec<&str> = report.reviewers.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["shellcheck", "single"]);
+    assert_eq!(report.warnings, ["ruff: skipped: it failed"]);
+}
+
+#[test]
 fn every_failed_reviewer_is_a_warning() {
     let cancelled = RunRecord { ended: RunEnd::Cancelled, ..run("sub-agent-2", &["b.py"]) };
     let records =
