@@ -89,7 +89,7 @@ const ARGUMENT: &str = r#"(?x)
 
 /// Calls that run a shell or evaluate code.
 const SHELL: &str = r#"(?x)
-    \b shell \s* [=:] \s* (?: True | true ) \b
+    \b shell ["']? \s* [=:] \s* (?: True | true ) \b
   | \b os \. (?: system | popen ) \s* \(
   | \b (?: shell_exec | passthru | proc_open ) \s* \(
   | \b child_process \b | \b execSync \s* \( | \b exec \s* \( \s* `
@@ -97,6 +97,35 @@ const SHELL: &str = r#"(?x)
   | \b Runtime \. getRuntime \( \) \. exec
   | \b (?: eval | exec ) \s* \( \s* [^)"'\s]
 "#;
+
+/// Commands for a shell that are joined from parts. `pattern_of_parts` replaces the names in
+/// capitals.
+const JOINED_COMMAND: &str = r#"(?x)
+    RUN \s* \( \s*
+      (?:
+        # "ls " + name, "ls %s" % name, "ls {}".format(name)
+        (?: " [^"]* " | ' [^']* ' ) \s* JOIN
+        # `ls ${name}`
+      | ` [^`]* \$ \{
+        # f"ls {name}"
+      | r?f ["']{1,3} .* \{
+      | FORMAT .* (?: %[sdv] | \{ )
+      )
+    # system "ls #{name}"
+  | RUN \s* \(? \s* " [^"]* \#\{
+"#;
+/// A call that gives a text to a shell. Some of these functions do so only if another argument asks
+/// for it.
+const RUN: &str = r"\b (?:
+    exec (?: Sync | Async )? | execa (?: Command )? (?: Sync )? | spawn (?: Sync )?
+  | system | [pP]open | check_output | check_call | getoutput | getstatusoutput
+  | create_subprocess_shell | subprocess \. (?: run | call ) | capture2e? | capture3
+)";
+/// Commands of Ruby with a value, in backticks or `%x`. Messages quote names with backticks, too, so
+/// no other quote may come first.
+const RUBY_COMMAND: &str = r#"(?x) ^ [^"'`\#]* ` [^`]* \#\{ [^`]* ` | % x \s? [\[({<|!/] .* \#\{"#;
+/// Commands of PHP with a value.
+const PHP_COMMAND: &str = r#"(?x) \b (?: exec | system | popen ) \s* \( \s* " [^"]* \$ [a-z_{]"#;
 
 /// An SQL statement that is recognisable outside of a database call, too.
 const STATEMENT: &str =
@@ -112,7 +141,7 @@ const CALL: &str = r"\b (?:
 /// The first word of such a text.
 const VERB: &str = r"\s* (?: select | insert | update | delete | drop | alter | create | truncate | merge | replace ) \b";
 
-/// Database queries that are joined from parts. `query_pattern` replaces the names in
+/// Database queries that are joined from parts. `pattern_of_parts` replaces the names in
 /// capitals by the constants of these names.
 const JOINED_QUERY: &str = r#"(?xi)
     ["'`] [^"'`]* \b STATEMENT
@@ -142,8 +171,12 @@ const FORMAT: &str =
 const DOLLAR_QUERY: &str = r#"(?xi) (?: " [^"]* \b STATEMENT | CALL " VERB ) [^"]* \$ [a-z_]"#;
 
 static SHELLS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHELL).ok());
-static JOINED_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| query_pattern(JOINED_QUERY));
-static DOLLAR_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| query_pattern(DOLLAR_QUERY));
+static JOINED_COMMANDS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern_of_parts(JOINED_COMMAND));
+static RUBY_COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(RUBY_COMMAND).ok());
+static PHP_COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(PHP_COMMAND).ok());
+static JOINED_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| pattern_of_parts(JOINED_QUERY));
+static DOLLAR_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| pattern_of_parts(DOLLAR_QUERY));
 static ROUTES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ROUTE).ok());
 static ARGUMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ARGUMENT).ok());
 
@@ -171,8 +204,9 @@ static SIGNATURE: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
     SIGNATURES.iter().filter_map(compile).collect()
 });
 
-fn query_pattern(text: &str) -> Option<Regex> {
+fn pattern_of_parts(text: &str) -> Option<Regex> {
     let parts = [
+        ("RUN", RUN),
         ("STATEMENT", STATEMENT),
         ("CALL", CALL),
         ("VERB", VERB),
@@ -213,13 +247,24 @@ pub(super) fn injection_risk<'a>(
             || matches!(line.language, Some("php" | "kotlin"))
                 && dollar_queries.is_match(&line.text)
     };
+    let commands = JOINED_COMMANDS.as_ref()?;
+    let (ruby_commands, php_commands) = (RUBY_COMMANDS.as_ref()?, PHP_COMMANDS.as_ref()?);
+    let runs_command = |line: &InputLine<'_>| {
+        commands.is_match(&line.text)
+            || match line.language {
+                Some("ruby") => ruby_commands.is_match(&line.text),
+                Some("php") => php_commands.is_match(&line.text),
+                Some(_) | None => false,
+            }
+    };
+    let shell = "runs a shell or evaluates code";
     inputs.lines.iter().filter(|line| line.is_added).find_map(|line| {
         if shells.is_match(&line.text) {
-            Some((line, "runs a shell or evaluates code"))
+            Some((line, shell))
         } else if is_joined(line) {
             Some((line, "joins a database query from parts"))
         } else {
-            None
+            runs_command(line).then_some((line, shell))
         }
     })
 }
@@ -271,6 +316,7 @@ mod tests {
     #[test]
     fn patterns_compile_and_lists_are_sorted() {
         assert!(ROUTES.is_some() && ARGUMENTS.is_some());
+        assert!(JOINED_COMMANDS.is_some() && RUBY_COMMANDS.is_some() && PHP_COMMANDS.is_some());
         assert!(SHELLS.is_some() && JOINED_QUERIES.is_some() && DOLLAR_QUERIES.is_some());
         assert_eq!(SIGNATURE.len(), SIGNATURES.len());
         assert!(PERMISSION_NAMES.is_sorted() && BROWSER_NAMES.is_sorted());

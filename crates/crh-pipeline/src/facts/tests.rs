@@ -144,11 +144,47 @@ fn files_that_instruct_agents_are_not_prose() {
     );
 }
 
+fn is_risk(path: &str, line: &str) -> bool {
+    facts(&format!("{path}\n  +{line}\n"), &[]).has(ChangeFact::InjectionRisk)
+}
+
+#[test]
+fn joined_commands_are_risks() {
+    for line in [
+        "exec(\"ls \" + c)",
+        "cp.execSync('ls ' + c)",
+        "spawn(`ls ${c}`, options)",
+        "await execAsync(`ls ${c}`)",
+        "check_output(f\"ls {c}\", **{\"shell\": True})",
+        "subprocess.run(\"ls {}\".format(c),",
+        "text = subprocess.getoutput(\"ls %s\" % c)",
+        "proc = await create_subprocess_shell(f'ls {c}')",
+        "system(\"ls #{n}\")",
+        "system \"ls #{n}\"",
+        "out, status = Open3.capture2e(\"ls #{n}\")",
+    ] {
+        assert!(is_risk("a.py", line), "{line}");
+    }
+    for line in [
+        "subprocess.run([f\"{folder}/tool\"])",
+        "check_output(\"ls\")",
+        "text = `ls ${c}`",
+        "spawn(\"ls\", [c])",
+        "system(\"ls\")",
+    ] {
+        assert!(!is_risk("a.py", line), "{line}");
+    }
+    for line in ["files = `ls #{n}`", "puts `ls #{n}`", "%x(ls #{n})"] {
+        assert!(is_risk("a.rb", line), "{line}");
+    }
+    assert!(is_risk("a.php", "system(\"ls $name\");"));
+    for line in ["raise \"no file `#{n}`\"", "# `ls #{n}`", "system('ls', n)", "`ls`"] {
+        assert!(!is_risk("a.rb", line), "{line}");
+    }
+}
+
 #[test]
 fn lines_that_can_inject_commands_or_queries_are_risks() {
-    let is_risk = |path: &str, line: &str| {
-        facts(&format!("{path}\n  +{line}\n"), &[]).has(ChangeFact::InjectionRisk)
-    };
     for line in [
         "subprocess.run(command, shell=True)",
         "os.system('ls ' + name)",
