@@ -175,7 +175,7 @@ impl Repository {
 
     /// Resolves a commit by any name.
     pub fn commit(&self, name: &str) -> Option<String> {
-        let revision = format!("{name}^{{commit}}");
+        let revision = commit_revision(name);
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
         self.git().text(args).ok().filter(|id| !id.is_empty())
     }
@@ -358,6 +358,12 @@ impl Repository {
         let paths: BTreeSet<Vec<u8>> = paths.collect();
         Ok(paths.into_iter().collect())
     }
+}
+
+/// A revision that names the commit of another one.
+pub(crate) fn commit_revision(name: &str) -> String {
+    // `:/text` extends to the end, so a suffix would be part of the text. It names a commit.
+    if name.starts_with(":/") { name.to_owned() } else { format!("{name}^{{commit}}") }
 }
 
 /// A path as git writes it into a file. Blanks at its end belong to the path.

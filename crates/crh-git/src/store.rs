@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use crate::bare::{BareRepository, read_lines};
 use crate::process::{Git, GitError, MIN_VERSION};
-use crate::repository::{OpenError, Repository};
+use crate::repository::{OpenError, Repository, commit_revision};
 use crate::variables::HiddenVariables;
 use crh_os::files;
 use crh_os::names::{canonical, os_str};
@@ -235,7 +235,7 @@ impl Store {
 
     /// Resolves a commit of the user's repository or of the store.
     pub fn commit(&self, name: &str) -> Option<String> {
-        let revision = format!("{name}^{{commit}}");
+        let revision = commit_revision(name);
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
         let in_store = || self.bare.git().text(args).ok().filter(|id| !id.is_empty());
         self.repository.commit(name).or_else(in_store)
