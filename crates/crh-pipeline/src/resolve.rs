@@ -132,9 +132,25 @@ pub enum TargetError {
     /// The base cannot be determined.
     #[error(transparent)]
     Base(#[from] BaseError),
+    /// The remote could not complete a shallow clone.
+    #[error("cannot reach the remote `{remote}` to complete this shallow clone")]
+    Deepen {
+        /// Name of the remote.
+        remote: String,
+        /// Error from git.
+        source: GitError,
+    },
     /// Git objects are missing.
     #[error(transparent)]
     MissingObjects(#[from] MissingError),
+    /// Git objects are missing, although crh may contact remotes.
+    #[error("{missing}")]
+    NotFetchable {
+        /// What is missing.
+        missing: MissingError,
+        /// Why the remote did not send it. `None` if there is no remote.
+        source: Option<Box<Self>>,
+    },
     /// The object store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -189,7 +205,12 @@ pub fn resolve_target(
         Err(error) if options.network == NetworkMode::Online => error,
         result => return result,
     };
-    let Some(failure) = remote_failure(&error) else { return Err(error) };
+    let Some(failure) = remote_failure(&error) else {
+        return Err(match missing_objects(error) {
+            Ok(missing) => TargetError::NotFetchable { missing, source: None },
+            Err(other) => other,
+        });
+    };
     let offline = ResolveOptions { network: NetworkMode::Offline, ..*options };
     match try_resolve(store, target, &offline) {
         Ok(mut change) => {
@@ -197,7 +218,12 @@ pub fn resolve_target(
                 Some(branch) => format!("crh compares with the local branch `{branch}`"),
                 None => "crh uses what was fetched before".to_owned(),
             };
-            change.notes.push(format!("{failure}; {base}, so the base may be stale"));
+            let effect = match &error {
+                _ if detects_base(target) => "the base may be stale",
+                TargetError::Base(_) => "the commits may be stale",
+                _ => "the history before the change may be incomplete",
+            };
+            change.notes.push(format!("{failure}; {base}, so {effect}"));
             Ok(change)
         }
         Err(
@@ -205,14 +231,21 @@ pub fn resolve_target(
             | TargetError::NothingUncommitted
             | TargetError::NoDifference(_)),
         ) => Err(nothing),
-        Err(_) => Err(error),
+        Err(offline_error) => Err(match missing_objects(offline_error) {
+            Ok(missing) => TargetError::NotFetchable { missing, source: Some(Box::new(error)) },
+            Err(_) => error,
+        }),
     }
+}
+
+/// Whether crh finds the base of the target.
+fn detects_base(target: &Target) -> bool {
+    matches!(target, Target::CurrentBranch | Target::Named(_))
 }
 
 /// The detected base branch, if no remote branch of this name was ever fetched.
 fn local_base<'a>(store: &Store, target: &Target, base: &'a str) -> Option<&'a str> {
-    let detects_base = matches!(target, Target::CurrentBranch | Target::Named(_));
-    let branch = base.strip_prefix("refs/heads/").filter(|_| detects_base)?;
+    let branch = base.strip_prefix("refs/heads/").filter(|_| detects_base(target))?;
     let remotes = store.repository().remotes().ok()?;
     let is_fetched = remotes.iter().any(|remote| {
         let reference = format!("refs/remotes/{}/{branch}", remote.name);
@@ -224,7 +257,7 @@ fn local_base<'a>(store: &Store, target: &Target, base: &'a str) -> Option<&'a s
 /// Describes the error if a remote could not be reached or did not send what crh asked for. Git's
 /// own message is left out, since it may contain the remote's URL.
 fn remote_failure(error: &TargetError) -> Option<String> {
-    if let TargetError::Base(error @ BaseError::Remote { .. }) = error {
+    if let TargetError::Base(BaseError::Remote { .. }) | TargetError::Deepen { .. } = error {
         return Some(error.to_string());
     }
     let TargetError::MissingObjects(error) = error else { return None };
@@ -237,6 +270,15 @@ fn remote_failure(error: &TargetError) -> Option<String> {
         | MissingError::MergeBase(..)
         | MissingError::Gone { .. }
         | MissingError::Objects { .. } => None,
+    }
+}
+
+/// What is missing, or another error.
+fn missing_objects(error: TargetError) -> Result<MissingError, TargetError> {
+    match error {
+        TargetError::MissingObjects(missing)
+        | TargetError::Base(BaseError::MissingObjects(missing)) => Ok(missing),
+        other => Err(other),
     }
 }
 
@@ -665,7 +707,7 @@ fn deepen(
         && store.bare().is_shallow()
         && let Some(remote) = store.repository().remotes()?.first()
     {
-        let remote_error = |source| BaseError::Remote { remote: remote.name.clone(), source };
+        let remote_error = |source| TargetError::Deepen { remote: remote.name.clone(), source };
         store.deepen(&remote.name, base, head).map_err(remote_error)?;
     }
     Ok(())

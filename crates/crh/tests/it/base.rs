@@ -53,6 +53,20 @@ fn named_branch_is_compared_with_the_base_flag() {
 }
 
 #[test]
+fn commit_is_found_by_its_message() {
+    let repo = upstream();
+    work(&repo);
+    let user = User::new();
+    let output = user.prepared(repo.path(), &["--base", ":/one", ":/work"], "out");
+    assert_eq!(summary(&output)["baseRev"], repo.id("main~1"));
+    assert_eq!(summary(&output)["headRev"], repo.id("feature"));
+    let range = user.prepared(repo.path(), &[":/two..:/work"], "out");
+    assert_eq!(summary(&range)["baseRev"], repo.id("main"));
+    let args = ["prepare", "--out", "out", ":/three"];
+    assert!(user.refused(&repo, &args).contains("no branch, commit or path named `:/three`"));
+}
+
+#[test]
 fn partial_clone_fetches_missing_objects_before_review() {
     let upstream = upstream();
     upstream.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -146,8 +160,8 @@ fn unreachable_remote_without_any_base_is_an_error() {
     );
 }
 
-#[test]
-fn shallow_clone_without_the_merge_base_is_an_error_offline() {
+/// A clone of depth 1 with the branches `main` and `feature`, which diverged.
+fn diverged_shallow_clone() -> Repo {
     let upstream = upstream();
     upstream.git(&["branch", "old"]);
     upstream.git(&["switch", "--quiet", "--create", "feature"]);
@@ -157,7 +171,12 @@ fn shallow_clone_without_the_merge_base_is_an_error_offline() {
     upstream.write("main.md", "three\n");
     upstream.commit("three");
     let options = ["--depth=1", "--no-single-branch", "--branch=feature"];
-    let clone = upstream.cloned(&options);
+    upstream.cloned(&options)
+}
+
+#[test]
+fn shallow_clone_without_the_merge_base_is_an_error_offline() {
+    let clone = diverged_shallow_clone();
     let user = User::new();
     let args = ["prepare", "--base", "origin/main", "--offline", "--out", "out"];
     assert_eq!(
@@ -165,6 +184,71 @@ fn shallow_clone_without_the_merge_base_is_an_error_offline() {
         "exit 3\nerror: this shallow clone does not contain the merge base of `origin/main` and `HEAD`\n\
          hint: remove `--offline`, or fetch the commits with git\n---\n"
     );
+}
+
+#[test]
+fn unreachable_remote_is_named_with_what_the_clone_lacks() {
+    let clone = diverged_shallow_clone();
+    clone.git(&["remote", "set-url", "origin", "file:///nowhere/at/all"]);
+    let user = User::new();
+    let refused = |args: &[&str]| {
+        let output = user.crh(clone.path(), &[&["check"], args].concat()).run();
+        assert_eq!(output.code, 3, "{output:?}");
+        // Git's own message depends on its version.
+        let start = output.stderr.split(": `git").next().unwrap_or_default().to_owned();
+        let hint = output.stderr.lines().last().unwrap_or_default().to_owned();
+        format!("{start}\n{hint}")
+    };
+    let unshallow = "hint: run `git fetch --unshallow` when the remote answers";
+    let no_remote = "cannot reach the remote `origin` to complete this shallow clone";
+    let merge_base = "error: this shallow clone does not contain the merge base of";
+    assert_eq!(
+        refused(&["--base", "origin/main"]),
+        format!("{merge_base} `origin/main` and `HEAD`: {no_remote}\n{unshallow}")
+    );
+    assert_eq!(
+        refused(&["HEAD~1..HEAD"]),
+        format!("error: the commit `HEAD~1` is not in this clone: {no_remote}\n{unshallow}")
+    );
+    assert_eq!(
+        refused(&[]),
+        format!(
+            "{merge_base} `origin/main` and `feature`: cannot reach the remote `origin` to update the base\n{unshallow}"
+        )
+    );
+    clone.git(&["remote", "remove", "origin"]);
+    assert_eq!(
+        refused(&["HEAD~1..HEAD"]),
+        "error: the commit `HEAD~1` is not in this clone\n\n\
+         hint: add the remote of this clone, or fetch the commits with git"
+    );
+}
+
+#[test]
+fn commit_of_shallow_clone_has_no_stale_base() {
+    let upstream = upstream();
+    upstream.write("next.md", "next\n");
+    upstream.commit("next");
+    let clone = upstream.cloned(&["--depth=2"]);
+    clone.git(&["remote", "set-url", "origin", "file:///nowhere/at/all"]);
+    let output = User::new().crh(clone.path(), &["check", "--commit", "HEAD"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let note = "cannot reach the remote `origin` to complete this shallow clone; crh uses what was fetched before, so the history before the change may be incomplete\n";
+    assert!(output.stderr.contains(note), "{}", output.shown());
+    assert!(!output.shown().contains("stale"), "{}", output.shown());
+}
+
+#[test]
+fn partial_clone_of_unreachable_remote_gets_a_true_hint() {
+    let upstream = upstream();
+    upstream.git(&["config", "uploadpack.allowFilter", "true"]);
+    work(&upstream);
+    let clone = upstream.cloned(&["--filter=blob:none", "--branch=main"]);
+    clone.git(&["remote", "set-url", "origin", "file:///nowhere/at/all"]);
+    let output = User::new().crh(clone.path(), &["check", "main..origin/feature"]).run();
+    assert_eq!(output.code, 3, "{output:?}");
+    assert!(output.stderr.contains("of the change are not in this clone: "), "{output:?}");
+    assert!(output.stderr.ends_with("hint: run crh again when the remote answers\n"), "{output:?}");
 }
 
 #[test]

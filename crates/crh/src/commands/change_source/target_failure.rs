@@ -2,7 +2,7 @@
 
 use super::super::forge::Forge;
 use crate::failure::{Failure, FailureKind};
-use crh_git::{BaseError, GitError, ReadError, StoreError};
+use crh_git::{BaseError, GitError, MissingError, ReadError, StoreError};
 use crh_pipeline::resolve::TargetError;
 use crh_pipeline::target_args::RequestedMode;
 
@@ -55,7 +55,9 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::EmptyDiff
         | TargetError::NotADiff
         | TargetError::TooLarge { .. }
+        | TargetError::Deepen { .. }
         | TargetError::MissingObjects(_)
+        | TargetError::NotFetchable { .. }
         | TargetError::Store(_)
         | TargetError::Log(_)
         | TargetError::Read(_)
@@ -143,6 +145,12 @@ fn kind_and_hint(
         TargetError::MissingObjects(_) => {
             (FailureKind::External, Some("remove `--offline`, or fetch the commits with git"))
         }
+        TargetError::Deepen { .. } => {
+            (FailureKind::External, Some("check the network and the remote's URL"))
+        }
+        TargetError::NotFetchable { missing, source } => {
+            (FailureKind::External, Some(fetch_missing_hint(missing, source.is_some())))
+        }
         TargetError::TooLarge { .. }
         | TargetError::Read(ReadError::TooManyFiles(_) | ReadError::TooDeep(_)) => {
             (FailureKind::Skipped, Some(TOO_LARGE))
@@ -156,6 +164,20 @@ fn kind_and_hint(
             (FailureKind::External, Some("run `git fsck` to check the repository"))
         }
         TargetError::Store(_) => (FailureKind::External, None),
+    }
+}
+
+/// How to get objects that crh could not fetch.
+fn fetch_missing_hint(missing: &MissingError, has_remote: bool) -> &'static str {
+    match missing {
+        _ if !has_remote => "add the remote of this clone, or fetch the commits with git",
+        MissingError::Commit(_) | MissingError::MergeBase(..) => {
+            "run `git fetch --unshallow` when the remote answers"
+        }
+        MissingError::Objects { .. }
+        | MissingError::NotSent { .. }
+        | MissingError::Gone { .. }
+        | MissingError::Git(_) => "run crh again when the remote answers",
     }
 }
 
