@@ -27,6 +27,9 @@ use crh_review::stable_json;
 /// Oldest supported git version.
 const OLDEST_GIT: (u32, u32) = (2, 31);
 
+/// What the check of the analysers finds if there are none.
+const NO_LINTER: &str = "no linter is installed";
+
 /// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -412,20 +415,28 @@ fn sandbox_check(probe: Result<(), String>) -> DoctorCheck {
 fn analysers_check(linters: &[(&str, Option<Result<String, String>>)]) -> DoctorCheck {
     if linters.is_empty() {
         let names = crh_lint::analysers::LINTERS.join(", ");
-        return DoctorCheck::missing(
-            "analysers",
-            "no linter is installed",
-            format!("crh can use {names}"),
-        );
+        return DoctorCheck::missing("analysers", NO_LINTER, format!("crh can use {names}"));
     }
     let describe = |(name, version): &(&str, Option<Result<String, String>>)| match version {
         None => format!("{name} (not run)"),
         Some(Ok(version)) if version.contains(name) => version.clone(),
         Some(Ok(version)) => format!("{name} {version}"),
-        Some(Err(reason)) => format!("{name} (unusable: {reason})"),
+        Some(Err(reason)) => format!("{name} (broken: {reason})"),
     };
     let names: Vec<String> = linters.iter().map(describe).collect();
-    DoctorCheck::works("analysers", names.join(", "))
+    let is_broken = |(_, version): &&(&str, Option<Result<String, String>>)| {
+        version.as_ref().is_some_and(Result::is_err)
+    };
+    let broken: Vec<String> =
+        linters.iter().filter(is_broken).map(|(name, _)| format!("`{name}`")).collect();
+    match broken.is_empty() {
+        true => DoctorCheck::works("analysers", names.join(", ")),
+        false => DoctorCheck::missing(
+            "analysers",
+            names.join(", "),
+            format!("reviews skip {}: repair or remove it", broken.join(", ")),
+        ),
+    }
 }
 
 /// Adds linters that crh does not use because only a shim is installed.
@@ -435,9 +446,9 @@ fn with_shims(check: DoctorCheck, shims: &[(&str, PathBuf)]) -> DoctorCheck {
         .iter()
         .map(|(name, path)| format!("{name} (unusable: `{}` is a shim)", path.display()))
         .collect();
-    let detail = match check.state {
-        CheckState::Works => format!("{}, {}", check.detail, names.join(", ")),
-        CheckState::Missing | CheckState::Broken => names.join(", "),
+    let detail = match check.detail.as_str() {
+        NO_LINTER => names.join(", "),
+        linters => format!("{linters}, {}", names.join(", ")),
     };
     let folder = path.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
     let remedy = format!(
@@ -629,7 +640,8 @@ mod tests {
             expect![[r#"
                 missing  analysers   no linter is installed
                                      -> crh can use ruff, eslint, shellcheck, semgrep, tsc
-                ok       analysers   ruff 0.14.1, eslint v9.39.1, semgrep (unusable: no Python)
+                missing  analysers   ruff 0.14.1, eslint v9.39.1, semgrep (broken: no Python)
+                                     -> reviews skip `semgrep`: repair or remove it
                 ok       analysers   ruff (not run)
             "#]],
         );
