@@ -505,7 +505,14 @@ fn run_review(
         },
         asked: session.terms.command,
     };
-    let outcome = Outcome::decide(&report, outcome::worst_open(&report), exit_rules, end);
+    let worst = outcome::worst_open(&report);
+    let outcome = Outcome::decide(&report, worst, exit_rules, end);
+    if let (Outcome::Failed, Some(worst)) = (outcome, worst)
+        && let Some(reason) =
+            outcome::exit_reason(report.verdict, worst, &session.settings.review_fail_on)
+    {
+        ui::note(&reason);
+    }
     let is_undelivered =
         receipts.iter().any(|receipt| matches!(receipt.delivery, SinkDelivery::Failed(_)));
     // A missing delivery must not look like success.

@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use crate::config::key::{ResolvedSetting, SettingOrigin};
+use crate::config::review::FailOn;
 use crh_review::finding::Severity;
 use crh_review::report::{Report, Status};
-use crh_review::verdict::{CommandKind, is_incomplete};
+use crh_review::verdict::{CommandKind, Verdict, is_incomplete};
 
 /// Requirements for exit code 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +88,26 @@ pub(super) fn worst_open(report: &Report) -> Option<Severity> {
     shown.chain(hidden).min()
 }
 
+/// Why the exit code is 1, if the verdict asks for no fix. `worst` is the worst open severity.
+pub(super) fn exit_reason(
+    verdict: Verdict,
+    worst: Severity,
+    fail_on: &ResolvedSetting<FailOn>,
+) -> Option<String> {
+    match verdict {
+        Verdict::NotReady | Verdict::ReadyWithFixes => return None,
+        Verdict::Incomplete | Verdict::ReadyToMerge | Verdict::ChecksPassed => {}
+    }
+    let source = match fail_on.origins.as_slice() {
+        [SettingOrigin::Flag(flag)] => *flag,
+        _ => "review.fail_on",
+    };
+    let mildest = fail_on.value.threshold()?;
+    Some(format!(
+        "the exit code is 1, because `{source}` is {mildest} and an open issue is {worst}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +143,25 @@ mod tests {
         check(&report, Some(Severity::P1), USUAL, Outcome::Failed);
         check(&report, Some(Severity::P2), USUAL, Outcome::Passed);
         check(&report, Some(Severity::P0), ExitRules { fail_on: None, ..USUAL }, Outcome::Passed);
+    }
+
+    #[test]
+    fn exit_code_of_a_passing_verdict_has_a_reason() {
+        let reason = |verdict, origin| {
+            let origins = vec![origin];
+            let fail_on = ResolvedSetting { value: FailOn::P3, origins, milder: None };
+            exit_reason(verdict, Severity::P3, &fail_on)
+        };
+        let file = || SettingOrigin::File { name: "crh.toml".to_owned(), line: 2 };
+        assert_eq!(
+            reason(Verdict::ChecksPassed, file()).as_deref(),
+            Some("the exit code is 1, because `review.fail_on` is P3 and an open issue is P3")
+        );
+        assert_eq!(
+            reason(Verdict::ReadyToMerge, SettingOrigin::Flag("--fail-on")).as_deref(),
+            Some("the exit code is 1, because `--fail-on` is P3 and an open issue is P3")
+        );
+        assert_eq!(reason(Verdict::ReadyWithFixes, file()), None);
     }
 
     #[test]
