@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::user::User;
 use crh_testkit::fake_forge::{Change, Dialect, FakeForge};
 use crh_testkit::fake_github::{Pull, TOKEN};
-use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, says};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, Tokens, calls, says};
 use crh_testkit::{FakeGitHub, FakeModel, Program, Repo};
 
 /// An API key. It may only occur in a request header.
@@ -89,6 +89,37 @@ fn live_check_removes_its_comment_from_gitlab_and_gitea() {
         assert_eq!(forge.comments(&change).len(), 120);
         assert_eq!(forge.surprises(), Vec::<String>::new());
     }
+}
+
+#[test]
+fn missing_program_is_one_error() {
+    if !has_python() {
+        return;
+    }
+    let output = live_check(&User::new(), &["--crh", "/nonexistent/crh"]).run();
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (
+            1,
+            "error: `/nonexistent/crh` is not a program\n\
+             hint: install crh, or name it with `--crh PROGRAM`\n"
+        )
+    );
+}
+
+#[test]
+fn free_server_need_not_report_cached_tokens() {
+    if !has_python() {
+        return;
+    }
+    let user = User::new();
+    let usage = Tokens { input: 900, output: 20, ..Tokens::default() };
+    let model = FakeModel::answering(move |asked| answer(asked).usage(usage));
+    let name = format!("openai:qwen2.5-coder:7b@{}", model.url());
+    let output = live_check(&user, &["--model", &name]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let row = "caching: not reported: the server reported no cached tokens";
+    assert!(output.stdout.contains(row), "{}", output.shown());
 }
 
 /// With the cheapest and one of the dearest models.
