@@ -25,6 +25,23 @@ use crh_pipeline::review_options::ModelSet;
 /// Context length of a model in Ollama, in tokens, if the user has not set another.
 const OLLAMA_CONTEXT: u64 = 4_096;
 
+/// Context length of a model on the user's own server, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerContext {
+    /// The server told it.
+    Told(u64),
+    /// Ollama did not tell it.
+    Assumed(u64),
+}
+
+impl ServerContext {
+    pub(crate) fn tokens(self) -> u64 {
+        match self {
+            Self::Told(tokens) | Self::Assumed(tokens) => tokens,
+        }
+    }
+}
+
 /// The model catalogue and the available API keys.
 pub(crate) struct ModelResolver<'e> {
     pub(crate) catalogue: ModelCatalogue,
@@ -209,12 +226,27 @@ impl<'e> ModelResolver<'e> {
     /// Opens a model. If `record` is set, all exchanges are recorded to it.
     pub(crate) fn open(&self, name: &ModelName, record: Option<&Path>) -> Result<Model, Failure> {
         let model = self.open_unrecorded(name)?;
+        self.with_recording(model, record)
+    }
+
+    /// Like [`Self::open`], with the context length of a model on the user's own server. Does not
+    /// warn if that is assumed.
+    pub(crate) fn open_with_context(
+        &self,
+        name: &ModelName,
+        record: Option<&Path>,
+    ) -> Result<(Model, Option<ServerContext>), Failure> {
+        let (model, context) = self.open_silently(name)?;
+        Ok((self.with_recording(model, record)?, context))
+    }
+
+    fn with_recording(&self, model: Model, record: Option<&Path>) -> Result<Model, Failure> {
         let Some(file) = record else { return Ok(model) };
         Ok(model.with_recorder(self.recorder(file)?))
     }
 
     /// Context length that the server of a model reports.
-    fn server_context(&self, endpoint: &Endpoint) -> Option<u64> {
+    fn server_context(&self, endpoint: &Endpoint) -> Option<ServerContext> {
         let Endpoint { wire, url, key, model } = endpoint;
         match wire {
             Wire::OpenAiChat | Wire::OpenAiResponses => {}
@@ -233,17 +265,13 @@ impl<'e> ModelResolver<'e> {
             || self.loading == ModelLoading::OnFirstQuestion
             || runtime.block_on(server.kind()) != ServerKind::Ollama
         {
-            return Some(length.tokens());
+            return Some(ServerContext::Told(length.tokens()));
         }
         ui::note(&format!("Ollama loads `{}`", crh_review::one_line(model)));
-        let loaded = runtime.block_on(server.load(model));
-        if loaded.is_none() {
-            ui::warn(&format!(
-                "Ollama does not tell the context length of `{}`; crh assumes {OLLAMA_CONTEXT} tokens, Ollama's default; set `context` in the model's entry of your configuration if it has more",
-                crh_review::one_line(model)
-            ));
-        }
-        Some(loaded.map_or_else(|| length.tokens().min(OLLAMA_CONTEXT), ContextLength::tokens))
+        Some(match runtime.block_on(server.load(model)) {
+            Some(loaded) => ServerContext::Told(loaded.tokens()),
+            None => ServerContext::Assumed(length.tokens().min(OLLAMA_CONTEXT)),
+        })
     }
 
     /// What is wrong with the server of a model on this machine: it does not run, or lacks the
@@ -288,18 +316,30 @@ impl<'e> ModelResolver<'e> {
     }
 
     fn open_unrecorded(&self, name: &ModelName) -> Result<Model, Failure> {
-        Ok(
+        let (model, context) = self.open_silently(name)?;
+        if let Some(ServerContext::Assumed(tokens)) = context {
+            ui::warn(&format!(
+                "Ollama does not tell the context length of `{}`; crh assumes {tokens} tokens, Ollama's default; set `context` in the model's entry of your configuration if it has more",
+                crh_review::one_line(model.name())
+            ));
+        }
+        Ok(model)
+    }
+
+    fn open_silently(&self, name: &ModelName) -> Result<(Model, Option<ServerContext>), Failure> {
+        let mut context = None;
+        let model =
             match self.catalogue.resolve(name, &self.model_environment).map_err(resolve_failure)? {
                 ResolvedModel::Live(model) => {
                     let LiveModel { name, endpoint, headers, mut facts, context_source } = *model;
                     // Only the user's own server tells its context length.
                     let is_own = name.base_url.is_some() || endpoint.url.is_loopback();
-                    if context_source == ContextSource::Assumed
-                        && is_own
-                        && let Some(context) = self.server_context(&endpoint)
-                    {
-                        facts.context = context;
-                        facts.max_output = facts.max_output.min(context);
+                    if context_source == ContextSource::Assumed && is_own {
+                        context = self.server_context(&endpoint);
+                    }
+                    if let Some(context) = context {
+                        facts.context = context.tokens();
+                        facts.max_output = facts.max_output.min(context.tokens());
                     }
                     let client = VendorClient::new(endpoint, &self.environment.network_settings())
                         .and_then(|client| client.with_headers(headers));
@@ -319,8 +359,8 @@ impl<'e> ModelResolver<'e> {
                     }
                     Model::from_cassette(cassette)
                 }
-            },
-        )
+            };
+        Ok((model, context))
     }
 }
 

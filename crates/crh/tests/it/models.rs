@@ -293,6 +293,26 @@ fn model_check_reads_the_context_of_the_loaded_model() {
 }
 
 #[test]
+fn model_check_says_that_a_context_is_assumed() {
+    let user = User::new();
+    let model = FakeModel::start()
+        .on("check", (0..5).map(|_| says("one, two, three")))
+        .page("/v1/models", json!({"data": [{"id": "m"}]}))
+        .page("/api/version", json!({"version": "0.5.7"}))
+        .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
+        .page("/api/show", json!({"model_info": {"qwen2.context_length": 32_768}}))
+        .page("/api/ps", json!({"models": [{"model": "m"}]}));
+    let name = format!("ollama:m@{}", model.url());
+    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let entry = "add to your config:\n  [models.\"ollama:m\"]\n  context = 32768\n";
+    assert!(output.stdout.contains("crh assumed 4096 tokens"), "{}", output.shown());
+    assert!(output.stdout.ends_with(entry), "{}", output.shown());
+    assert!(!output.stderr.contains("warning"), "{}", output.shown());
+    assert!(output.stderr.contains("hint: set `context` in your config"), "{}", output.shown());
+}
+
+#[test]
 fn model_check_accepts_a_tool_call_in_text() {
     let user = User::new();
     let call =

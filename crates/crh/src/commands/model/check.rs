@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{ListFormatArg, ModelCheckArgs};
 use crate::commands::model_client::ModelClient;
-use crate::commands::models::ModelResolver;
+use crate::commands::models::{ModelResolver, ServerContext};
 use crate::commands::{model_client, models};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -36,6 +36,8 @@ const WAIT_NOTE_DELAY: Duration = Duration::from_secs(20);
 const CALLER: &str = "check";
 /// Vendors cache prompts from 1,024 or 4,096 tokens on; these lines are about 5,000 tokens.
 const CACHED_LINES: usize = 400;
+/// Context length in the suggested entry of the config, as in [`LARGER_CONTEXT`].
+const SUGGESTED_CONTEXT: u64 = 32_768;
 /// Hint for too small a context.
 const LARGER_CONTEXT: &str = "give it a larger context: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`, `lms load MODEL --context-length 32768` or `llama-server -c 32768`";
 const SYSTEM: &str = "You are being tested. Do exactly what is asked, and nothing else.";
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         .parse()
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("`crh model list` shows providers and models"))?;
-    let model = models.open(&name, args.record.as_deref())?;
+    let (model, first_context) = models.open_with_context(&name, args.record.as_deref())?;
     let pieces = Arc::new(AtomicU32::new(0));
     let counter = pieces.clone();
     let client = ModelClient::open(model, budget(args.max_cost), NoTools, Transcript::disabled())?
@@ -92,12 +94,16 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         row.observation = redactor.redact(&row.observation).into_owned();
     }
     let facts = client.model().facts();
-    // LM Studio chooses the context length at the first question.
-    let context = match &name {
-        ModelName::Live(_) => models.open(&name, None).map(|model| model.facts().context).ok(),
-        ModelName::Replay(_) => None,
+    let context = match (&name, first_context) {
+        // Ollama does not tell it later either.
+        (_, Some(assumed @ ServerContext::Assumed(_))) => Some(assumed),
+        // LM Studio chooses the context length at the first question.
+        (ModelName::Live(_), _) => {
+            models.open_with_context(&name, None).ok().and_then(|(_, context)| context)
+        }
+        (ModelName::Replay(_), _) => None,
     };
-    let context = context.unwrap_or(facts.context);
+    let context = context.unwrap_or(ServerContext::Told(facts.context));
     let price = match facts.price.as_ref() == Some(&Price::free()) {
         true => CallPrice::Free,
         false => CallPrice::Charged,
@@ -113,9 +119,14 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
     })?;
     let works = |name: &str| works(&checked.checks, name);
-    let is_large = context >= MIN_CONTEXT;
     let (problem, hint) = match (works("text"), works("tools") || works("schema")) {
-        (true, _) if !is_large => ("has too small a context for reviews", LARGER_CONTEXT),
+        (true, _) if context.tokens() < MIN_CONTEXT => match context {
+            ServerContext::Told(_) => ("has too small a context for reviews", LARGER_CONTEXT),
+            ServerContext::Assumed(_) => (
+                "may have too small a context for reviews",
+                "set `context` in your config to the length that `ollama ps` or Ollama's log shows",
+            ),
+        },
         (true, true) => return Ok(()),
         (true, false) => ("is too weak for reviews", "use another model"),
         (false, _) => ("gave an empty answer", "use another model"),
@@ -372,25 +383,31 @@ enum CallPrice {
     Free,
 }
 
-/// What the results mean for reviews with this model. `context` is its context length in tokens.
+/// What the results mean for reviews with this model.
 fn conclusion(
     checks: &[ModelCheckRow],
-    context: u64,
+    context: ServerContext,
     price: CallPrice,
     name: &ModelName,
 ) -> String {
     let works = |name: &str| works(checks, name);
-    if works("text") && context < MIN_CONTEXT {
-        return format!(
-            "crh cannot review with this model: its context has {context} tokens, and a review needs at least {MIN_CONTEXT}."
-        );
+    if works("text") && context.tokens() < MIN_CONTEXT {
+        return match context {
+            ServerContext::Told(tokens) => format!(
+                "crh cannot review with this model: its context has {tokens} tokens, and a review needs at least {MIN_CONTEXT}."
+            ),
+            ServerContext::Assumed(tokens) => format!(
+                "crh cannot tell whether it can review with this model: Ollama does not tell its context length, crh assumed {tokens} tokens, and a review needs at least {MIN_CONTEXT}. If it is larger, add to your config:\n{}",
+                model_entry(name, &format!("context = {SUGGESTED_CONTEXT}"))
+            ),
+        };
     }
     let mut sentences = vec![match (works("text"), works("tools"), works("schema")) {
         (false, _, _) => "crh cannot review with this model: it gives no answer.".to_owned(),
         (true, true, _) => "crh can review with this model.".to_owned(),
         (true, false, true) => format!(
             "crh can review with this model, but without tool calls the reviews are weaker. Add to your config:\n{}",
-            without_tools(name)
+            model_entry(name, "tools = false")
         ),
         (true, false, false) => {
             "This model is too weak for reviews: neither tool calls nor JSON answers work."
@@ -406,14 +423,14 @@ fn conclusion(
     sentences.join("\n")
 }
 
-/// Config that makes crh ask the model without tools.
-fn without_tools(name: &ModelName) -> String {
+/// The entry of the model in the config, with one setting.
+fn model_entry(name: &ModelName, setting: &str) -> String {
     let key = match name {
         ModelName::Live(live) => format!("{}:{}", live.provider, live.model),
         ModelName::Replay(_) => name.to_string(),
     };
     // A JSON string is a TOML string, too.
-    format!("  [models.{}]\n  tools = false", Value::String(key))
+    format!("  [models.{}]\n  {setting}", Value::String(key))
 }
 
 #[cfg(test)]
@@ -425,7 +442,13 @@ mod tests {
         let checks = ["text", "tools", "schema", "usage"].map(|name| row(name, Ok(String::new())));
         let name: ModelName = "ollama:m".parse().unwrap();
         let conclusion = |context| conclusion(&checks, context, CallPrice::Free, &name);
-        let first_line = |context| conclusion(context).lines().next().unwrap().to_owned();
+        let first_line = |tokens| {
+            let told = conclusion(ServerContext::Told(tokens));
+            told.lines().next().unwrap().to_owned()
+        };
+        let assumed = conclusion(ServerContext::Assumed(4_096));
+        assert!(assumed.contains("crh assumed 4096 tokens"), "{assumed}");
+        assert!(assumed.ends_with("\n  [models.\"ollama:m\"]\n  context = 32768"), "{assumed}");
         assert_eq!(first_line(MIN_CONTEXT), "crh can review with this model.");
         assert_eq!(
             first_line(2_048),
