@@ -195,8 +195,9 @@ fn unreachable_remote_is_named_with_what_the_clone_lacks() {
         let output = user.crh(clone.path(), &[&["check"], args].concat()).run();
         assert_eq!(output.code, 3, "{output:?}");
         // Git's own message depends on its version.
-        let start = output.stderr.split(": `git").next().unwrap_or_default().to_owned();
-        let hint = output.stderr.lines().last().unwrap_or_default().to_owned();
+        let error = output.stderr.lines().next().unwrap_or_default();
+        let start = error.split(": `git").next().unwrap_or_default();
+        let hint = output.stderr.lines().last().unwrap_or_default();
         format!("{start}\n{hint}")
     };
     let unshallow = "hint: run `git fetch --unshallow` when the remote answers";
@@ -219,7 +220,7 @@ fn unreachable_remote_is_named_with_what_the_clone_lacks() {
     clone.git(&["remote", "remove", "origin"]);
     assert_eq!(
         refused(&["HEAD~1..HEAD"]),
-        "error: the commit `HEAD~1` is not in this clone\n\n\
+        "error: the commit `HEAD~1` is not in this clone\n\
          hint: add the remote of this clone, or fetch the commits with git"
     );
 }

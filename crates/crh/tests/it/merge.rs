@@ -67,7 +67,7 @@ fn quotes_outside_the_diff_need_files() {
         fn far_away() { old(); }
         ",
     );
-    let finding = r#"{"reviewer": "r", "findings": [{"title": "T", "severity": "P1", "category": "bug",
+    let finding = r#"{"reviewer": "r", "findings": [{"title": "T", "severity": "P2", "category": "bug",
         "file": "a.rs", "line_start": 1, "confidence": 0.9, "evidence": [{"snippet": "fn far_away()"}],
         "why_it_matters": "W", "autofix_class": "manual", "owner": "human",
         "requires_verification": false, "pre_existing": false}]}"#;

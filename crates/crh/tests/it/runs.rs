@@ -374,7 +374,7 @@ fn dismissal_is_listed_and_undone() {
     "#]]);
     desk.check(&["dismiss", "latest#2", "the caller checks it"], expect![[r#"
         exit 0
-        note: #2 was already dismissed: The limit is no longer checked (src/pay.rs:11); undo with `crh dismiss --undo b7f77e3f253b5d56`
+        note: #2 was already dismissed, and has a new reason now: The limit is no longer checked (src/pay.rs:11); undo with `crh dismiss --undo b7f77e3f253b5d56`
         ---
     "#]]);
     assert_same(

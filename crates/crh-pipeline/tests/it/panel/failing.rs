@@ -57,7 +57,7 @@ async fn all_reviewers_failed_means_not_reviewed() {
           correctness (asked for by `--reviewers`) Failed: the model rejected the request: no
           testing (asked for by `--reviewers`) Failed: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: the model rejected the request: no
-        NotReviewed shop/cart.py: correctness failed; testing failed; security failed
+        NotReviewed shop/cart.py: correctness, testing, security failed
         ! reviewer correctness failed: the model rejected the request: no
         ! reviewer testing failed: the model rejected the request: no
         ! reviewer security failed: the model rejected the request: no

@@ -77,7 +77,7 @@ async fn unreviewed_part_is_reported() {
         Incomplete: failed reviewers: correctness, security; 1 file not fully reviewed (store/work.py)
           correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
-        NotReviewed store/work.py: correctness-2 failed; security-2 failed
+        NotReviewed store/work.py: correctness, security failed
         ! reviewer correctness failed: part 2 of 2: the model rejected the request: no
         ! reviewer security failed: part 2 of 2: the model rejected the request: no
     "#]]).await;

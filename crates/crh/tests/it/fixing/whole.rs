@@ -7,7 +7,7 @@ use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 use crate::user::tree;
 use crh_review::stable_json_line;
-use crh_testkit::fake_model::{bad_request, computed};
+use crh_testkit::fake_model::{bad_request, calls, computed};
 
 /// Files of a run whose content is compared. Of the others only the names are.
 const READ: [&str; 6] = [
@@ -249,12 +249,23 @@ fn autofix_that_never_converges() {
 }
 
 #[test]
-fn autofix_with_a_fixer_that_skips_an_issue() {
+fn autofix_with_a_fixer_that_first_skips_an_issue() {
+    // crh rejects the first report, because the other issue of the changed file is missing.
+    let full_report = || {
+        let repair = |number: u32, outcome: &str| {
+            let sentence = format!("It is {outcome}.");
+            json!({ "number": number, "outcome": outcome, "sentence": sentence })
+        };
+        calls("report_repairs", json!({ "repairs": [repair(1, "done"), repair(2, "not_done")] }))
+    };
     let refund = vague(safe("It is not paid", "shop/orders.py:9", "return order.amount", ""));
     let model = FakeModel::start()
         .on("single", [answers(&[vague(mean()), refund]), answers(&[])])
         .on("validate-1", [confirms()])
-        .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(1, "done")]);
+        .on(
+            "fixer-1",
+            [edits(ORDERS, BEFORE, "    return result\n"), reports(1, "done"), full_report()],
+        );
     check(&Desk::new(), &model, &AUTOFIX, expect_file!["../../data/modes/autofix_fixer.txt"]);
 }
 

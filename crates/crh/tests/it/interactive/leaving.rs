@@ -16,7 +16,7 @@ struct Asked {
     way: &'static [(&'static str, &'static str)],
 }
 
-const ROUTING: &str = "What should the agent do with the remaining";
+const ROUTING: &str = "What should the agent do with the";
 const PREVIEW: &str = "Should the agent do this?";
 const NEXT: &str = "What should happen next?";
 const INTENT: &str = "What is the primary goal of these changes?";

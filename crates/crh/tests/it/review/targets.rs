@@ -248,19 +248,17 @@ fn diff_is_reviewed_without_repository() {
             | return result / len(items)
             The total is divided: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this; crh cannot
-            fix it
+            0.75; confirmed by a second model run; a person must handle this
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this; crh cannot
-            fix it
+            0.75; confirmed by a second model run; a person must handle this
 
         Open work
-          - 1 P1 shop/orders.py:5: a person must handle this; crh cannot fix it
+          - 1 P1 shop/orders.py:5: a person must handle this
 
         Review coverage
           - syntax: nothing was checked: the change is only a diff: there is no
