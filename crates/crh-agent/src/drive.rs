@@ -106,6 +106,7 @@ pub async fn drive<A: Clone, T: Toolbox>(
         match run.next(start.elapsed()) {
             RunStep::Ask(ask) => {
                 driver.turn += 1;
+                driver.context.toolbox.begin_turn();
                 match driver.ask(&ask, |cost| run.record_cost(cost)).await {
                     AskOutcome::Replied(reply) => run.on_reply(reply),
                     AskOutcome::Failed(error) => run.on_failure(error),

@@ -28,9 +28,10 @@ pub(crate) struct ExtractedObject {
 /// Where an object is in its text. It may be in a code fence or in other JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// At the start of the text and no prose follows it on its line, or at the end of the text and
-    /// no prose precedes it on its line.
+    /// At the end of the text, and no prose precedes it on its line.
     Alone,
+    /// At the start of the text, and prose follows, but not on its line.
+    AtStart,
     /// On lines of its own, between prose. It may be a quote of the change.
     BetweenProse,
     /// On a line with prose. It is probably a quote of the change.
@@ -65,8 +66,8 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
     find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
 }
 
-/// Returns the list of objects that `accept` allows, each of them complete, if it stands alone.
-/// Several different ones are none.
+/// Returns the list of objects that `accept` allows, each of them complete, if it is at the start or
+/// the end of the text. Several different ones are none.
 pub(crate) fn find_list(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,
@@ -74,23 +75,25 @@ pub(crate) fn find_list(
     let starts_list = |rest: &str| rest.trim_start().starts_with('{');
     let first = first_json(text);
     let mut lists: Vec<Vec<Value>> = Vec::new();
+    let mut is_within_prose = true;
     scan_all(text, '[', starts_list, |scan, start| {
         let placement = placement(text, &first, start..start + scan.length);
         let list = serde_json::from_str::<Vec<Value>>(&scan.json).ok();
         let list = list
             .filter(|list| list.iter().all(|entry| entry.as_object().is_some_and(&accept)))
-            .filter(|_| scan.completeness == Completeness::Complete)
-            .filter(|_| placement == Placement::Alone);
+            .filter(|_| scan.completeness == Completeness::Complete);
         let is_accepted = list.is_some();
+        let is_outside = matches!(placement, Placement::Alone | Placement::AtStart);
+        is_within_prose &= !(is_accepted && is_outside);
         lists.extend(list);
         is_accepted
     });
     lists.dedup();
-    lists.pop().filter(|_| lists.is_empty())
+    lists.pop().filter(|_| lists.is_empty() && !is_within_prose)
 }
 
-/// Returns the complete object that `accept` allows, or else the last truncated one. Several
-/// different complete objects are an error. `keys` are for the error.
+/// Returns the complete object that `accept` allows, or else the last truncated one. A different
+/// object after a complete one is an error. `keys` are for the error.
 pub(crate) fn find_object_where(
     text: &str,
     keys: &[&str],
@@ -105,9 +108,8 @@ pub(crate) fn find_object_where(
             Ok(object) if accept(&object) => {
                 let complete =
                     best.as_ref().filter(|best| best.completeness == Completeness::Complete);
-                if completeness == Completeness::Complete {
-                    is_ambiguous |= complete.is_some_and(|best| best.object != object);
-                }
+                // A cut object after a complete one may correct it.
+                is_ambiguous |= complete.is_some_and(|best| best.object != object);
                 if completeness == Completeness::Complete || complete.is_none() {
                     let placement = placement(text, &first, start..start + length);
                     best = Some(ExtractedObject { object, completeness, placement });
@@ -142,8 +144,10 @@ fn placement(text: &str, first: &Range<usize>, place: Range<usize>) -> Placement
     let rest = after.trim_end();
     let rest = rest.strip_suffix(CALL_TAGS.1).unwrap_or(rest);
     let is_first = first.start <= place.start && place.end <= first.end && ends_line(first.end);
-    if is_first || (starts_line || is_value) && rest.chars().all(is_end) {
+    if (is_first || starts_line || is_value) && rest.chars().all(is_end) {
         Placement::Alone
+    } else if is_first {
+        Placement::AtStart
     } else if (starts_line || is_value) && ends_line(place.end) {
         Placement::BetweenProse
     } else {

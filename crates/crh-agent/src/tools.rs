@@ -32,6 +32,9 @@ pub trait Toolbox: Send + Sync + 'static {
     /// Calls a tool. Mistakes of the model are `Failed`, with a text that explains them.
     fn call(&self, call: &ToolCall) -> impl Future<Output = ToolOutcome> + Send;
 
+    /// The model is asked for its next turn: it has read all results up to now.
+    fn begin_turn(&self) {}
+
     /// Time limit of a tool.
     fn timeout(&self, _name: &str) -> ToolTimeout {
         ToolTimeout::Limited

@@ -24,7 +24,7 @@ use crate::edit::EditOutcome;
 use crate::plan::{Plan, is_static};
 use crate::requirements;
 use crate::review_options::ReviewOptions;
-use crate::runs::{RunRecord, RunResults};
+use crate::runs::{RunEnd, RunRecord, RunResults};
 use crate::validate::ValidationOutcome;
 use crh_agent::UsageTotals;
 use crh_review::finding::{Origin, Severity};
@@ -169,7 +169,9 @@ fn is_reviewer(record: &RunRecord) -> bool {
 
 /// Whether an analyser could not run. No file counts as checked by it, and a warning says why.
 fn was_skipped(record: &RunRecord) -> bool {
-    is_analyser(&record.assignment.name) && record.assignment.parts.is_empty()
+    is_analyser(&record.assignment.name)
+        && record.assignment.parts.is_empty()
+        && record.ended == RunEnd::Completed
 }
 
 /// Names of the models that answered, sorted and joined by `+`.

@@ -37,6 +37,8 @@ enum CallDecision {
     Execute,
     /// Not executed by the driver; the model gets this text as the result.
     Reply(String),
+    /// A call that was answered before. The model gets this text as the result.
+    Repeat(String),
     /// A part of the answer, which is parsed after all other calls of the turn.
     Answer,
 }
@@ -53,7 +55,7 @@ impl TurnCalls {
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.calls.iter().filter_map(|(call, decision)| match decision {
             CallDecision::Execute => Some(call),
-            CallDecision::Reply(_) | CallDecision::Answer => None,
+            CallDecision::Reply(_) | CallDecision::Repeat(_) | CallDecision::Answer => None,
         })
     }
 }
@@ -266,7 +268,9 @@ impl<A: Clone> AgentRun<A> {
             };
             let status = match decision {
                 CallDecision::Execute => PastCallStatus::Answered,
-                CallDecision::Reply(_) | CallDecision::Answer => PastCallStatus::Failed,
+                CallDecision::Reply(_) | CallDecision::Repeat(_) | CallDecision::Answer => {
+                    PastCallStatus::Failed
+                }
             };
             self.history.record(
                 &call,
@@ -289,7 +293,7 @@ impl<A: Clone> AgentRun<A> {
     fn decide_call(&mut self, call: &ToolCall, repeat: Option<RepeatedCall>) -> CallDecision {
         let submit = &self.task.submit.spec.name;
         if let Some(repeat) = repeat {
-            return CallDecision::Reply(match repeat {
+            return CallDecision::Repeat(match repeat {
                 RepeatedCall::Answered(id) => model_texts::repeated_call(&id),
                 RepeatedCall::Cycle => model_texts::CALL_CYCLE.to_owned(),
             });
@@ -331,6 +335,7 @@ impl<A: Clone> AgentRun<A> {
                     calls_beside = CallsBeside::Failed;
                     text
                 }
+                CallDecision::Repeat(text) => text,
                 CallDecision::Execute => {
                     let limit_failure = || {
                         self.last_turn.get_or_insert(LastTurnReason::Limit(LimitKind::ToolCalls));

@@ -52,6 +52,8 @@ const EVENT_WORK_MAX: Duration = Duration::from_secs(3);
 /// Words that a reply may have in addition to nine eighths of the tokens that crh asked for, for
 /// servers that exceed a small limit.
 const EXTRA_WORDS: u64 = 256;
+/// After this time without a request, a server that loads a model starts a new period.
+const LOADING_PAUSE: Duration = Duration::from_secs(30);
 
 /// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
 #[derive(Clone)]
@@ -63,8 +65,8 @@ pub struct VendorClient {
     client: Client,
     timeouts: Timeouts,
     redactor: Redactor,
-    /// Since when the server has been loading the model, as far as this client knows.
-    loading_since: Arc<Mutex<Option<Instant>>>,
+    /// The first and the last request that the server refused because it loads the model.
+    loading: Arc<Mutex<Option<(Instant, Instant)>>>,
 }
 
 impl fmt::Debug for VendorClient {
@@ -87,8 +89,8 @@ impl VendorClient {
         let address = RequestAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
         let extra_headers = Arc::default();
-        let (endpoint, loading_since) = (Arc::new(endpoint), Arc::default());
-        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading_since })
+        let (endpoint, loading) = (Arc::new(endpoint), Arc::default());
+        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading })
     }
 
     /// Adds headers to every request. A header of crh with the same name is replaced.
@@ -130,12 +132,16 @@ impl VendorClient {
         &self,
         reply: Result<ModelReply, ModelError>,
     ) -> Result<ModelReply, ModelError> {
-        let mut since = self.loading_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(ModelError::Loading { message, .. }) = reply {
-            let waited = since.get_or_insert_with(Instant::now).elapsed();
-            return Err(ModelError::Loading { message, waited });
+            let now = Instant::now();
+            // After a pause in which no run waited, the server may load the model anew.
+            let recent = loading.filter(|(_, last)| now - *last < LOADING_PAUSE);
+            let first = recent.map_or(now, |(first, _)| first);
+            *loading = Some((first, now));
+            return Err(ModelError::Loading { message, waited: now - first });
         }
-        *since = None;
+        *loading = None;
         reply
     }
 

@@ -17,6 +17,7 @@ pub(super) struct AgentRules {
     marked_files: BTreeSet<String>,
     /// Files whose diff this agent has not seen.
     unseen_files: BTreeSet<String>,
+    shown_in_turn: BTreeSet<String>,
     refusals: BTreeMap<DelegateRule, u32>,
 }
 
@@ -122,7 +123,19 @@ impl AgentRules {
 
     /// Records that the agent has seen the diff of a file.
     pub(super) fn show_file(&mut self, path: &str) {
-        self.unseen_files.remove(path);
+        if self.unseen_files.remove(path) {
+            self.shown_in_turn.insert(path.to_owned());
+        }
+    }
+
+    /// The agent has read what was shown in its earlier turns.
+    pub(super) fn begin_turn(&mut self) {
+        self.shown_in_turn.clear();
+    }
+
+    /// Files whose diff was shown first in this turn, so that the agent wrote the turn without it.
+    pub(super) fn shown_in_turn(&self) -> Vec<String> {
+        self.shown_in_turn.iter().cloned().collect()
     }
 
     fn new(role: AgentRole) -> Self {
@@ -132,6 +145,7 @@ impl AgentRules {
             lookups: 0,
             marked_files: BTreeSet::new(),
             unseen_files: BTreeSet::new(),
+            shown_in_turn: BTreeSet::new(),
             refusals: BTreeMap::new(),
         }
     }

@@ -128,8 +128,21 @@ fn report_tool(
     SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
         // All sub-agents count as one reviewer.
         let report = read_report(value, REVIEWER)?;
+        refuse_unread_diffs(&own_tools)?;
         repair.check(report, refuse_unmarked_files(&own_tools))
     })
+}
+
+/// Refuses a report of the turn in which a diff was shown: the agent has not read it yet.
+fn refuse_unread_diffs(own_tools: &AgentTools) -> Result<(), String> {
+    let files = own_tools.rules().shown_in_turn();
+    match files.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "you have not read the diff of these files yet: {}. Read the results above, then report again",
+            files.join(", ")
+        )),
+    }
 }
 
 /// The refusal of a report before all files are marked. None if they are, or after one refusal.
@@ -149,6 +162,10 @@ fn refuse_unmarked_files(own_tools: &AgentTools) -> Option<String> {
 }
 
 impl Toolbox for SubAgentTools {
+    fn begin_turn(&self) {
+        self.own_tools.rules().begin_turn();
+    }
+
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         self.own_tools.announce_call(call);
         if call.name != MARK_TOOL {
