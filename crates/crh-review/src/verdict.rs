@@ -219,7 +219,9 @@ fn decide(
         return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
     } else if actionable_count > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
-    } else if open_findings.iter().any(OpenFinding::is_urgent_advice) {
+    } else if !no_reviewer_answered(report)
+        && open_findings.iter().any(OpenFinding::is_urgent_advice)
+    {
         // A reviewer that asks for no fix cannot make a P1 pass.
         (Verdict::ReadyWithFixes, "no issue needs a fix".to_owned())
     } else {
@@ -363,7 +365,7 @@ fn verdict_without_actionable(
 }
 
 /// Whether an open issue blocks the merge.
-pub(crate) fn is_actionable(issue: &Issue) -> bool {
+pub fn is_actionable(issue: &Issue) -> bool {
     OpenFinding::from_issue(issue).needs_action()
 }
 
@@ -503,7 +505,7 @@ fn failed_validations(report: &Report) -> Option<String> {
     let has_failed = |issue: &&Issue| {
         issue.validation == Validation::Degraded && issue.is_urgent_and_unvalidated()
     };
-    not_validated(report.issues.iter().filter(has_failed).count())
+    not_validated(report.open_issues().filter(has_failed).count())
 }
 
 fn not_validated(count: usize) -> Option<String> {

@@ -187,7 +187,7 @@ pub(crate) fn print_summary(report: &Report) {
 pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
     let text = crh_review::escape_invisible(&error.render().to_string())
         .replace("number would be zero for non-zero type", "must be at least 1")
-        .replace("invalid digit found in string", "must be a positive whole number");
+        .replace("invalid digit found in string", "must be a whole number without a sign");
     if error.use_stderr() {
         screen::print_line(text.trim_end_matches('\n'));
         return failure::exit_code(FailureKind::Usage);

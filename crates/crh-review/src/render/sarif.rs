@@ -151,14 +151,11 @@ impl<'a> ResultRow<'a> {
 /// of the rule.
 fn rule(id: &str, row: &ResultRow<'_>) -> Value {
     let category = row.category;
-    let (name, description) = match row.rule {
-        Some(_) => (id.to_owned(), category_description(category)),
-        None => (category.to_string(), category_description(category)),
-    };
+    let name = row.rule.map_or_else(|| category.to_string(), |_| id.to_owned());
     let mut rule = json!({
         "id": id,
         "name": name,
-        "shortDescription": { "text": description },
+        "shortDescription": { "text": category_description(category) },
         "properties": { "tags": [category.to_string()] },
     });
     if category == Category::Security {

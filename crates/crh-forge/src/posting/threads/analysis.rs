@@ -278,14 +278,12 @@ fn recompute_verdict(report: &mut Report) {
     if report.suppressed.iter().any(|dropped| dropped.fate == Fate::OverCap) {
         return;
     }
-    // Reports from before `command` do not say whether a full review was requested. It makes no
-    // difference here: incomplete reports never pass.
     let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady
         | Verdict::ReadyWithFixes
         | Verdict::Incomplete
-        | Verdict::ReadyToMerge => CommandKind::Review,
+        | Verdict::ReadyToMerge => report.command,
     };
     (report.verdict, report.verdict_reason) = verdict(report, command);
 }

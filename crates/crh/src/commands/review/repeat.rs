@@ -28,7 +28,7 @@ use crh_review::report::{
     AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FileCoverage, FixOutcome, Issue,
     Report, RunOutcome, Stats,
 };
-use crh_review::verdict::has_lost_findings;
+use crh_review::verdict::{has_lost_findings, is_actionable};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
@@ -226,16 +226,26 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
             report.fix_of(it.number).is_some()
                 && it.location.file == issue.location.file
                 && (it.title == issue.title
-                    || it.replacement.is_some() && it.replacement == issue.replacement)
+                    || issue.replacement.is_some()
+                        && it
+                            .members
+                            .iter()
+                            .any(|member| member.finding.replacement == issue.replacement))
         };
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
-    let (mut new, mut old) = (Vec::new(), Vec::new());
+    let is_old = |number: u32| report.pre_existing.iter().any(|it| it.number == number);
+    let (mut new, mut old, mut outgrown) = (Vec::new(), Vec::new(), BTreeSet::new());
     let (mut again, mut elsewhere) = (Vec::new(), Vec::new());
     // The limit on issues holds for the first review only. It must not hide a problem of a fix.
     for issue in second.issues.into_iter().chain(second.over_cap).chain(second.pre_existing) {
         let is_fixed_file = changed.contains(&issue.location.file);
         match known(&issue) {
+            // Its place alone no longer makes it an old issue, now that it is more severe.
+            Some(number) if is_old(number) && !issue.pre_existing => {
+                outgrown.insert(number);
+                new.push(issue);
+            }
             Some(number) => again.push((number, issue)),
             None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
@@ -248,10 +258,13 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
     let dropped: Vec<DroppedFinding> =
         second.suppressed.into_iter().chain(elsewhere).filter(is_new).collect();
     report.suppressed.extend(dropped);
-    let is_in_fixed_file = |(_, issue): &&(u32, Issue)| changed.contains(&issue.location.file);
-    let found_again = again.iter().filter(is_in_fixed_file).map(|(number, _)| *number).collect();
+    report.pre_existing.retain(|it| !outgrown.contains(&it.number));
+    let is_of_a_fix = |(number, issue): &&(u32, Issue)| {
+        changed.contains(&issue.location.file) || report.is_fixed(*number)
+    };
+    let found_again = again.iter().filter(is_of_a_fix).map(|(number, _)| *number).collect();
     let found_again = reopen(report, &found_again);
-    let moved = update_known(report, again, changed);
+    let moved = update_known(report, again);
     let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
     let mut free = last.unwrap_or_default() + 1..;
     let numbers: Vec<u32> = free.by_ref().take(new.len()).collect();
@@ -309,20 +322,21 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     fixed
 }
 
-/// Raises the severity of known issues. An issue with a fix gets its place in the fixed code, and
+/// Raises the severity of known issues, and asks for a fix if the second review does. An issue with a fix gets its place in the fixed code, and
 /// loses the replacement, which is in the tree. Returns the numbers of these issues.
-fn update_known(
-    report: &mut Report,
-    again: Vec<(u32, Issue)>,
-    changed: &BTreeSet<String>,
-) -> Vec<u32> {
+fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
-        let has_fix = report.fix_of(number).is_some() && changed.contains(&second.location.file);
+        let has_fix = report.fix_of(number).is_some();
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
         if second.severity < issue.severity {
             (issue.severity, issue.validation) = (second.severity, second.validation);
+        }
+        if is_actionable(&second) && !is_actionable(issue) {
+            (issue.autofix_class, issue.owner) = (second.autofix_class, second.owner);
+            (issue.queue, issue.action) = (second.queue, second.action);
+            issue.requires_verification |= second.requires_verification;
         }
         if has_fix && !moved.contains(&number) {
             moved.push(number);
