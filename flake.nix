@@ -22,6 +22,7 @@
             src = self;
             cargoLock.lockFile = ./Cargo.lock;
             buildType = "dist";
+            buildFeatures = [ "server" ];
             env.CRH_COMMIT = self.shortRev or "not recorded";
             # The tests need git repositories and terminals; `.ci/run` runs them.
             doCheck = false;

@@ -71,7 +71,11 @@ fn require_parent_folder(file: &Path) -> Result<(), Failure> {
 #[cfg(not(all(feature = "server", unix)))]
 fn no_server() -> Failure {
     Failure::usage("this program was built without the server")
-        .hint("use a program for Linux or macOS that was built with the feature `server`")
+        .hint(if cfg!(unix) {
+            "install a package of crh, or build with `cargo install --path crates/crh --features server`"
+        } else {
+            "the server runs on Linux and macOS"
+        })
 }
 
 /// Runs the command. Some commands return their own exit code; the others return 0 on success.
