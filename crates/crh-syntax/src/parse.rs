@@ -129,6 +129,7 @@ fn parse_tree(
     if let Some(refusal) = refusal(language, text) {
         return Err(refusal);
     }
+    let text = &*hazard::parser_text(language, text);
     let mut parser = Parser::new();
     parser.set_language(&language.grammar()).map_err(|_| ParseError::Grammar)?;
     // Only errors make parsing expensive, and only the parser's log reveals their number. Most
