@@ -1,8 +1,9 @@
 //! Texts about a change that models can read: title, description, commits, linked issues, check
 //! results, comments, and the names of untracked files.
 //!
-//! Invariant: each string of these texts is searched for prompt injection. Fields without a kind of
-//! their own are found by walking over the JSON values, so a new field needs no code here.
+//! Invariant: each string of these texts is searched for prompt injection. [`ChangeText`] has kinds
+//! for titles, descriptions, commit messages and comments. Strings of other fields are collected
+//! from the JSON values, so a new field needs no code here.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -57,7 +58,7 @@ pub(super) fn change_texts(
         .map(|comment| WorkspaceComment { content: String::new(), ..comment })
         .collect();
     push_strings(&mut texts, "comments", &other_comment_fields);
-    if let Some(round) = workspace.latest() {
+    for round in workspace.rounds() {
         let path = format!("preview-diffs/{}/comments/threads.json", round.id);
         let threads: Vec<WorkspaceThread> = read_json(workspace, &path, &mut errors);
         let threads: Vec<WorkspaceThread> = threads
@@ -103,15 +104,36 @@ mod tests {
     };
     use crh_review::diff::Diff;
 
+    /// A round of the change. Its comments have the round's id, so no two rounds share a text.
+    fn round(id: &str) -> WorkspaceRound {
+        let comment = |name: &str| WorkspaceComment {
+            id: format!("text of {name} id {id}"),
+            author: Some(format!("text of {name} author {id}")),
+            created_at: Some("2026-01-01T00:00:00Z".to_owned()),
+            content: format!("text of {name} content {id}"),
+        };
+        WorkspaceRound {
+            id: id.to_owned(),
+            created_at: Some("2026-01-01T00:00:00Z".to_owned()),
+            base_rev: Some("b".repeat(40)),
+            head_rev: Some("a".repeat(40)),
+            diff: Diff::read("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n").into(),
+            general: vec![comment("general")],
+            threads: vec![WorkspaceThread {
+                id: format!("text of thread id {id}"),
+                file: Some("a".to_owned()),
+                line: Some(1),
+                resolved: false,
+                outdated: false,
+                replies: vec![comment("reply")],
+            }],
+            inline: BTreeMap::from([(1, vec![comment("inline")])]),
+        }
+    }
+
     /// Every field is listed, so that a new field needs a text here.
     fn contents() -> WorkspaceContents {
         let text = |name: &str| format!("text of {name}");
-        let comment = |name: &str| WorkspaceComment {
-            id: text(&format!("{name} id")),
-            author: Some(text(&format!("{name} author"))),
-            created_at: Some("2026-01-01T00:00:00Z".to_owned()),
-            content: text(&format!("{name} content")),
-        };
         WorkspaceContents {
             metadata: ChangeMetadata {
                 url: text("url"),
@@ -152,24 +174,7 @@ mod tests {
             }],
             agent: Vec::new(),
             context: Vec::new(),
-            rounds: vec![WorkspaceRound {
-                id: "1".to_owned(),
-                created_at: Some("2026-01-01T00:00:00Z".to_owned()),
-                base_rev: Some("b".repeat(40)),
-                head_rev: Some("a".repeat(40)),
-                diff: Diff::read("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n")
-                    .into(),
-                general: vec![comment("general")],
-                threads: vec![WorkspaceThread {
-                    id: text("thread id"),
-                    file: Some("a".to_owned()),
-                    line: Some(1),
-                    resolved: false,
-                    outdated: false,
-                    replies: vec![comment("reply")],
-                }],
-                inline: BTreeMap::from([(1, vec![comment("inline")])]),
-            }],
+            rounds: vec![round("1"), round("2")],
         }
     }
 

@@ -370,21 +370,26 @@ fn has_lines(mode: Option<u32>) -> bool {
     mode.is_none_or(|mode| FILE_MODES.contains(&mode))
 }
 
-/// Comments on the latest version of the change, without repetitions.
+/// Comments on all versions of the change, without repetitions.
 pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<WorkspaceComment> {
-    let Some(round) = workspace.latest() else { return Vec::new() };
-    let general: Vec<WorkspaceComment> =
-        read_json(workspace, &format!("preview-diffs/{}/comments/general.json", round.id), notes);
-    let threads: Vec<WorkspaceThread> =
-        read_json(workspace, &format!("preview-diffs/{}/comments/threads.json", round.id), notes);
-    let inline = workspace.inline_comments(&round.id).unwrap_or_else(|why| {
-        notes.push(why.to_string());
-        Default::default()
-    });
-    let replies = threads.into_iter().flat_map(|thread| thread.replies);
+    let mut comments: Vec<WorkspaceComment> = Vec::new();
+    for round in workspace.rounds() {
+        let folder = format!("preview-diffs/{}/comments", round.id);
+        let general: Vec<WorkspaceComment> =
+            read_json(workspace, &format!("{folder}/general.json"), notes);
+        let threads: Vec<WorkspaceThread> =
+            read_json(workspace, &format!("{folder}/threads.json"), notes);
+        let inline = workspace.inline_comments(&round.id).unwrap_or_else(|why| {
+            notes.push(why.to_string());
+            Default::default()
+        });
+        comments.extend(general);
+        comments.extend(inline.into_values().flatten());
+        comments.extend(threads.into_iter().flat_map(|thread| thread.replies));
+    }
     let mut seen = BTreeSet::new();
-    let comments = general.into_iter().chain(inline.into_values().flatten()).chain(replies);
-    comments.filter(|comment| seen.insert((comment.id.clone(), comment.content.clone()))).collect()
+    comments.retain(|comment| seen.insert((comment.id.clone(), comment.content.clone())));
+    comments
 }
 
 /// Reads a JSON file of the workspace. On an error, adds a note and returns the default.
