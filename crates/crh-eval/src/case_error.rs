@@ -55,7 +55,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().min_by_key(|known| strsim::osa_distance(&word, known))
 }
 
-/// Whether `word` is probably a typo of `known`: at most one edit in three letters.
+/// Whether `word` is probably a typo of `known`: at most one edit per three letters, rounded up.
 pub(crate) fn is_slip(word: &str, known: &str) -> bool {
     strsim::osa_distance(word, known) <= word.chars().count().div_ceil(3)
 }

@@ -75,6 +75,7 @@ pub fn write_baseline(path: &Path, mut evaluation: Evaluation) -> Result<(), Fai
     write_atomic(path, text.as_bytes())
         .with_context(|| format!("writing `{}`", path.display()))
         .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("`--baseline FILE` needs an existing, writable folder"))
 }
 
 /// Warns if the two evaluations were made with different settings.

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(listed(2), Err(error.hint("use only a part of it")));
     }
 
-    /// The size of such a file is 0 before it is read.
+    /// Files in `/proc` report the size 0, although they have content.
     #[cfg(target_os = "linux")]
     #[test]
     fn limit_counts_the_bytes_that_are_read() {

@@ -64,7 +64,7 @@ pub enum BaseError {
     },
     /// There is no remote, and the only branch that qualifies is the reviewed one.
     #[error(
-        "cannot determine the base of `{0}`: there is no remote, and the only main branch is `{0}` itself"
+        "cannot determine the base of `{0}`: there is no remote, and the only branch that could be the base is `{0}` itself"
     )]
     OwnBase(String),
     /// Several branches qualify equally.

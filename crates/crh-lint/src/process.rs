@@ -1,9 +1,11 @@
-//! Starts external programs. None of them gets the user's environment variables, except `PATH`.
+//! Starts external programs. None of them gets the user's environment variables, except `PATH` and,
+//! on Windows, those that every program needs to start.
 //!
 //! - [`run`] starts a program in an empty folder, with its data on standard input and with limits
 //!   on time and output. It starts the sandbox helper, and ruff in evaluations.
-//! - [`run_inherited`] and [`exec`] are for the helper: the first stage starts the second with
-//!   `run_inherited`, and the second becomes the analyser or the user's command by `exec`.
+//! - [`run_inherited`] and [`exec`] are for the helper, which consists of two processes. The first
+//!   process starts the second with `run_inherited`. With `exec`, the second process becomes the
+//!   analyser or the user's command.
 //!
 //! This module does not block access to disk and network. The helper does that before `exec`.
 
@@ -77,7 +79,7 @@ enum OutputStream {
 type CollectedStream = (OutputStream, io::Result<Vec<u8>>);
 
 /// Runs a program to its end in an empty folder. Then kills the rest of its process group. Of the
-/// environment variables, the program gets only `PATH`.
+/// environment variables, the program gets only `PATH` and [`system_variables`].
 pub(crate) fn run(
     process_command: ProcessCommand<'_>,
     limits: ProcessLimits,

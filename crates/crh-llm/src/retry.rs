@@ -37,8 +37,8 @@ pub enum ModelRetryDecision {
 
 impl Default for RetryPolicy {
     /// Five requests: the delays between them add up to at most half a minute, which outlasts a
-    /// typical overload. Delays of up to a minute requested by the vendor outlast a per-minute rate
-    /// limit.
+    /// typical overload. If the vendor asks for a delay of up to a minute, crh waits that long,
+    /// which outlasts a per-minute rate limit.
     fn default() -> Self {
         Self {
             max_attempts: 5,

@@ -365,8 +365,10 @@ fn report(labels: &[LabelledIssue], predictions: &[f64]) -> CalibrationReport {
     }
     match calibration_error.value {
         Some(error) if error <= MAX_CALIBRATION_ERROR => {}
-        Some(_) | None => reasons_against
-            .push(format!("the calibration error is not at most {MAX_CALIBRATION_ERROR}")),
+        Some(_) => {
+            reasons_against.push(format!("the calibration error is above {MAX_CALIBRATION_ERROR}"))
+        }
+        None => reasons_against.push("the calibration error is unknown".to_owned()),
     }
     if gain.low.is_none_or(|low| low <= 0.0) {
         reasons_against.push("the confidence interval of the F1 gain is not above zero".to_owned());
@@ -473,12 +475,12 @@ impl CalibrationReport {
             reasons => format!("not usable: {}", reasons.join("; ")),
         };
         format!(
-            "labels                                 {} ({} positive) of {} reviews\n\
-             expected calibration error             {}\n\
-             F1 of {COMMENT_BUDGET} comments, by probability       {}\n\
-             F1 of {COMMENT_BUDGET} comments, by severity          {}\n\
-             gain                                   {}\n\
-             calibration                            {decision}\n",
+            "labels                                      {} ({} positive) of {} reviews\n\
+             expected calibration error                  {}\n\
+             F1 of the first {COMMENT_BUDGET} comments, by probability  {}\n\
+             F1 of the first {COMMENT_BUDGET} comments, by severity     {}\n\
+             gain in F1                                  {}\n\
+             calibration                                 {decision}\n",
             self.labels,
             self.positives,
             self.reviews,

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Minimum bytes of a block that identifies code. A shorter block, such as a closing bracket, is
-/// compared together with the lines before and after it.
-const DISTINCT_CHARS: usize = 8;
+/// Minimum length in bytes at which a block is compared on its own. A shorter block, such as a
+/// closing bracket, is compared together with the lines before and after it.
+const DISTINCT_BYTES: usize = 8;
 /// Lines before and after a block that show whether it is still in its place.
 const CONTEXT_LINES: usize = 3;
 
@@ -30,7 +30,8 @@ pub(crate) enum CodeChange {
     Unknown,
 }
 
-/// Compares the code at some lines before with the files after.
+/// Finds out what happened to the code that these lines of `file` had in `before`. `after` has the
+/// later version of the files.
 pub(crate) fn compare_cited_code(
     file: &str,
     lines: (u32, u32),
@@ -102,7 +103,7 @@ impl<'a> CodeLines<'a> {
             return None;
         }
         let visible: usize = self.texts[start..end].iter().map(|text| text.len()).sum();
-        if visible >= DISTINCT_CHARS {
+        if visible >= DISTINCT_BYTES {
             return Some(Block { start, len: end - start });
         }
         let start = start.saturating_sub(1);

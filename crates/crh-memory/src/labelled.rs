@@ -142,7 +142,7 @@ impl ConfusionMatrix {
         };
         let kinds: Vec<OutcomeKind> = OutcomeKind::ALL.into_iter().filter(used).collect();
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-        let mut table = format!("| label ↓ decision → | {} |\n", names.join(" | "));
+        let mut table = format!("| known answer ↓ crh's answer → | {} |\n", names.join(" | "));
         table.push_str(&format!("|---|{}\n", "---:|".repeat(kinds.len())));
         for label in &kinds {
             let cells: Vec<String> = kinds

@@ -332,11 +332,15 @@ impl TeamSelector<'_> {
             PanelRole::Finder => Some("one finder is enough for this change".to_owned()),
             PanelRole::Specialist if specialists.contains(&reviewer.name) => None,
             PanelRole::Specialist => {
-                Some("other reviewers cover it without `--depth full`".to_owned())
+                Some("other reviewers cover its topic; `--depth full` runs it, too".to_owned())
             }
-            PanelRole::UpkeepPart => Some(format!("`{UPKEEP}` covers it without `--depth full`")),
+            PanelRole::UpkeepPart => Some(format!(
+                "`{UPKEEP}` covers its topic; `--depth full` runs it instead of `{UPKEEP}`"
+            )),
             PanelRole::Upkeep => None,
-            PanelRole::Extra => Some("it runs only with `--depth full` or by name".to_owned()),
+            PanelRole::Extra => {
+                Some("it runs only with `--depth full`, or if `--reviewers` names it".to_owned())
+            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! Requests of a worker to a forge that no `crh` command makes.
+//! Requests that a worker itself sends to a forge. The `crh` commands that it starts send the
+//! others.
 
 use std::future::Future;
 
@@ -70,14 +71,14 @@ pub struct OpenChange {
     pub revision: i64,
     /// Relation of its author to the repository.
     pub authorship: Authorship,
-    /// Whether a person approved this head of a stranger's pull request with the label. `false` if
-    /// the forge does not say to which head the label was added.
+    /// Whether a person approved the review of this head, with the label for pull requests of
+    /// strangers. `false` if the forge does not say to which head the label was added.
     pub labelled: bool,
     /// Whether it is a draft.
     pub draft: bool,
 }
 
-/// Text of a check run.
+/// Text of a check run, or of a comment at forges other than GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckNotice {
     /// One line.
@@ -98,10 +99,11 @@ pub enum ForgeFailure {
     /// Network, server error, timeout: trying again can help.
     #[error("the forge is not available: {0}")]
     Unavailable(String),
-    /// The repository, pull request or installation does not exist any more.
+    /// The repository, pull request or installation does not exist any more, or the server has no
+    /// access to it.
     #[error("{0} does not exist at the forge, or crh may not see it")]
     Gone(String),
-    /// The forge refuses the key or token of the server, or its permissions.
+    /// The forge rejects the server's key or token, or a permission is missing.
     #[error("the forge refuses access: {0}")]
     Denied(String),
 }

@@ -198,7 +198,8 @@ pub(crate) struct InitArgs {
     /// Overwrite an existing `crh.toml`
     #[arg(long)]
     pub(crate) force: bool,
-    /// Instead of writing `crh.toml`, set up a model server on this machine: Ollama, LM Studio or llama.cpp
+    /// Instead of writing `crh.toml`, configure crh for a model server that runs on this machine:
+    /// Ollama, LM Studio or llama.cpp
     ///
     /// crh writes the configuration file in your home folder, and does not overwrite an existing
     /// one. Pass the URL of the server if it does not listen on its usual port.
@@ -243,8 +244,8 @@ pub(crate) enum HookArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Folder that the server may read if the agent opened none (default for agents without MCP
-    /// roots: the current folder)
+    /// Folder that the server may read if the agent does not report open folders (MCP roots).
+    /// Default: the current folder if the agent does not support roots, else none
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Apply fixes without asking, for agents that cannot ask you

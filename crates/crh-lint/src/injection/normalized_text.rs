@@ -84,6 +84,8 @@ impl NormalizedText {
         let mut last_leader = None;
         let mut offset = from;
         for line in self.text.get(from..to).unwrap_or_default().split('\n') {
+            // A new thought may begin after an empty line, or where the leading punctuation, such
+            // as `//` or `-`, changes.
             let leader = leader(line);
             if line.trim().is_empty()
                 || last_leader.is_some_and(|leader_above| leader_above != leader)

@@ -17,7 +17,7 @@ const DOLLARS_MAX: f64 = 10_000.0;
 
 /// Configured facts of a model. All fields are optional.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with facts, such as `{ context = 32_000 }`")]
 pub struct ModelEntry {
     /// Alias ids of the model.
     #[serde(default, rename = "also")]
@@ -42,7 +42,10 @@ pub struct ModelEntry {
 
 /// Prices in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with prices, such as `{ input = 0.5, output = 2.0 }`"
+)]
 pub struct PriceEntry {
     /// Input tokens.
     pub input: f64,
@@ -58,7 +61,10 @@ pub struct PriceEntry {
 
 /// Prices of long requests, in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with prices, such as `{ above = 200_000, input = 1.0, output = 4.0 }`"
+)]
 pub struct LongPrice {
     /// Applies to requests with more input tokens than this.
     pub above: u64,

@@ -16,8 +16,7 @@ const MOVED_INTO_USE: &str =
     "its new path or mode lets it run, and reviewers read its changed lines only";
 
 /// Why a symlink counts as partly reviewed.
-const LINKED_INTO_USE: &str =
-    "a symlink that gives its target a name that runs, and the diff does not show the target";
+const LINKED_INTO_USE: &str = "content that the diff does not show may run through this symlink";
 
 /// Why a symlink without a target counts as partly reviewed.
 const LINK_LOOP: &str = "a symlink that leads back to itself, or through too many other symlinks";

@@ -70,8 +70,10 @@ impl ChangeFact {
             Self::PublicApi => "no public interface changed",
             Self::Guard => "no guard changed (CI, test setup, permission checks)",
             Self::InjectionRisk => "no new line runs a shell or builds a query from text",
-            Self::Comments => "the change has no comments",
-            Self::Standards => "no standards file applies to the changed files",
+            Self::Comments => "the change has no review comments",
+            Self::Standards => {
+                "no file with the project's rules, such as `AGENTS.md`, applies to the changed files"
+            }
             Self::Solutions => "there are no notes on past problems in `docs/solutions`",
             Self::AgentSurface => "no feature was added that agents may lack",
             Self::Cli => "no command-line argument or command changed",

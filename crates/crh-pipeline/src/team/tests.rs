@@ -186,13 +186,13 @@ fn default_team_is_small() {
             correctness -- always
             security -- <code>, and `src/auth/a.py` is under `**/{auth,authentication,authorization,oauth,permissions,policies,middleware,webhooks}/**`
             upkeep -- <tests>
-            not testing, maintainability, python: `upkeep` covers it without `--depth full`
-            not project-standards: no standards file applies to the changed files
-            not agent-native, cli-readiness: it runs only with `--depth full` or by name
+            not testing, maintainability, python: `upkeep` covers its topic; `--depth full` runs it instead of `upkeep`
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native, cli-readiness: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not performance, api-contract: other reviewers cover it without `--depth full`
+            not performance, api-contract: other reviewers cover its topic; `--depth full` runs it, too
             not adversarial: one finder is enough for this change
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -201,11 +201,11 @@ fn default_team_is_small() {
         "",
         expect![[r#"
             correctness -- always
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: one finder is enough for this change
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -215,10 +215,10 @@ fn default_team_is_small() {
         expect![[r#"
             correctness -- always
             adversarial -- 600 executable lines changed
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -227,11 +227,11 @@ fn default_team_is_small() {
         "off=upkeep",
         expect![[r#"
             correctness -- always
-            not testing: `upkeep` covers it without `--depth full`
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not testing: `upkeep` covers its topic; `--depth full` runs it instead of `upkeep`
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -255,9 +255,9 @@ fn lite_uses_one_reviewer_and_full_all_useful_ones() {
             testing -- always
             maintainability -- always
             agent-native -- always
-            not project-standards: no standards file applies to the changed files
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
             not upkeep: the reviewers of `--depth full` cover it
         "#]],
@@ -304,10 +304,10 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             security -- <injection_risk>
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -317,11 +317,11 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: one finder is enough for this change
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -331,10 +331,10 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             data-migrations -- <migrations>
-            not project-standards: no standards file applies to the changed files
-            not agent-native, schema-drift, deployment: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native, schema-drift, deployment: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
         "#]],
     );
     check(
@@ -406,12 +406,12 @@ fn scout_only_adds_reviewers() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not performance: other reviewers cover it without `--depth full`
+            not performance: other reviewers cover its topic; `--depth full` runs it, too
             not adversarial: one finder is enough for this change
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -423,9 +423,9 @@ fn scout_only_adds_reviewers() {
             testing -- always
             maintainability -- always
             agent-native -- always
-            not project-standards: no standards file applies to the changed files
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
             not upkeep: the reviewers of `--depth full` cover it
         "#]],
@@ -439,11 +439,11 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         "off=ce-adversarial-reviewer,python",
         expect![[r#"
             correctness -- always
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial, python: disabled in `crh.toml`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
@@ -453,11 +453,11 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: disabled in `crh.toml`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
             ! <guard>, but `adversarial`, the reviewer for such changes, is disabled in `crh.toml`
         "#]],
@@ -467,10 +467,10 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         "off=correctness",
         expect![[r#"
             correctness -- no other reviewer is left
-            not project-standards: no standards file applies to the changed files
-            not agent-native: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
@@ -521,11 +521,11 @@ fn team_of_note_takers_gets_correctness() {
         "off=correctness,data-migrations,adversarial,security",
         expect![[r#"
             correctness -- no other reviewer is left
-            not project-standards: no standards file applies to the changed files
-            not agent-native, schema-drift, deployment: it runs only with `--depth full` or by name
+            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
+            not agent-native, schema-drift, deployment: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not data-migrations: disabled in `crh.toml`
-            not previous-comments: the change has no comments
+            not previous-comments: the change has no review comments
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );

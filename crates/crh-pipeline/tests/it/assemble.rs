@@ -515,7 +515,7 @@ fn links_and_unread_files_are_described_once() {
         &review,
         expect![[r#"
         ok | Incomplete: 2 files not fully reviewed (run.py, tool.py)
-        run.py truncated a symlink that gives its target a name that runs, and the diff does not show the target
+        run.py truncated content that the diff does not show may run through this symlink
         tool.py not_reviewed a Git LFS pointer: its content is stored elsewhere
     "#]],
     );

@@ -107,7 +107,10 @@ fn counted_hidden_lines(counted: &[CountedHidden<'_>]) -> Vec<String> {
         let CountedHidden { severity, finding, fate, .. } = hidden;
         let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
         let place = format!("{}{line}", crate::sanitise::path(&finding.file));
-        let (title, label) = (one_line(&finding.title), fate_label(*fate));
+        // Of the suppressed findings, the verdict counts only those below `--min-severity`.
+        let is_below_minimum = *fate == Fate::Suppressed;
+        let label = if is_below_minimum { "below the minimum severity" } else { fate_label(*fate) };
+        let title = one_line(&finding.title);
         format!("hidden, but counts for the verdict: {severity} {place} {title} ({label})")
     };
     let mut lines: Vec<String> = counted.iter().take(HIDDEN_NAMED_MAX).map(line).collect();
@@ -162,7 +165,7 @@ fn fate_label(fate: Fate) -> &'static str {
 fn next_step_in(report: &Report, issue: &Issue) -> String {
     let step = next_step(report, issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "crh can fix this in a stored review".to_owned(),
+        true => "crh could fix this, but this review is not stored".to_owned(),
         false => step,
     }
 }

@@ -424,7 +424,7 @@ fn fix_command_is_named_only_for_a_stored_run() {
     };
     for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
         assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
-        assert!(unstored.contains("crh can fix this in a stored review"));
+        assert!(unstored.contains("crh could fix this, but this review is not stored"));
     }
 }
 

@@ -47,9 +47,9 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Also count skipped changes that the base accepts as not reviewed: updates of vendored,
-    /// generated and lock files, submodules and file modes. `crh review` and `crh check` then exit
-    /// with code 4 (incomplete review), as they always do for skipped new code
+    /// Make the review incomplete if crh skips updates of vendored, generated and lock files,
+    /// submodules or file modes; `crh review` and `crh check` then exit with code 4. Skipped new
+    /// code always makes the review incomplete
     #[arg(long)]
     strict: bool,
 }

@@ -84,8 +84,8 @@ pub(crate) enum DiffCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffMapArgs {
-    /// Print the old and the new line number of one line only: line `42` of the diff, or line 10 of
-    /// a file (`src/a.rs:10`)
+    /// Print the old and the new line number of only one line. Write `42` for line 42 of the diff,
+    /// or `src/a.rs:10` for line 10 of a file
     pub(crate) place: Option<String>,
     /// Whether `PATH:LINE` is a line of the new or of the old file
     #[arg(long, value_enum, default_value_t = SideArg::New)]
@@ -102,7 +102,8 @@ pub(crate) enum SideArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Files with reviewer output: JSON, a JSON array or JSON Lines; `-` reads standard input
+    /// Files with reviewer output: a JSON object, a JSON array or JSON Lines; `-` reads standard
+    /// input
     #[arg(required = true, value_name = "REVIEWER_OUTPUT")]
     pub(crate) returns: Vec<PathBuf>,
     /// The reviewed diff; `-` reads standard input
@@ -114,8 +115,8 @@ pub(crate) struct MergeArgs {
     /// Reviewer name to use (default: the name in the file, or the file name)
     #[arg(long, value_name = "NAME", value_parser = parse_reviewer_name)]
     pub(crate) reviewer: Option<String>,
-    /// Folder with the files after the change, to check code that a finding quotes from outside the
-    /// diff
+    /// Folder with the files after the change, in which crh looks for quoted code that is not in
+    /// the diff
     #[arg(long, value_name = "DIR")]
     pub(crate) new: Option<PathBuf>,
     /// Folder with the files before the change

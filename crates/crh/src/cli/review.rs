@@ -174,8 +174,8 @@ pub(crate) struct OutputArgs {
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
     /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
-    /// `launchpad` (comment with a vote), or a sink of another forge; an unknown name lists all
-    /// sinks. `stdout` prints the full report as one line of JSON instead of the report in
+    /// `launchpad` (comment with a vote), or a sink of another forge, which `crh post --help`
+    /// lists. `stdout` prints the full report as one line of JSON instead of the report in
     /// `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,

@@ -41,8 +41,8 @@ pub(crate) struct ServeArgs {
     /// the setting `state.folder`)
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
-    /// Database: `sqlite:FILE` or `postgres://…`; with the variable `CRH_DATABASE` instead, the
-    /// process list does not show the password
+    /// Database: `sqlite:FILE` or `postgres://…`; to hide a password from the process list, set the
+    /// variable `CRH_DATABASE` instead
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
     /// Format of the log on standard error
@@ -70,8 +70,8 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
-    /// Database of the server: `postgres://…`, or `sqlite:FILE` on the server's machine; with the variable `CRH_DATABASE` instead, the
-    /// process list does not show the password
+    /// Database of the server: `postgres://…`, or `sqlite:FILE` on the server's machine; to hide a
+    /// password from the process list, set the variable `CRH_DATABASE` instead
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
     /// Folder for git objects and stored reviews (default: `server` in the folder of the setting
@@ -191,10 +191,10 @@ pub(crate) struct ServeLimitArgs {
     /// Maximum number of parallel reviews per repository
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) concurrent_reviews: Option<u32>,
-    /// Maximum cost per installation of the GitHub App and day, in US dollars
+    /// Maximum cost per day for each installation of the GitHub App, in US dollars
     #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     pub(crate) installation_usd_per_day: Option<f64>,
-    /// Maximum cost per installation of the GitHub App and month, in US dollars
+    /// Maximum cost per month for each installation of the GitHub App, in US dollars
     #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     pub(crate) installation_usd_per_month: Option<f64>,
 }

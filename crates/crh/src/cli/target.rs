@@ -79,9 +79,9 @@ pub(crate) struct TargetArgs {
     #[arg(long)]
     pub(crate) since_last: bool,
     /// Whether crh asks questions, edits files and stores the review. Without this option, crh
-    /// stores the review and asks at a terminal before every edit; without a terminal, it asks
-    /// nothing and edits nothing. The report then also says `Mode: interactive`, but crh applies
-    /// no fix without asking. `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// stores the review, and its report says `Mode: interactive`. At a terminal, crh then asks
+    /// before every edit; without a terminal, it asks nothing and edits nothing. `crh prepare` and
+    /// `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }
@@ -91,7 +91,7 @@ pub(crate) enum ModeArg {
     /// Apply safe fixes first, then ask about the other issues
     Interactive,
     /// Apply safe fixes and review the result again, without questions; then write todo files for
-    /// issues that others should work on (setting `todos.dir`)
+    /// issues that a developer or a coding agent can fix later (setting `todos.dir`)
     Autofix,
     /// Only print the report: no edits, no questions, no stored review
     ReportOnly,

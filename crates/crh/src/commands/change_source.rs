@@ -316,8 +316,10 @@ impl ChangeSource {
             return to_failure(error);
         }
         let origins = origins.join(", ");
-        Failure::usage(format!("there is no branch `{name}`, the base branch of `{origins}`"))
-            .hint("correct the setting `base.branch`, fetch the branch, or pass `--base REF`")
+        Failure::usage(format!(
+            "there is no branch `{name}`, which `{origins}` sets as the base branch"
+        ))
+        .hint("correct the setting `base.branch`, fetch the branch, or pass `--base REF`")
     }
 
     /// The base branch that the config of the detected base sets, if crh must compare with another

@@ -512,7 +512,7 @@ mod tests {
             &repo,
             &[],
             expect![[r#"
-                missing  base        cannot determine the base of `main`: there is no remote, and the only main branch is `main` itself
+                missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
                                      -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
                 ok       runs        stored in `REPO/.crh/runs`
             "#]],
@@ -535,7 +535,7 @@ mod tests {
             &repo,
             &[],
             expect![[r#"
-                missing  base        cannot determine the base of `main`: there is no remote, and the only main branch is `main` itself
+                missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
                                      -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
                 BROKEN   runs        `REPO/.crh` is a symbolic link
                                      -> replace the link with a folder; to read the runs in it, pass `--run-dir DIR`

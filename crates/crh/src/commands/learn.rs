@@ -87,7 +87,9 @@ pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Fai
     };
     if accepted.is_empty() {
         ui::note(match proposals.is_empty() {
-            true => "there is no lesson to propose yet: no dismissal, fix or comment repeats",
+            true => {
+                "there is no lesson to propose: crh found no dismissal with a reason, no code that several commits repaired, and no review comment that states a rule"
+            }
             false => "no lesson was accepted, so nothing was written",
         });
         return Ok(());

@@ -156,7 +156,9 @@ pub(super) fn to_failure(error: ForgeError, forge: &dyn RestForge) -> Failure {
         ForgeError::RateLimited { .. } => (FailureKind::External, Some("try again later")),
         ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
             FailureKind::External,
-            Some("check the network; crh takes proxies and certificates from the environment"),
+            Some(
+                "check the network; crh reads proxies and certificates from environment variables such as `HTTPS_PROXY` and `SSL_CERT_FILE`",
+            ),
         ),
         ForgeError::TooOld { .. } => (FailureKind::External, Some("update the server")),
         ForgeError::Refused { .. }

@@ -213,7 +213,7 @@ pub(super) fn forges(
     let id = app.app_id.clone().or_else(from_variable);
     if id.is_none() && args.forge.is_empty() {
         return Err(Failure::usage("the id of the GitHub App is missing").hint(format!(
-            "set `--app-id` or `{}`, or `--forge gitlab=URL` without GitHub; {GUIDE}",
+            "for GitHub, set `--app-id` or `{}`; for another forge, pass `--forge`, such as `--forge gitlab=https://gitlab.com`; {GUIDE}",
             GITHUB_APP_VARIABLES[0]
         )));
     }

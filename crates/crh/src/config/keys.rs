@@ -232,7 +232,7 @@ settings! {
         example: "true",
     };
 
-    /// Whether to review draft pull requests. Applies only in CI and to reviews that are posted.
+    /// Whether to review draft pull requests. Applies only if crh runs in CI or posts the review.
     /// With `--no-skip`, crh reviews every pull request. A skipped review exits with code 4.
     github_drafts: Treatment = |_| Treatment::Skip, KeySpec {
         section: Some("github"),
@@ -244,7 +244,7 @@ settings! {
         example: r#""review""#,
     };
 
-    /// Whether to review pull requests of bots. Applies only in CI and to reviews that are posted.
+    /// Whether to review pull requests of bots. Applies only if crh runs in CI or posts the review.
     github_bots: Treatment = |_| Treatment::Skip, KeySpec {
         section: Some("github"),
         name: "bots",
@@ -255,8 +255,8 @@ settings! {
         example: r#""review""#,
     };
 
-    /// crh skips pull requests with one of these labels. Applies only in CI and to reviews that are
-    /// posted.
+    /// crh skips pull requests with one of these labels. Applies only if crh runs in CI or posts
+    /// the review.
     github_skip_labels: LabelList = |_| LabelList::default_skip(), KeySpec {
         section: Some("github"),
         name: "skip_labels",
@@ -267,8 +267,8 @@ settings! {
         example: r#"["no-review", "wip"]"#,
     };
 
-    /// If not empty, crh reviews only pull requests with one of these labels. Applies only in CI
-    /// and to reviews that are posted.
+    /// If not empty, crh reviews only pull requests with one of these labels. Applies only if crh
+    /// runs in CI or posts the review.
     github_only_labels: LabelList = |_| LabelList::default(), KeySpec {
         section: Some("github"),
         name: "only_labels",

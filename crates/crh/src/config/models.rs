@@ -126,7 +126,13 @@ impl ConfigValue for RoleEfforts {
         let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
         let efforts = table.iter().map(|(name, effort)| {
             let role = ModelRole::ALL.into_iter().find(|role| role.name() == name.get_ref());
-            let role = role.ok_or_else(|| type_mismatch::<Self>(value))?;
+            let role = role.ok_or_else(|| ValueError {
+                span: name.span(),
+                message: format!(
+                    "names {}, which is not a role; use `reviewer`, `cheap`, `escalation` or `editor`",
+                    quoted(name.get_ref())
+                ),
+            })?;
             Ok((role, EffortChoice::from_toml(effort, paths)?))
         });
         efforts.collect::<Result<_, _>>().map(Self)

@@ -170,7 +170,9 @@ impl ConfigReader<'_> {
             };
             return failure.hint(format!("did you mean `{}`?{place}", key.spec.name));
         }
-        if let Some(key) = find_similar(&in_other_sections) {
+        let settable: Vec<&ConfigKey> =
+            in_other_sections.into_iter().filter(|key| self.owner.may_set(key)).collect();
+        if let Some(key) = find_similar(&settable) {
             let section_text = location(key.spec.section);
             return failure
                 .hint(format!("did you mean `{}`, which belongs {section_text}?", key.spec.name));
@@ -205,7 +207,7 @@ impl ConfigReader<'_> {
 fn location(section: Option<&str>) -> String {
     match section {
         Some(section) => format!("in `[{section}]`"),
-        None => "before all sections".to_owned(),
+        None => "above the first section".to_owned(),
     }
 }
 

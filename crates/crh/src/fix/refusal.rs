@@ -16,7 +16,7 @@ impl From<ApplyError> for Failure {
             ),
             ApplyError::Edited { .. } => (
                 FailureKind::Usage,
-                "nothing was changed; undo your edits to the file first".to_owned(),
+                "crh changed nothing; undo your own edits to the file first".to_owned(),
             ),
             ApplyError::Between { .. } => (
                 FailureKind::Usage,

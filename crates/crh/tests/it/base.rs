@@ -130,7 +130,7 @@ fn missing_base_branch_names_the_setting() {
     work(&clone);
     let user = User::new();
     let output = user.crh(clone.path(), &["check"]).env("CRH_BASE", "relase").run();
-    let expected = "error: there is no branch `relase`, the base branch of `CRH_BASE`\n\
+    let expected = "error: there is no branch `relase`, which `CRH_BASE` sets as the base branch\n\
                     hint: correct the setting `base.branch`, fetch the branch, or pass `--base REF`\n";
     assert_eq!((output.code, output.stderr.as_str()), (2, expected));
 }

@@ -147,7 +147,7 @@ fn main_without_remote_has_only_uncommitted_changes() {
         &[],
         &expect![[r#"
             exit 2
-            error: cannot determine the base of `main`: there is no remote, and the only main branch is `main` itself
+            error: cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
             hint: review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
             ---
         "#]],

@@ -379,7 +379,7 @@ fn wrong_set_up_is_explained() {
         assert_eq!(output.code, 2, "{}", output.shown());
         output.stderr
     };
-    assert!(run(&[]).contains("hint: set `--app-id` or `CRH_GITHUB_APP_ID`"));
+    assert!(run(&[]).contains("hint: for GitHub, set `--app-id` or `CRH_GITHUB_APP_ID`"));
     assert!(run(&["--app-id", "1"]).contains("name a file with `--app-key`"));
     let error = run(&["--app-id", "1", "--app-key", "key.pem"]);
     assert!(error.contains("invalid GitHub App key"), "{error}");

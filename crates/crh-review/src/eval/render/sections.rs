@@ -289,7 +289,7 @@ fn funnel(steps: &[FunnelCounts]) -> Option<Section> {
         short: "Funnel",
         title: "From findings to comments",
         says: vec![
-            "Findings up to the quoted code, then issues. Recall is the share of expected issues that something at this step matches."
+            "The first three rows count findings, the others issues. Recall is the share of expected issues that something at this step matches."
                 .to_owned(),
         ],
         body: vec![table(&["Step", "Number", "Issues found", "Recall"], steps.iter().map(row))],
@@ -309,7 +309,7 @@ fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
         })
     });
     let says = format!(
-        "A twin is the reversed change. An issue counts if it is reported on the change and not on its twin. {} with {}: {} reported, {} of them on the twin as well; {} on both sides, {} of them on twins.",
+        "A twin is the reversed change. An issue counts if it is reported on the change and not on its twin. {} with {}: {} reported, {} of them on the twin as well; {} on changes and twins together, {} of them on twins.",
         count(paired.pairs as usize, "pair"),
         count(paired.expected as usize, "expected issue"),
         paired.matched,

@@ -97,9 +97,7 @@ fn kind_and_hint(
         ),
         TargetError::NothingUncommitted => (
             FailureKind::Usage,
-            Some(
-                "leave out `--uncommitted` to review the commits of the branch, or add new files with `--include-untracked`",
-            ),
+            Some("leave out `--uncommitted` to review the commits of the branch"),
         ),
         TargetError::NoDifference(_) => (
             FailureKind::Usage,

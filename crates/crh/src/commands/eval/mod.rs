@@ -48,7 +48,7 @@ fn import(args: &ImportArgs, environment: &Environment) -> Result<(), Failure> {
         if let Some(file) = imported.draft {
             let file = environment.display_path(&file);
             ui::warn(&format!(
-                "`{file}` is a draft: list the issues that a review should find before you use it in a suite"
+                "`{file}` is a draft: before you use it in a suite, list the issues that a review should find"
             ));
         }
         ui::result_text(&format!("{}\n", imported.place.display()))?;

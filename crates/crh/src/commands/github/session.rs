@@ -257,7 +257,9 @@ fn failure_with_permissions(error: ForgeError, permissions: &str) -> Failure {
         | ForgeError::Unreadable { .. } => (FailureKind::External, None),
         ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
             FailureKind::External,
-            Some("check the network; crh takes proxies and certificates from the environment"),
+            Some(
+                "check the network; crh reads proxies and certificates from environment variables such as `HTTPS_PROXY` and `SSL_CERT_FILE`",
+            ),
         ),
     };
     let failure = Failure::new(kind, error);

@@ -125,7 +125,7 @@ fn login_failure(error: LoginError) -> Failure {
     let hint = match &error {
         LoginError::Declined { .. } | LoginError::TimedOut { .. } => HINT_RETRY,
         LoginError::Forge(ForgeError::Unreachable { .. }) => {
-            "nothing was stored; check the network; crh takes proxies and certificates from the environment"
+            "nothing was stored; check the network; crh reads proxies and certificates from environment variables such as `HTTPS_PROXY` and `SSL_CERT_FILE`"
         }
         LoginError::Forge(ForgeError::Failing { .. }) => {
             "nothing was stored; try again later; Launchpad's operators can look up the OOPS number"

@@ -106,7 +106,9 @@ impl LaunchpadSession {
             ),
             ForgeError::Unreachable { .. } => (
                 FailureKind::External,
-                Some("check the network; crh takes proxies and certificates from the environment"),
+                Some(
+                    "check the network; crh reads proxies and certificates from environment variables such as `HTTPS_PROXY` and `SSL_CERT_FILE`",
+                ),
             ),
             ForgeError::Unreadable { .. } => (
                 FailureKind::External,

@@ -65,11 +65,14 @@ fn check_run_matches(
         return Err(Failure::usage(crh_review::one_line(&message)).hint(HINT_WRONG_RUN));
     }
     if change.pr_number != proposal_ref.number.to_string() {
-        let reviewed = match change.pr_number.as_str() {
-            "" => "no merge proposal".to_owned(),
-            number => format!("the merge proposal {}", crh_review::one_line(number)),
+        let number = proposal_ref.number;
+        let message = match change.pr_number.as_str() {
+            "" => format!("this run did not review a merge proposal, so it cannot go to {number}"),
+            reviewed => {
+                let reviewed = crh_review::one_line(reviewed);
+                format!("the run is for the merge proposal {reviewed}, not for {number}")
+            }
         };
-        let message = format!("the run is for {reviewed}, not for {}", proposal_ref.number);
         return Err(Failure::usage(message).hint(HINT_WRONG_RUN));
     }
     check_head(report, head)

@@ -42,7 +42,7 @@ const REPORT_MAX: u64 = 64 << 20;
 /// Largest file with the inputs of a review ([`ReviewBasis`]), in bytes.
 const BASIS_MAX: u64 = 1 << 20;
 /// Largest file with the incremental base, in bytes: paths of a hundred thousand files.
-const GROUND_MAX: u64 = 16 << 20;
+const INCREMENTAL_BASE_MAX: u64 = 16 << 20;
 /// Largest event that GitHub sends, in bytes.
 const EVENT_MAX: u64 = 10 << 20;
 /// Variables that GitHub Actions sets.
@@ -82,8 +82,8 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     posted
 }
 
-/// Withdraws approvals of older heads if the run of the newest head cannot be posted. If the
-/// proposal cannot be read, the failure of the posting tells why.
+/// Withdraws crh's approvals of older heads, because the run of the newest head was not posted.
+/// Does nothing if crh cannot read the proposal: the caller reports why posting failed.
 fn withdraw_stale_approvals(
     args: &PostArgs,
     forge: ForgeName,
@@ -271,8 +271,10 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
             .ok_or_else(|| Failure::usage("the run has no diff").hint("review the change again"))?;
         // Runs without this file can be posted, but later reviews do not build on them.
         let basis = folder.read_within(BASIS, BASIS_MAX).unwrap_or_default();
-        let incremental =
-            folder.read_within(INCREMENTAL_BASE, GROUND_MAX).ok().and_then(IncrementalBase::since);
+        let incremental = folder
+            .read_within(INCREMENTAL_BASE, INCREMENTAL_BASE_MAX)
+            .ok()
+            .and_then(IncrementalBase::since);
         let report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
         StoredRun { report, diff, basis, incremental }
     };
@@ -306,8 +308,8 @@ fn check_report(report: &Report) -> Result<(), Failure> {
 /// The verdict that the report's content gives. The verdict in the report may be worse, because it
 /// counts hidden issues, too.
 fn expected_verdict(report: &Report) -> Verdict {
-    // Reports from before `command` do not say whether a full review was requested. Only static
-    // checks give `ChecksPassed`, and that verdict never approves.
+    // Older reports have no field `command`, which says whether a full review was requested. Only
+    // static checks give `ChecksPassed`, and crh never approves a pull request with that verdict.
     let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady
@@ -355,8 +357,8 @@ fn check_run_matches(report: &Report, target: &PostTarget) -> Result<(), Failure
     check_head(report, &target.head)
 }
 
-/// Fails if the run is for another proposed change, by server and number. The posting engine
-/// compares repositories.
+/// Fails if the run is for another server, number or commit. The posting engine compares
+/// repositories.
 fn check_proposal(
     report: &Report,
     web: &str,
@@ -371,11 +373,17 @@ fn check_proposal(
         return Err(Failure::usage(crh_review::one_line(&message)).hint(hint));
     }
     if change.pr_number != number.to_string() {
-        let reviewed = match change.pr_number.as_str() {
-            "" => "no proposed change".to_owned(),
-            number => format!("number {}", crh_review::one_line(number)),
+        let message = match change.pr_number.as_str() {
+            "" => format!(
+                "this run did not review a proposed change, so it cannot go to number {number}"
+            ),
+            reviewed => {
+                format!(
+                    "the run is for number {}, not for {number}",
+                    crh_review::one_line(reviewed)
+                )
+            }
         };
-        let message = format!("the run is for {reviewed}, not for {number}");
         return Err(Failure::usage(message).hint(hint));
     }
     check_head(report, head)
@@ -387,9 +395,9 @@ fn check_head(report: &Report, expected: &ExpectedHead) -> Result<(), Failure> {
     if !reviewed.eq_ignore_ascii_case(expected) {
         let message = anyhow::anyhow!("the run is for commit `{reviewed}`, not for `{expected}`");
         // Most likely the branch moved between CI jobs, so this is not a usage error.
-        return Err(Failure::new(FailureKind::External, message).hint(
-            "nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit",
-        ));
+        return Err(Failure::new(FailureKind::External, message).hint(format!(
+            "nothing was posted; name a run of `{expected}`, or review that commit first"
+        )));
     }
     Ok(())
 }

@@ -186,16 +186,16 @@ fn template_has_description_and_default() {
         # branch = "main"
 
         [github]
-        ## Whether to review draft pull requests. Applies only in CI and to reviews that are posted. With `--no-skip`, crh reviews every pull request. A skipped review exits with code 4.
+        ## Whether to review draft pull requests. Applies only if crh runs in CI or posts the review. With `--no-skip`, crh reviews every pull request. A skipped review exits with code 4.
         ## Value: `skip` or `review`. Example: drafts = "review"
         # drafts = "skip"
-        ## Whether to review pull requests of bots. Applies only in CI and to reviews that are posted.
+        ## Whether to review pull requests of bots. Applies only if crh runs in CI or posts the review.
         ## Value: `skip` or `review`. Example: bots = "review"
         # bots = "skip"
-        ## crh skips pull requests with one of these labels. Applies only in CI and to reviews that are posted.
+        ## crh skips pull requests with one of these labels. Applies only if crh runs in CI or posts the review.
         ## Value: a list of labels, each of at most 50 characters. Example: skip_labels = ["no-review", "wip"]
         # skip_labels = ["crh:skip"]
-        ## If not empty, crh reviews only pull requests with one of these labels. Applies only in CI and to reviews that are posted.
+        ## If not empty, crh reviews only pull requests with one of these labels. Applies only if crh runs in CI or posts the review.
         ## Value: a list of labels, each of at most 50 characters. Example: only_labels = ["review"]
         # only_labels = []
 

@@ -138,7 +138,7 @@ fn unknown_key_suggests_nearest_key() {
     repository(
         "colour = 'never'",
         expect![[r#"
-            crh.toml:1:1: unknown key `colour` before all sections
+            crh.toml:1:1: unknown key `colour` above the first section
             hint: did you mean `color`? Set it in your own config (`~/.config/crh/config.toml`), the variable `NO_COLOR` or the flag `--color`
         "#]],
     );
@@ -152,7 +152,7 @@ fn unknown_key_suggests_nearest_key() {
     repository(
         "zebra = 1",
         expect![[r#"
-            crh.toml:1:1: unknown key `zebra` before all sections
+            crh.toml:1:1: unknown key `zebra` above the first section
             hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
@@ -163,7 +163,7 @@ fn key_in_wrong_section_suggests_right_section() {
     repository(
         "exclude = []",
         expect![[r#"
-            crh.toml:1:1: unknown key `exclude` before all sections
+            crh.toml:1:1: unknown key `exclude` above the first section
             hint: `exclude` belongs in `[scope]`
         "#]],
     );
@@ -185,7 +185,7 @@ fn key_in_wrong_section_suggests_right_section() {
         "[git]\ncolor = 'never'",
         expect![[r#"
             crh.toml:2:1: unknown key `color` in `[git]`
-            hint: `color` belongs before all sections
+            hint: `color` belongs above the first section
         "#]],
     );
 }
@@ -366,14 +366,14 @@ fn quoted_config_text_is_escaped_and_shortened() {
     repository(
         "\"a\\nhint: run this\" = 1",
         expect![[r#"
-            crh.toml:1:1: unknown key `a\nhint: run this` before all sections
+            crh.toml:1:1: unknown key `a\nhint: run this` above the first section
             hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
     repository(
         &format!("{} = 1", "a".repeat(5_000)),
         expect![[r#"
-            crh.toml:1:1: unknown key `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…` before all sections
+            crh.toml:1:1: unknown key `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…` above the first section
             hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );

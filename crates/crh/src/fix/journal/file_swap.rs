@@ -1,7 +1,10 @@
 //! Replaces or deletes one file without losing a concurrent save of another program.
 //!
-//! Invariant: where the file system can exchange files, crh keeps the old file under the draft's name
-//! until it has compared it, and deletes it only if it is the file that crh read before.
+//! The new content is in a second file, the draft. Where the file system can exchange two files
+//! atomically, the old file gets the draft's name.
+//!
+//! Invariant on such a file system: crh deletes the old file only if it still equals the version that
+//! crh read before.
 
 use std::io;
 
@@ -15,6 +18,7 @@ pub(super) struct FileSwap<'p> {
     pub(super) at: InsidePath<'p>,
     /// The new content. After an exchange, the old file has this name.
     pub(super) draft: InsidePath<'p>,
+    /// Hook before each step, where tests stop or disturb crh.
     pub(super) steps: Steps<'p>,
 }
 
@@ -90,7 +94,8 @@ impl FileSwap<'_> {
         Ok(SwapResult::AsWanted)
     }
 
-    /// Deletes the old file if crh read it before. Otherwise puts it back.
+    /// Deletes the old file if it is still the version that crh read. Otherwise another program
+    /// saved it meanwhile, and crh puts it back.
     fn settle(&self, seen: &FileSnapshot, ours: Option<&[u8]>) -> io::Result<SwapResult> {
         (self.steps)("looking at what stood there")?;
         if self.is_unchanged(self.draft, seen) {
@@ -102,8 +107,8 @@ impl FileSwap<'_> {
         Ok(SwapResult::Theirs)
     }
 
-    /// Moves a version that another program saved back into place. If it saved again meanwhile, the
-    /// newer version stays in place and the older one under the draft's name.
+    /// Puts the version of another program back in place. If the program saved again meanwhile, the
+    /// newer version stays in place, and the older version keeps the draft's name.
     pub(super) fn put_back(&self, ours: Option<&[u8]>) -> io::Result<()> {
         let is_back = match ours {
             Some(ours) => self.swap_back(ours)?,
@@ -134,7 +139,7 @@ impl FileSwap<'_> {
         }
         (self.steps)("putting back what stood there")?;
         self.tree.exchange(self.draft, self.at)?;
-        (self.steps)("looking at what it was put back for")?;
+        (self.steps)("looking at what the old file replaced")?;
         if is_ours(self.draft) {
             return Ok(true);
         }

@@ -85,7 +85,7 @@ fn draft_case_is_announced_and_refused() {
     expect![[r#"
         exit 0
         note: the title is `Update bill.py`; pass a better one with `--title` that does not reveal the defect
-        warning: `cases/python-fix-219e095f/case.toml` is a draft: list the issues that a review should find before you use it in a suite
+        warning: `cases/python-fix-219e095f/case.toml` is a draft: before you use it in a suite, list the issues that a review should find
         ---
         cases/python-fix-219e095f
     "#]]

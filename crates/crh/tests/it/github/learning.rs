@@ -294,7 +294,7 @@ fn model_judges_only_what_code_guesses() {
         calls("report_outcome", json!({ "still_stands": stands, "is_argued_against": argued }))
     });
     let said = judge(&model, "0.05");
-    assert!(said.contains("44 of 44 decisions are right"), "{said}");
+    assert!(said.contains("44 of 44 answers are right"), "{said}");
     assert_eq!(model.requests().len(), 10, "certain outcomes are not asked about");
     // An answer that names an outcome is refused, and without an answer code decides.
     let wrong = json!({ "outcome": "dismissed" });

@@ -50,7 +50,7 @@ fn force_push_between_ci_jobs_posts_nothing() {
     expect![[r#"
         exit 3
         error: the run is for commit `REVIEWED`, not for `NOW`
-        hint: nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit
+        hint: nothing was posted; name a run of `NOW`, or review that commit first
         ---
     "#]]
     .assert_eq(&post(&now, "github"));

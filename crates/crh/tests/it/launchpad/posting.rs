@@ -198,7 +198,7 @@ fn run_for_another_target_is_refused() {
         ---
         exit 3
         error: the run is for commit `HEAD`, not for `ZERO`
-        hint: nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit
+        hint: nothing was posted; name a run of `ZERO`, or review that commit first
         ---
         exit 2
         error: `--head` is not a full commit id

@@ -64,7 +64,7 @@ fn empty_change_is_an_error() {
         $ crh review --uncommitted
         exit 2
         error: nothing to review: there are no uncommitted changes
-        hint: leave out `--uncommitted` to review the commits of the branch, or add new files with `--include-untracked`
+        hint: leave out `--uncommitted` to review the commits of the branch
         ---
         $ crh review --staged
         exit 2

@@ -236,7 +236,7 @@ fn doctor_reports_setup_with_remedies() {
         ok       git         git version N
         ok       settings    all config files and variables are valid
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
-        missing  base        cannot determine the base of `main`: there is no remote, and the only main branch is `main` itself
+        missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
                              -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
         ok       runs        stored in `REPO/.crh/runs`
         missing  keys        no API key is set
@@ -257,7 +257,7 @@ fn doctor_reports_setup_with_remedies() {
         ok       git         git version N
         ok       settings    all config files and variables are valid
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
-        missing  base        cannot determine the base of `main`: there is no remote, and the only main branch is `main` itself
+        missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
                              -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
         ok       runs        stored in `REPO/.crh/runs`
         ok       keys        `OPENAI_API_KEY` set
