@@ -62,7 +62,7 @@ const NEXT_PAGE_QUERY: &str = "query($owner: String!, $name: String!, $number: I
   }
 }";
 
-const REST_QUERY: &str = "query($id: ID!, $after: String!) {
+const MORE_COMMENTS_QUERY: &str = "query($id: ID!, $after: String!) {
   node(id: $id) {
     ... on PullRequestReviewThread {
       comments(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { ...comment } }
@@ -91,7 +91,7 @@ pub(super) struct Conversations {
     pub(super) threads: Vec<Thread>,
     pub(super) issues: Vec<Issue>,
     pub(super) notes: Vec<String>,
-    /// Whether threads, or comments of own threads, are missing.
+    /// Whether threads, comments of own threads or own comments are missing.
     pub(super) truncated: bool,
     /// Number of threads of other accounts that were not read to the end.
     pub(super) unfinished_threads: usize,
@@ -166,14 +166,14 @@ pub(super) async fn read(
                     conversations.threads.push(thread);
                     let thread_index = conversations.threads.len() - 1;
                     conversations.add_comments(thread_index, comments, &mut budget);
-                    conversations.queue_rest(client, thread_index, after, &mut next);
+                    conversations.queue_more_comments(client, thread_index, after, &mut next);
                 }
             }
             ThreadQueryReply::More(thread_index, data) => {
                 // The thread was deleted meanwhile.
                 let Some(node) = data.node else { continue };
                 conversations.add_comments(thread_index, node.comments.nodes, &mut budget);
-                conversations.queue_rest(
+                conversations.queue_more_comments(
                     client,
                     thread_index,
                     node.comments.page_info.next(),
@@ -218,7 +218,7 @@ impl Conversations {
     }
 
     /// Queues a query for the rest of a thread.
-    fn queue_rest<'a>(
+    fn queue_more_comments<'a>(
         &self,
         client: &'a GitHubClient,
         thread_index: usize,
@@ -229,7 +229,7 @@ impl Conversations {
         let thread = &self.threads[thread_index];
         let first_comment = thread.comments.nodes.iter().flatten().next();
         let is_ours = first_comment.is_none_or(|first| first.viewer_did_author);
-        let query = Box::pin(query_rest(client, thread_index, thread.id.clone(), after));
+        let query = Box::pin(query_more_comments(client, thread_index, thread.id.clone(), after));
         if is_ours { next.needed.push(query) } else { next.others.push(query) }
     }
 
@@ -307,13 +307,13 @@ async fn query_page(
     }
 }
 
-async fn query_rest(
+async fn query_more_comments(
     client: &GitHubClient,
     thread_index: usize,
     id: String,
     after: String,
 ) -> Result<ThreadQueryReply, ForgeError> {
-    let query = [REST_QUERY, COMMENT_FRAGMENT].concat();
+    let query = [MORE_COMMENTS_QUERY, COMMENT_FRAGMENT].concat();
     let data = client.graphql(&query, &json!({ "id": id, "after": after })).await?;
     Ok(ThreadQueryReply::More(thread_index, data))
 }
