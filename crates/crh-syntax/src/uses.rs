@@ -158,29 +158,28 @@ fn role(
     if ancestors.iter().any(|(it, _)| it.kind() == "token_tree") {
         return UseRole::Key;
     }
-    // In Java and Ruby a method call is one node.
-    let (node_or_call, call_field) = match node.kind() {
-        "method_invocation" | "call" if !is_unqualified => return call_role(language, text, node),
-        _ => (node, field),
-    };
+    // In Java and Ruby a method call with its owner is one node.
+    if !is_unqualified && matches!(node.kind(), "method_invocation" | "call") {
+        return call_role(language, text, node);
+    }
     let Some((parent, parent_field)) = ancestors.last().copied() else { return UseRole::Read };
     if !is_unqualified {
-        let is_target = call_field == Some("left") && parent.kind().contains("assignment");
+        let is_target = field == Some("left") && parent.kind().contains("assignment");
         let is_deleted = parent.kind() == "delete_statement";
         if is_target || is_deleted {
             return UseRole::Written;
         }
     }
-    if let Some(role) = enclosing_call(language, text, ancestors, call_field) {
+    if let Some(role) = enclosing_call(language, text, ancestors, field) {
         return role;
     }
     if !is_unqualified {
         return UseRole::Read;
     }
-    if is_key(&leaf, parent.kind(), call_field) {
+    if is_key(&leaf, parent.kind(), field) {
         return UseRole::Key;
     }
-    if binds_name(&node_or_call, call_field, parent, parent_field, ancestors) {
+    if binds_name(&node, field, parent, parent_field, ancestors) {
         return UseRole::Bound;
     }
     UseRole::Read
