@@ -1,4 +1,4 @@
-//! Requests of a worker to a forge that no `crh` command makes.
+//! HTTP requests that a worker sends to the forge itself, not through a `crh` command.
 
 use std::future::Future;
 
@@ -70,8 +70,8 @@ pub struct OpenChange {
     pub revision: i64,
     /// Relation of its author to the repository.
     pub authorship: Authorship,
-    /// Whether a person approved this head of a stranger's pull request with the label. `false` if
-    /// the forge does not say to which head the label was added.
+    /// Whether a person approved this head of a stranger's pull request with the label of
+    /// `WebhookRules`. `false` if the forge does not say to which head the label was added.
     pub labelled: bool,
     /// Whether it is a draft.
     pub draft: bool,
@@ -111,7 +111,7 @@ impl From<ForgeFailure> for AttemptFailure {
         let retry = match &failure {
             ForgeFailure::RateLimited { until } => RetryAdvice::NotBefore(*until),
             ForgeFailure::Unavailable(_) => RetryAdvice::Backoff,
-            // A key may be rotated and a permission granted, so the later attempts can succeed.
+            // A key may be rotated and a permission granted, so later attempts can succeed.
             ForgeFailure::Denied(_) => RetryAdvice::Backoff,
             ForgeFailure::Gone(_) => RetryAdvice::Never,
         };
