@@ -132,7 +132,7 @@ fn check(path: &str, pull: &Pull, number: u64) -> Result<(), ForgeError> {
     let problem = if pull.number != number {
         Some("it is another pull request")
     } else if !is_commit_id(&pull.head.sha) || !is_commit_id(&pull.base.sha) {
-        Some("it has no commits")
+        Some("its head or base is not a commit id")
     } else {
         None
     };

@@ -127,7 +127,7 @@ fn check(path: &str, merge_request: &MergeRequest, number: u64) -> Result<(), Fo
                 .into_iter()
                 .all(|commit| commit.as_deref().is_some_and(is_commit_id)) =>
         {
-            Some("it has no commits")
+            Some("its head or base is not a commit id")
         }
         Some(_) => None,
     };
