@@ -98,8 +98,8 @@ pub fn read_name_link(link: &Path) -> io::Result<PathBuf> {
 }
 
 /// Opens the file to call [`File::lock`] on, to lock a folder. It is the folder itself, because a
-/// program could delete a lock file and create it again. Windows cannot lock a folder, so there it is
-/// the file `.lock` in the folder.
+/// program could delete a lock file and create it again. Windows cannot lock a folder, so there it
+/// is the file `.lock` in the folder.
 pub fn open_folder_lock(folder: &Path) -> io::Result<File> {
     system::open_folder_lock(folder)
 }
