@@ -121,8 +121,8 @@ impl Priority {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobOrigin {
-    /// An event or a reconciliation. The store adds no review of a paused pull request, and does not
-    /// repeat a review that is done, dead or cancelled.
+    /// An event or a reconciliation. The store adds no review of a paused pull request, and does
+    /// not repeat a review that is done, dead or cancelled.
     Automatic,
     /// A person who may write to the repository. A review that ended runs again, one that waits for
     /// its time runs now, also if the pull request is paused or a setting says to skip it.
