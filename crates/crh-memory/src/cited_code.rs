@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum bytes of a block that identifies code. A shorter block, such as a closing bracket, is
 /// compared together with the lines before and after it.
-const DISTINCT_CHARS: usize = 8;
+const DISTINCT_BYTES: usize = 8;
 /// Lines before and after a block that show whether it is still in its place.
 const CONTEXT_LINES: usize = 3;
 
@@ -30,7 +30,7 @@ pub(crate) enum CodeChange {
     Unknown,
 }
 
-/// Compares the code at some lines before with the files after.
+/// Compares the code at `lines` of `file` in the old files `before` with the new files `after`.
 pub(crate) fn compare_cited_code(
     file: &str,
     lines: (u32, u32),
@@ -102,7 +102,7 @@ impl<'a> CodeLines<'a> {
             return None;
         }
         let visible: usize = self.texts[start..end].iter().map(|text| text.len()).sum();
-        if visible >= DISTINCT_CHARS {
+        if visible >= DISTINCT_BYTES {
             return Some(Block { start, len: end - start });
         }
         let start = start.saturating_sub(1);
@@ -121,7 +121,7 @@ impl<'a> CodeLines<'a> {
     }
 
     /// Tokens of the file, without the lines of a block if one is given.
-    fn names(&self, without: Option<Block>) -> BTreeSet<&'a str> {
+    fn token_set(&self, without: Option<Block>) -> BTreeSet<&'a str> {
         let is_outside = |index: usize| {
             without.is_none_or(|block| index < block.start || index >= block.start + block.len)
         };
@@ -134,8 +134,8 @@ impl<'a> CodeLines<'a> {
         let before = &self.texts[block.start.saturating_sub(CONTEXT_LINES)..block.start];
         let end = block.start + block.len;
         let after = &self.texts[end..(end + CONTEXT_LINES).min(self.texts.len())];
-        let says = |line: &&&str| line.chars().any(char::is_alphanumeric);
-        before.iter().chain(after).filter(says).copied().collect()
+        let has_word = |line: &&&str| line.chars().any(char::is_alphanumeric);
+        before.iter().chain(after).filter(has_word).copied().collect()
     }
 }
 
@@ -177,10 +177,10 @@ fn dense(text: &str) -> String {
 /// something else now.
 fn is_renamed(old: &CodeLines<'_>, block: Block, new: &CodeLines<'_>) -> bool {
     let quoted: Vec<Vec<&str>> = old.texts(block).iter().map(|line| tokens(line)).collect();
-    let (old_names, new_names) = (old.names(None), new.names(None));
-    let old_outside = old.names(Some(block));
+    let (old_names, new_names) = (old.token_set(None), new.token_set(None));
+    let old_outside = old.token_set(Some(block));
     let is_rename = |(start, window): (usize, &[&str])| {
-        let new_outside = new.names(Some(Block { start, len: block.len }));
+        let new_outside = new.token_set(Some(Block { start, len: block.len }));
         let is_same_name = |new_token: &str, old_token: &str| {
             new_token == old_token
                 || is_name(new_token)
