@@ -3,10 +3,10 @@
 //! `docs/findings.md`).
 //!
 //! The editor and validation each give an issue a severity. If validation gives none, a P0 or P1
-//! that the reviewers claimed takes its place. Invariant: if the worse of these two severities is
-//! P0 or P1, and validation has not refuted the issue, it is published or stays open. So no answer
-//! of the editor, no threshold and no limit can make the verdict better than the open P0 and P1
-//! allow.
+//! that the reviewers claimed takes its place. Invariant: if the worse of these two severities,
+//! capped as in `grade.rs`, is P0 or P1, and validation has not refuted the issue, it is published
+//! or stays open. So no answer of the editor, no threshold and no limit can make the verdict better
+//! than the open P0 and P1 allow.
 
 use std::collections::BTreeMap;
 

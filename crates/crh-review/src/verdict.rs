@@ -25,8 +25,8 @@ pub enum Verdict {
     /// Actionable issues are open.
     #[serde(rename = "Ready with fixes")]
     ReadyWithFixes,
-    /// Nothing is open, but the review is incomplete. Or no reviewer returned a result, and only
-    /// static checks found something.
+    /// Nothing is open, but the review is incomplete. Or no reviewer finished its work, and issues
+    /// to fix are open.
     #[default]
     Incomplete,
     /// Nothing is open, and the review is complete.
