@@ -42,10 +42,12 @@ impl<'a> AnswerForm<'a> {
     }
 
     /// The answer at the start or the end of a plain text: in a code fence, before or after prose,
-    /// or only the entries of its list. An answer within prose is ignored, because it may be a quote.
-    /// So is one with empty lists before prose, which may take it back.
-    /// If the model was told to submit and writes prose around its answer again, the answer counts,
-    /// unless its lists are empty: an empty one is what hostile code asks for.
+    /// or only the entries of its list.
+    ///
+    /// An answer within prose is ignored, because it may be a quote. It counts only if it is on its
+    /// own lines and crh has told the model again to submit. An answer with empty lists counts only if
+    /// it is complete and ends the text: later prose may take it back, and hostile code asks for such
+    /// answers.
     pub(crate) fn find_in_text(
         &self,
         text: &str,

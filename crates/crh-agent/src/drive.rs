@@ -83,7 +83,7 @@ pub struct FinishedRun<A> {
     pub model_time: Duration,
     /// Why the transcript is incomplete, if it is.
     pub transcript_error: Option<String>,
-    /// A count of the server that is too low for the prompt.
+    /// The server's count of prompt tokens, if it is too low.
     pub doubtful_count: Option<DoubtfulCount>,
 }
 

@@ -66,8 +66,8 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
     find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
 }
 
-/// Returns the list of objects that `accept` allows, each of them complete, if it is at the start or
-/// the end of the text. Several different ones are none.
+/// Returns the complete list at the start or the end of the text whose entries are all objects that
+/// `accept` allows. Returns `None` if the text has several different such lists.
 pub(crate) fn find_list(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,

@@ -89,7 +89,8 @@ pub(crate) const CALL_CYCLE: &str = "Not called: you are going in a circle, and 
 /// The result of a call that the tool-call limit of the run or of the shared ledger forbids.
 pub(crate) const TOO_MANY_CALLS: &str = "Not called: the limit on tool calls is reached.";
 
-/// The result of each call of a rejected answer but the last, which has the reason.
+/// If a rejected answer is split over several calls: the result of each call except the last. The
+/// result of the last call has the reason.
 pub(crate) const JOINED_ANSWER: &str =
     "Read as one answer with the last call of this tool in your turn: see its result.";
 

@@ -233,8 +233,7 @@ fn parse_call_text(reply: &ModelReply, tools: &[ToolSpec], first_id: usize) -> O
     Some(ParsedTurn { turn: Turn { parts }, completeness: Completeness::Complete })
 }
 
-/// The turn with the call of one of the tools that the model wrote as text, if an agent run would
-/// execute it.
+/// The turn with a tool call that the model wrote as text, if an agent run would execute that call.
 pub fn call_in_text(reply: &ModelReply, tools: &[ToolSpec]) -> Option<Turn> {
     parse_call_text(reply, tools, 0).map(|parsed| parsed.turn)
 }

@@ -51,8 +51,7 @@ pub struct AgentRun<A> {
     /// Number of initial messages, which hold the task.
     task_messages: usize,
     max_output_tokens: u32,
-    /// Output tokens that a turn usually needs, or the most that a turn of this run had if that is
-    /// more.
+    /// Output tokens that a turn usually needs, at least as many as the longest turn of this run had.
     usual_output: u64,
     /// Output tokens of the last reply, if the vendor counted them.
     last_output: Option<u64>,
@@ -222,7 +221,7 @@ impl<A: Clone> AgentRun<A> {
             if let Some(count @ DoubtfulCount { sent, read }) =
                 self.low_count(turn_kind, usage.input)
             {
-                // Tokenizers that join words make fewer tokens, but not a third less.
+                // Tokenizers that join words make fewer tokens, but not a third fewer.
                 if read * 3 < sent * 2 {
                     return self.end(AgentOutcome::Model(ModelError::PromptCut { sent, read }));
                 }
@@ -252,7 +251,7 @@ impl<A: Clone> AgentRun<A> {
         (read < sent - sent / 8 && is_whole_count).then_some(DoubtfulCount { sent, read })
     }
 
-    /// The first count that is too low for the prompt, if it did not fail the run.
+    /// The server's first count of prompt tokens that is too low, if it did not fail the run.
     pub(crate) fn doubtful_count(&self) -> Option<DoubtfulCount> {
         self.doubtful_count
     }

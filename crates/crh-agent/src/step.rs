@@ -42,12 +42,12 @@ pub struct SubmitTool<A> {
     pub spec: ToolSpec,
     /// Parses the answer. The error explains to the model what is wrong.
     parse: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
-    calls_beside: CallsBeside,
+    other_calls: OtherCalls,
 }
 
-/// What a failed call in the turn of the answer means.
+/// Whether the other calls in the turn of an answer must succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallsBeside {
+enum OtherCalls {
     Optional,
     Required,
 }
@@ -59,18 +59,18 @@ impl<A> SubmitTool<A> {
         spec: ToolSpec,
         parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { spec, parse: Arc::new(parse), calls_beside: CallsBeside::Optional }
+        Self { spec, parse: Arc::new(parse), other_calls: OtherCalls::Optional }
     }
 
-    /// Sends an answer back if another call of its turn failed: the agent wrote the answer before it
-    /// knew that. Use it for an answer that reports what the calls did.
+    /// Rejects an answer if another call of its turn failed: the agent wrote the answer before it
+    /// knew that. Use this for an answer that reports what the calls did.
     #[must_use]
     pub fn with_required_calls(self) -> Self {
-        Self { calls_beside: CallsBeside::Required, ..self }
+        Self { other_calls: OtherCalls::Required, ..self }
     }
 
     pub(crate) fn requires_calls(&self) -> bool {
-        self.calls_beside == CallsBeside::Required
+        self.other_calls == OtherCalls::Required
     }
 
     pub(crate) fn parse(&self, value: Value) -> Result<A, String> {

@@ -30,25 +30,25 @@ const PATH_MAX: usize = 4_096;
 const NAME_MAX: usize = 255;
 
 pub(crate) fn check(case: &Case) -> Result<(), CaseError> {
-    id(&case.id)?;
-    words(case)?;
+    check_id(&case.id)?;
+    check_texts(case)?;
     match &case.source {
-        CaseSource::Files { base, head } => files(base, head)?,
+        CaseSource::Files { base, head } => check_files(base, head)?,
         CaseSource::Commits { repo, clone: _, base, head, diff } => {
-            repository(repo)?;
-            commit("base_commit", base)?;
-            commit("head_commit", head)?;
+            check_repository(repo)?;
+            check_commit("base_commit", base)?;
+            check_commit("head_commit", head)?;
             if !diff.is_empty() {
-                is_diff(diff)?;
+                check_diff(diff)?;
             }
         }
-        CaseSource::Diff(diff) => is_diff(diff)?,
+        CaseSource::Diff(diff) => check_diff(diff)?,
     }
-    labels(case)
+    check_labels(case)
 }
 
 /// Checks that an id is a valid case id.
-pub(crate) fn id(id: &str) -> Result<(), CaseError> {
+pub(crate) fn check_id(id: &str) -> Result<(), CaseError> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
     let is_good = id.bytes().all(is_plain)
         && id.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -64,7 +64,7 @@ pub(crate) fn id(id: &str) -> Result<(), CaseError> {
     )))
 }
 
-fn words(case: &Case) -> Result<(), CaseError> {
+fn check_texts(case: &Case) -> Result<(), CaseError> {
     let Case { title, body, language, .. } = case;
     if title.trim().is_empty() || title.chars().any(char::is_control) {
         return Err(CaseError::new("`title` must be one line of text")
@@ -86,17 +86,17 @@ fn words(case: &Case) -> Result<(), CaseError> {
         let message = format!("`language` is `{}`, which is not a language name", shown(language));
         return Err(CaseError::new(message).hint("write it in lower case, such as `python` or `c`"));
     }
-    text("licence", &case.licence)
+    check_length("licence", &case.licence)
 }
 
-fn text(key: &str, text: &str) -> Result<(), CaseError> {
+fn check_length(key: &str, text: &str) -> Result<(), CaseError> {
     if text.len() <= TEXT_MAX {
         return Ok(());
     }
     Err(CaseError::new(format!("`{key}` has more than {TEXT_MAX} bytes")).hint("shorten it"))
 }
 
-fn files(base: &Files, head: &Files) -> Result<(), CaseError> {
+fn check_files(base: &Files, head: &Files) -> Result<(), CaseError> {
     let mut total = 0;
     for (side, files) in [("base", base), ("head", head)] {
         if files.len() > FILES_MAX {
@@ -157,7 +157,7 @@ pub(crate) fn check_file(path: &str) -> Result<(), CaseError> {
 }
 
 /// Checks that the name of a repository is a relative path, such as `owner/name`.
-pub(crate) fn repository(repo: &str) -> Result<(), CaseError> {
+pub(crate) fn check_repository(repo: &str) -> Result<(), CaseError> {
     if check_file(repo).is_ok() && !repo.contains('\\') {
         return Ok(());
     }
@@ -165,7 +165,7 @@ pub(crate) fn repository(repo: &str) -> Result<(), CaseError> {
         .hint("write `owner/name`"))
 }
 
-fn commit(key: &str, name: &str) -> Result<(), CaseError> {
+fn check_commit(key: &str, name: &str) -> Result<(), CaseError> {
     let is_hash = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     if name.len() == 40 && name.bytes().all(is_hash) {
         return Ok(());
@@ -174,14 +174,14 @@ fn commit(key: &str, name: &str) -> Result<(), CaseError> {
         .hint("give all 40 characters of the hash"))
 }
 
-fn is_diff(diff: &[u8]) -> Result<(), CaseError> {
+fn check_diff(diff: &[u8]) -> Result<(), CaseError> {
     if Diff::read(diff).files().is_empty() {
         return Err(CaseError::new("`diff` contains no file").hint("use the output of `git diff`"));
     }
     Ok(())
 }
 
-fn labels(case: &Case) -> Result<(), CaseError> {
+fn check_labels(case: &Case) -> Result<(), CaseError> {
     let Case { expected, known_bad, .. } = case;
     if expected.len() > LABELS_MAX || known_bad.len() > LABELS_MAX {
         return Err(CaseError::new(format!("more than {LABELS_MAX} labels of one kind"))
@@ -195,14 +195,14 @@ fn labels(case: &Case) -> Result<(), CaseError> {
     }
     for (at, issue) in expected.iter().enumerate() {
         let key = format!("expected[{at}]");
-        described(&key, &issue.description)?;
+        check_description(&key, &issue.description)?;
         if issue.spans.len() > LABELS_MAX {
             return Err(CaseError::new(format!("`{key}` has more than {LABELS_MAX} places"))
                 .hint("name the lines that show it best"));
         }
         for (number, place) in issue.spans.iter().enumerate() {
             let also = number.checked_sub(1).map(|also| format!("{key}.also[{also}]"));
-            span(also.as_deref().unwrap_or(&key), place, &case.source)?;
+            check_span(also.as_deref().unwrap_or(&key), place, &case.source)?;
         }
         let is_word = |word: &String| !word.trim().is_empty() && word.len() <= NAME_MAX;
         if issue.keywords.len() > LABELS_MAX || !issue.keywords.iter().all(is_word) {
@@ -212,8 +212,8 @@ fn labels(case: &Case) -> Result<(), CaseError> {
     }
     for (at, bad) in known_bad.iter().enumerate() {
         let key = format!("known_bad[{at}]");
-        described(&key, &bad.description)?;
-        span(&key, &bad.span, &case.source)?;
+        check_description(&key, &bad.description)?;
+        check_span(&key, &bad.span, &case.source)?;
     }
     Ok(())
 }
@@ -232,18 +232,18 @@ pub(crate) fn is_finished(case: &Case) -> Result<(), CaseError> {
     )))
 }
 
-fn described(key: &str, description: &str) -> Result<(), CaseError> {
+fn check_description(key: &str, description: &str) -> Result<(), CaseError> {
     let key = format!("{key}.description");
     if description.trim().is_empty() {
         return Err(
             CaseError::new(format!("`{key}` is empty")).hint("describe the defect in one sentence")
         );
     }
-    text(&key, description)
+    check_length(&key, description)
 }
 
 /// Checks that the lines exist, if the file is known.
-fn span(key: &str, span: &Span, source: &CaseSource) -> Result<(), CaseError> {
+fn check_span(key: &str, span: &Span, source: &CaseSource) -> Result<(), CaseError> {
     check_file(span.file())
         .map_err(|_| {
             CaseError::new(format!(

@@ -7,7 +7,7 @@ use crh_llm::Money;
 /// Budget shared by all reviews, in millionths of a dollar.
 pub struct EvalBudget {
     total: u64,
-    held: Mutex<BudgetState>,
+    state: Mutex<BudgetState>,
     freed: Condvar,
 }
 
@@ -15,7 +15,9 @@ pub struct EvalBudget {
 /// as spent.
 pub(crate) struct Reservation<'p> {
     eval_budget: &'p EvalBudget,
+    /// Reserved amount, in millionths of a dollar.
     worst: u64,
+    /// Amount that counts as spent when the reservation is dropped.
     cost: u64,
 }
 
@@ -28,10 +30,10 @@ impl Reservation<'_> {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let mut held = self.eval_budget.held();
-        held.reserved = held.reserved.saturating_sub(self.worst);
-        held.spent = held.spent.saturating_add(self.cost);
-        drop(held);
+        let mut state = self.eval_budget.state();
+        state.reserved = state.reserved.saturating_sub(self.worst);
+        state.spent = state.spent.saturating_add(self.cost);
+        drop(state);
         self.eval_budget.freed.notify_all();
     }
 }
@@ -45,36 +47,36 @@ struct BudgetState {
 impl EvalBudget {
     /// A budget of which nothing is spent.
     pub fn new(total: Money) -> Self {
-        Self { total: millionths(total), held: Mutex::default(), freed: Condvar::new() }
+        Self { total: millionths(total), state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Reserves the worst case of a review. Waits while running reviews may free budget. Returns
     /// `None` if it can never fit.
     pub(crate) fn reserve(&self, worst: Money) -> Option<Reservation<'_>> {
         let worst = millionths(worst);
-        let mut held = self.held();
+        let mut state = self.state();
         loop {
-            if held.spent.saturating_add(held.reserved).saturating_add(worst) <= self.total {
-                held.reserved += worst;
+            if state.spent.saturating_add(state.reserved).saturating_add(worst) <= self.total {
+                state.reserved += worst;
                 return Some(Reservation { eval_budget: self, worst, cost: worst });
             }
-            if held.reserved == 0 {
+            if state.reserved == 0 {
                 return None;
             }
-            held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Budget that is neither spent nor reserved.
     pub(crate) fn left(&self) -> Money {
-        let held = self.held();
-        let left = self.total.saturating_sub(held.spent.saturating_add(held.reserved));
+        let state = self.state();
+        let left = self.total.saturating_sub(state.spent.saturating_add(state.reserved));
         Money::dollars(left as f64 / 1e6).unwrap_or_default()
     }
 
-    fn held(&self) -> MutexGuard<'_, BudgetState> {
+    fn state(&self) -> MutexGuard<'_, BudgetState> {
         // The state is consistent after every statement, so a poisoned lock is usable.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

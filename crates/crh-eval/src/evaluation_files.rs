@@ -60,12 +60,12 @@ pub fn score_with_baselines(
         ),
     ];
     let by_ruff = by_ruff(&evaluation, opened, path, host);
-    baselines.extend(by_ruff.map(|said| (ruff::NAME.to_owned(), said)));
+    baselines.extend(by_ruff.map(|evaluation| (ruff::NAME.to_owned(), evaluation)));
     Sheet::new(evaluation, &baselines)
 }
 
-/// The findings of ruff on the same cases. None if ruff is not installed or fails on all cases, or
-/// without Python cases.
+/// The findings of ruff on the same cases. `None` if there are no Python cases, or if ruff is not
+/// installed or fails on all of them.
 fn by_ruff(
     evaluation: &Evaluation,
     opened: &OpenedSuite,
@@ -98,8 +98,11 @@ pub fn create_folder(
 ) -> Result<PathBuf, Failure> {
     let folder = here.join(out.unwrap_or(Path::new(EVALS)));
     let made = match out {
-        Some(_) => emptied(&folder).map(|()| folder.clone()),
-        None => numbered(&folder, &format!("{}_{suite}", Timestamp::from_system_time(host.now()))),
+        Some(_) => clear_folder(&folder).map(|()| folder.clone()),
+        None => create_numbered(
+            &folder,
+            &format!("{}_{suite}", Timestamp::from_system_time(host.now())),
+        ),
     };
     let made = made.and_then(|made| fs::create_dir_all(made.join(REPORTS)).map(|()| made));
     made.with_context(|| format!("using `{}`", folder.display()))
@@ -108,7 +111,7 @@ pub fn create_folder(
 }
 
 /// Deletes an earlier evaluation from a folder. Fails if the folder has other files.
-fn emptied(folder: &Path) -> io::Result<()> {
+fn clear_folder(folder: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -132,7 +135,7 @@ fn emptied(folder: &Path) -> io::Result<()> {
 
 /// Creates a folder with this name, or with the first free number appended. git ignores its
 /// contents.
-fn numbered(evals: &Path, name: &str) -> io::Result<PathBuf> {
+fn create_numbered(evals: &Path, name: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(evals)?;
     fs::write(evals.join(".gitignore"), "*\n")?;
     for number in 1..=SAME_SECOND_MAX {

@@ -23,7 +23,7 @@ struct ToolFindings {
     /// Number of runs per case.
     repeats: u32,
     /// Findings by case and repeat, in file order. Cases without findings are absent.
-    said: BTreeMap<String, BTreeMap<u32, Vec<Reported>>>,
+    findings: BTreeMap<String, BTreeMap<u32, Vec<Reported>>>,
 }
 
 /// A finding as other tools write it. Unknown keys are ignored.
@@ -66,8 +66,9 @@ pub enum Twins {
     IfNamed,
 }
 
-/// Fills an evaluation with the findings of another tool, from a JSON array or one JSON object per
-/// line, whose name is for messages. A case without findings counts as reviewed without findings.
+/// Fills an evaluation with the findings of another tool, from the name and the content of a file.
+/// The content is a JSON array, or one JSON object per line. A case without findings counts as
+/// reviewed.
 pub fn fill(
     evaluation: &mut Evaluation,
     (name, bytes): (&str, &[u8]),
@@ -76,7 +77,7 @@ pub fn fill(
     host: &dyn EvalHost,
 ) -> Result<(), Failure> {
     let ids = evaluation.cases.iter().map(|case| case.labels.id.as_str()).collect();
-    let external = rows(bytes).and_then(|rows| external(rows, &ids));
+    let external = rows(bytes).and_then(|rows| read_findings(rows, &ids));
     let external = external.map_err(|(place, wrong)| wrong.at(format!("{name}{place}")))?;
     external.fill(evaluation, twins);
     warn_of_places(evaluation, opened, host);
@@ -112,18 +113,18 @@ impl ToolFindings {
     fn fill(mut self, evaluation: &mut Evaluation, twins: Twins) {
         evaluation.repeats = self.repeats;
         let is_named = |case: &CaseRuns| {
-            case.labels.twin_of.is_some() && self.said.contains_key(&case.labels.id)
+            case.labels.twin_of.is_some() && self.findings.contains_key(&case.labels.id)
         };
         let are_asked = twins == Twins::Asked || evaluation.cases.iter().any(is_named);
         for CaseRuns { labels, runs, .. } in &mut evaluation.cases {
-            let mut said = self.said.remove(&labels.id).unwrap_or_default();
+            let mut findings = self.findings.remove(&labels.id).unwrap_or_default();
             let ending = match labels.twin_of.is_none() || are_asked {
                 true => Ending::Reviewed,
                 false => Ending::NotRun("the tool did not review the twins".to_owned()),
             };
             *runs = (1..=self.repeats)
                 .map(|repeat| {
-                    let reported = said.remove(&repeat).unwrap_or_default();
+                    let reported = findings.remove(&repeat).unwrap_or_default();
                     CaseRun::new(ending.clone(), reported)
                 })
                 .collect();
@@ -161,8 +162,11 @@ fn rows(bytes: &[u8]) -> Result<Vec<LocatedRow>, LocatedError> {
         .collect()
 }
 
-fn external(rows: Vec<LocatedRow>, ids: &BTreeSet<&str>) -> Result<ToolFindings, LocatedError> {
-    let mut external = ToolFindings { repeats: 1, said: BTreeMap::new() };
+fn read_findings(
+    rows: Vec<LocatedRow>,
+    ids: &BTreeSet<&str>,
+) -> Result<ToolFindings, LocatedError> {
+    let mut external = ToolFindings { repeats: 1, findings: BTreeMap::new() };
     for (place, row) in rows {
         let read = || -> Result<(), CaseError> {
             if !row.is_object() {
@@ -176,7 +180,7 @@ fn external(rows: Vec<LocatedRow>, ids: &BTreeSet<&str>) -> Result<ToolFindings,
                     .hint(format!("repeats are counted from 1 to {REPEATS_MAX}")));
             }
             external.repeats = external.repeats.max(repeat);
-            let reports = external.said.entry(case).or_default().entry(repeat).or_default();
+            let reports = external.findings.entry(case).or_default().entry(repeat).or_default();
             if reports.len() >= REPORTS_MAX {
                 let message = format!("more than {REPORTS_MAX} reports about one case");
                 return Err(
@@ -218,9 +222,9 @@ fn reported(raw: RawReport) -> Result<Reported, CaseError> {
         CaseError::new(format!("invalid lines {first} to {last} of `{}`", shown(file)))
             .hint("lines are counted from 1, and `line_end` must not be before `line_start`")
     })?;
-    let said = [raw.text, raw.description, raw.body].into_iter().flatten();
-    let said = said.map(|text| text.trim().to_owned());
-    let text = { said }.find(|text| !text.is_empty()).unwrap_or_default();
+    let texts = [raw.text, raw.description, raw.body].into_iter().flatten();
+    let mut texts = texts.map(|text| text.trim().to_owned());
+    let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
     let title = raw.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let Some(title) = title.or_else(|| first_line(&text)) else {
         return Err(

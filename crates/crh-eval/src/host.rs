@@ -35,7 +35,7 @@ pub trait EvalHost: Sync {
     /// Starts to show the progress of `total` tasks.
     fn show_progress(&self, total: usize) -> Box<dyn TaskList>;
 
-    /// Calls `stop` at the first Ctrl-C until the result is dropped.
+    /// Calls `stop` at the first Ctrl-C, unless the result was dropped before.
     fn on_interrupt(&self, stop: Box<dyn FnOnce() + Send>) -> Result<Box<dyn Any>, Failure>;
 }
 

@@ -14,7 +14,7 @@ use anyhow::Context;
 use tempfile::TempDir;
 
 pub use self::args::{ImportArgs, ImportFromArgs, ImportIssueArgs, ImportTextArgs};
-use self::case_file::TwinText;
+use self::case_file::ChangeWords;
 use self::snapshot::Snapshot;
 use super::case::{Case, CaseSource};
 use super::case_error::shown;
@@ -45,16 +45,16 @@ const FIX_HASH: usize = 8;
 struct Import {
     case: Case,
     /// Title and body of the twin, if the twin becomes a case, too.
-    twin: Option<TwinText>,
+    twin: Option<ChangeWords>,
     /// Notes for the user.
     notes: Vec<String>,
 }
 
 /// Title, description and files of a change.
 struct ImportedChange {
-    words: TwinText,
-    /// Text for the id, if it does not come from the title.
-    called: Option<String>,
+    words: ChangeWords,
+    /// Words for the id, if they do not come from the title.
+    id_words: Option<String>,
     snapshot: Snapshot,
     notes: Vec<String>,
 }
@@ -148,7 +148,7 @@ struct History {
 
 impl History {
     fn open(repository: &Repository) -> Result<Self, Failure> {
-        let folder = passing()?;
+        let folder = temp_folder()?;
         // No user configuration applies here.
         let withheld = HiddenVariables::default();
         let store =
@@ -176,7 +176,7 @@ impl History {
     }
 }
 
-fn passing() -> Result<TempDir, Failure> {
+fn temp_folder() -> Result<TempDir, Failure> {
     tempfile::tempdir().context("creating a temporary folder").or_fail(FailureKind::External)
 }
 
@@ -200,8 +200,8 @@ fn of_change(
         [] | [_] => change.title,
         [.., last] => last.subject.clone(),
     };
-    let words = TwinText { title, body: change.body };
-    let found = ImportedChange { words, called: None, snapshot, notes: change.notes };
+    let words = ChangeWords { title, body: change.body };
+    let found = ImportedChange { words, id_words: None, snapshot, notes: change.notes };
     import(found, args, None)
 }
 
@@ -222,12 +222,12 @@ fn of_fix(
         .hint("name the commit that fixes the bug"));
     }
     let snapshot = history.snapshot((after, before), &fix.diff, with)?;
-    let twin = TwinText { title: fix.title.clone(), body: fix.body.clone() };
+    let twin = ChangeWords { title: fix.title.clone(), body: fix.body.clone() };
     let mut notes = fix.notes.clone();
     // The fix's own description would reveal the bug.
     let first = fix.diff.files().first().map(|file| file.path.shown().into_owned());
     let file = first.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-    let words = TwinText { title: format!("Update {}", shown(file)), body: String::new() };
+    let words = ChangeWords { title: format!("Update {}", shown(file)), body: String::new() };
     if args.text.title.is_none() {
         notes.push(format!(
             "the title is `{}`; pass a better one with `--title` that does not reveal the defect",
@@ -235,8 +235,8 @@ fn of_fix(
         ));
     }
     // The commit hash keeps ids unique: many fixes touch the same file.
-    let called = Some(format!("fix {}", &after[..FIX_HASH]));
-    import(ImportedChange { words, called, snapshot, notes }, args, Some((twin, &args.issue)))
+    let id_words = Some(format!("fix {}", &after[..FIX_HASH]));
+    import(ImportedChange { words, id_words, snapshot, notes }, args, Some((twin, &args.issue)))
 }
 
 fn of_trees(
@@ -250,17 +250,17 @@ fn of_trees(
             .hint("give the title that the author of the change would write"));
     };
     let snapshot = snapshot::of_folders(old, new, with)?;
-    let words = TwinText { title, body: String::new() };
-    import(ImportedChange { words, called: None, snapshot, notes: Vec::new() }, args, None)
+    let words = ChangeWords { title, body: String::new() };
+    import(ImportedChange { words, id_words: None, snapshot, notes: Vec::new() }, args, None)
 }
 
 /// Builds a case. For a fix, also the twin and the expected issue.
 fn import(
     found: ImportedChange,
     args: &ImportArgs,
-    fix: Option<(TwinText, &ImportIssueArgs)>,
+    fix: Option<(ChangeWords, &ImportIssueArgs)>,
 ) -> Result<Import, Failure> {
-    let ImportedChange { words, called, snapshot, mut notes } = found;
+    let ImportedChange { words, id_words, snapshot, mut notes } = found;
     let Snapshot { base, head, left_out, .. } = snapshot;
     notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if base == head {
@@ -288,13 +288,13 @@ fn import(
                 .hint("pass it with `--language`, in lower case")
         })?,
     };
-    let called = match &args.text.title {
+    let id_words = match &args.text.title {
         Some(title) => title,
-        None => called.as_ref().unwrap_or(&case.title),
+        None => id_words.as_ref().unwrap_or(&case.title),
     };
-    case.id = args.text.id.clone().unwrap_or_else(|| id(&case.language, called));
-    let twin = fix.map(|(twin, said)| {
-        case.expected.extend(issue::of_fix(&diff, &roles(&diff), said));
+    case.id = args.text.id.clone().unwrap_or_else(|| id(&case.language, id_words));
+    let twin = fix.map(|(twin, issue_args)| {
+        case.expected.extend(issue::of_fix(&diff, &roles(&diff), issue_args));
         twin
     });
     Ok(Import { case, twin, notes })
@@ -302,7 +302,7 @@ fn import(
 
 /// The diff as reviewers will see it.
 fn diff(case: &Case) -> Result<Diff, Failure> {
-    let folder = passing()?;
+    let folder = temp_folder()?;
     let mut ready = write_cases(std::slice::from_ref(case), folder.path(), None)?;
     let ready = ready.pop();
     Ok(ready.map_or_else(|| Diff::read(Vec::new()), |ready| ready.diff))
@@ -363,7 +363,7 @@ fn of_lines(
     repos: Option<&Path>,
     with: &PathGlobs,
 ) -> Result<Vec<Import>, Failure> {
-    let folder = passing()?;
+    let folder = temp_folder()?;
     // Either one repository for all lines, or a folder of repositories.
     let alone = repos.and_then(repository);
     let ready = match &alone {
@@ -372,7 +372,7 @@ fn of_lines(
     };
     let bare = BareRepository::new(folder.path());
     let objects = bare.objects().or_fail(FailureKind::External)?;
-    let (mut imports, mut not_at_hand) = (Vec::new(), Vec::new());
+    let (mut imports, mut without_commits) = (Vec::new(), Vec::new());
     for (mut case, ready) in cases.into_iter().zip(ready) {
         let mut notes = Vec::new();
         case.source = match (case.source, ready.head) {
@@ -386,15 +386,15 @@ fn of_lines(
                 CaseSource::Files { base, head }
             }
             (CaseSource::Commits { diff, .. }, None) => {
-                not_at_hand.push(case.id.clone());
+                without_commits.push(case.id.clone());
                 CaseSource::Diff(diff)
             }
             (source @ (CaseSource::Files { .. } | CaseSource::Diff(_)), _) => source,
         };
         imports.push(Import { case, twin: None, notes });
     }
-    let (count, all) = (not_at_hand.len(), imports.len());
-    if let (Some(first), Some(import)) = (not_at_hand.first(), imports.first_mut()) {
+    let (count, all) = (without_commits.len(), imports.len());
+    if let (Some(first), Some(import)) = (without_commits.first(), imports.first_mut()) {
         import.notes.push(format!(
             "the commits of {count} of {all} cases, such as `{first}`, are not available, so these cases have only a diff; pass a folder of clones with `--repo`"
         ));

@@ -36,7 +36,9 @@ pub struct JudgeModel {
 
 /// A run of a case, or of its twin (the reversed change), that needs judging.
 struct UnjudgedRun {
+    /// Index of the case in the evaluation.
     case: usize,
+    /// Index of the run in the case.
     run: usize,
     /// Name for people.
     shown: String,
@@ -88,7 +90,7 @@ impl JudgeModel {
         left: Money,
         host: &dyn EvalHost,
     ) -> Result<(), Failure> {
-        let open = open(evaluation);
+        let open = unjudged_runs(evaluation);
         let prompt = judge::version();
         let mut names = Vec::new();
         for UnjudgedRun { question, .. } in &open {
@@ -99,10 +101,10 @@ impl JudgeModel {
         }
         let mut shown = host.show_progress(open.len());
         let mut sums = JudgeTotals::default();
-        let mut ended = |at: usize, ended: JudgeReply| {
+        let mut ended = |at: usize, reply: JudgeReply| {
             let UnjudgedRun { case, run, shown: name, findings, .. } = &open[at];
-            shown.task_ended(&line(name, &ended.pairs), ended.before);
-            let pairs = sums.add(ended);
+            shown.task_ended(&line(name, &reply.pairs), reply.before);
+            let pairs = sums.add(reply);
             let run = &mut evaluation.cases[*case].runs[*run];
             match (findings, &mut run.funnel) {
                 (Some(findings), Some(funnel)) => {
@@ -114,14 +116,14 @@ impl JudgeModel {
         };
         let mut unknown = Vec::new();
         for (at, name) in names.iter().enumerate() {
-            match self.kept(name, &open[at].question, host) {
+            match self.find_stored(name, &open[at].question, host) {
                 Some(known) => ended(at, known),
                 None => unknown.push(at),
             }
         }
-        self.ask(&open, &unknown, left, host, |at, said| {
-            self.keep(&names[at], &said, host);
-            ended(at, said);
+        self.ask(&open, &unknown, left, host, |at, reply| {
+            self.keep(&names[at], &reply, host);
+            ended(at, reply);
         })?;
         drop(shown);
         for run in evaluation.cases.iter_mut().flat_map(|case| &mut case.runs) {
@@ -133,12 +135,12 @@ impl JudgeModel {
             }
         }
         sums.warn(open.len(), host);
-        self.sign(evaluation, prompt, &sums);
+        self.record_judge(evaluation, prompt, &sums);
         Ok(())
     }
 
     /// A stored answer to the same question.
-    fn kept(
+    fn find_stored(
         &self,
         name: &str,
         question: &JudgeQuestion,
@@ -151,9 +153,9 @@ impl JudgeModel {
         fits.then_some(JudgeReply { pairs: Ok(pairs), cost_usd, before: AlreadyDone::Yes })
     }
 
-    fn keep(&self, name: &str, said: &JudgeReply, host: &dyn EvalHost) {
-        let Ok(pairs) = said.pairs.clone() else { return };
-        let answer = Answer { pairs, cost_usd: said.cost_usd };
+    fn keep(&self, name: &str, reply: &JudgeReply, host: &dyn EvalHost) {
+        let Ok(pairs) = reply.pairs.clone() else { return };
+        let answer = Answer { pairs, cost_usd: reply.cost_usd };
         if let Err(error) = self.rows.keep(name, &answer) {
             host.warn(&format!(
                 "cannot store an answer of the judge; the next evaluation pays for it again: {error}"
@@ -194,7 +196,7 @@ impl JudgeModel {
     }
 
     /// Records the judge in the evaluation.
-    fn sign(&self, evaluation: &mut Evaluation, prompt: String, sums: &JudgeTotals) {
+    fn record_judge(&self, evaluation: &mut Evaluation, prompt: String, sums: &JudgeTotals) {
         evaluation.rule = Rule::Judge;
         evaluation.about.is_repeatable &= !self.is_paid;
         evaluation.judged_by = Some(JudgedBy {
@@ -233,7 +235,7 @@ impl JudgeTotals {
 
 /// Runs with something to decide. Runs of twins are compared with the expected issues of their
 /// cases, because a pair gets credit only for what is not reported on the twin.
-fn open(evaluation: &Evaluation) -> Vec<UnjudgedRun> {
+fn unjudged_runs(evaluation: &Evaluation) -> Vec<UnjudgedRun> {
     let cases = evaluation.cases.iter().map(|case| (case.labels.id.as_str(), &case.labels));
     let labels: BTreeMap<&str, &Labels> = cases.collect();
     let mut open = Vec::new();

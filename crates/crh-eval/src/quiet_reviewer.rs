@@ -41,18 +41,18 @@ struct QuietReview {
 }
 
 impl QuietReviewer {
-    /// Reviews a change. `seed` seeds the retry jitter. `session` gets the handle that stops the
+    /// Reviews a change. `seed` seeds the retry jitter. `on_start` gets the handle that stops the
     /// review.
     pub(crate) fn review(
         &self,
         task: &ReviewTask,
         seed: u64,
         host: &dyn EvalHost,
-        session: impl FnOnce(CancelToken),
+        on_start: impl FnOnce(CancelToken),
     ) -> Result<ReviewOutput, Failure> {
         let since = Instant::now();
         let review = self.open(task, host)?;
-        session(review.journal.cancel().clone());
+        on_start(review.journal.cancel().clone());
         let inputs = ReviewInputs {
             change: review.change.clone(),
             options: self.terms.clone(),
@@ -79,10 +79,10 @@ impl QuietReviewer {
         task: &ReviewTask,
         seed: u64,
         host: &dyn EvalHost,
-        session: impl FnOnce(CancelToken),
+        on_start: impl FnOnce(CancelToken),
     ) -> Result<BareOutcome, Failure> {
         let review = self.open(task, host)?;
-        session(review.journal.cancel().clone());
+        on_start(review.journal.cancel().clone());
         let model_set = self.model_set.as_ref();
         let model =
             model_set.ok_or_else(|| Failure::usage("no model is configured"))?.reviewer.clone();

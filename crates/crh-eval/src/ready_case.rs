@@ -43,14 +43,14 @@ pub(super) fn lay_out_with(
     lenders: &[Repository],
 ) -> Result<Vec<ReadyCase>, Failure> {
     let layout = ChangeRepository::new(folder, lenders).or_fail(FailureKind::External)?;
-    let designed = designed(cases, &layout)?;
-    let known: Vec<ChangeSpec<'_>> = designed.iter().flatten().cloned().collect();
+    let specs = change_specs(cases, &layout)?;
+    let known: Vec<ChangeSpec<'_>> = specs.iter().flatten().cloned().collect();
     let mut written = layout.commit_changes(&known).or_fail(FailureKind::External)?.into_iter();
     let with_twin: BTreeSet<&str> =
         cases.iter().filter_map(|case| case.twin_of.as_deref()).collect();
     let mut ready = Vec::with_capacity(cases.len());
-    for (case, designed) in cases.iter().zip(&designed) {
-        let written = designed.as_ref().and_then(|_| written.next());
+    for (case, spec) in cases.iter().zip(&specs) {
+        let written = spec.as_ref().and_then(|_| written.next());
         let (diff, head) = match (written, &case.source) {
             (Some(change), _) => (change.diff, Some(change.head)),
             (None, CaseSource::Commits { diff, .. } | CaseSource::Diff(diff)) => {
@@ -94,12 +94,12 @@ fn lenders(cases: &[Case], repos: Option<&Path>) -> Vec<Repository> {
         CaseSource::Files { .. } | CaseSource::Diff(_) => None,
     });
     let (names, clones): (BTreeSet<&str>, Vec<Option<&Path>>) = sources.unzip();
-    let named = names.into_iter().filter_map(|name| found(name, repos?));
+    let named = names.into_iter().filter_map(|name| find_clone(name, repos?));
     clones.into_iter().flatten().filter_map(repository).chain(named).collect()
 }
 
 /// Finds the clone of `owner/name` below a folder, under any of the usual layouts.
-fn found(name: &str, repos: &Path) -> Option<Repository> {
+fn find_clone(name: &str, repos: &Path) -> Option<Repository> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let joined = name.replace('/', "+");
     let named =
@@ -124,7 +124,7 @@ pub(super) fn repository(folder: &Path) -> Option<Repository> {
 
 /// Contents of each case; `None` where only a diff is known. Any clone that has a commit can
 /// provide it.
-fn designed<'a>(
+fn change_specs<'a>(
     cases: &'a [Case],
     layout: &ChangeRepository,
 ) -> Result<Vec<Option<ChangeSpec<'a>>>, Failure> {
@@ -138,7 +138,7 @@ fn designed<'a>(
     let trees = layout.trees(&pairs).or_fail(FailureKind::External)?;
     let trees: BTreeMap<(&str, &str), Option<(String, String)>> =
         pairs.into_iter().zip(trees).collect();
-    let designed = cases.iter().map(|case| {
+    let specs = cases.iter().map(|case| {
         let (base, head) = match &case.source {
             CaseSource::Files { base, head } => {
                 (CommitContents::Files(base), CommitContents::Files(head))
@@ -151,7 +151,7 @@ fn designed<'a>(
         };
         Some(ChangeSpec { message: message(case), base, head })
     });
-    Ok(designed.collect())
+    Ok(specs.collect())
 }
 
 /// Commit message: title and description of the case.

@@ -20,7 +20,7 @@ use crh_review::report::Report;
 use crh_review::stable_json_line;
 
 /// Rows that were not used for this long are deleted, because every build has its own rows.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+const ROW_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Largest row that is read, in bytes. A report with ten thousand findings takes a tenth of this.
 const ROW_MAX: u64 = 64 << 20;
 
@@ -56,7 +56,7 @@ pub(crate) struct RowKey<'a> {
 #[derive(Debug)]
 pub struct ReviewCache {
     folder: PathBuf,
-    use_of: CachePolicy,
+    policy: CachePolicy,
 }
 
 /// What to do with cached rows.
@@ -70,10 +70,10 @@ pub enum CachePolicy {
 
 impl ReviewCache {
     /// Opens or creates the cache folder and deletes old rows.
-    pub fn open(folder: PathBuf, use_of: CachePolicy, now: SystemTime) -> io::Result<Self> {
+    pub fn open(folder: PathBuf, policy: CachePolicy, now: SystemTime) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
-        let rows = Self { folder, use_of };
-        rows.delete_older_than(now.checked_sub(KEPT).unwrap_or(SystemTime::UNIX_EPOCH))?;
+        let rows = Self { folder, policy };
+        rows.delete_older_than(now.checked_sub(ROW_LIFETIME).unwrap_or(SystemTime::UNIX_EPOCH))?;
         Ok(rows)
     }
 
@@ -84,7 +84,7 @@ impl ReviewCache {
 
     /// Reads a row; `None` if it is missing or damaged.
     pub(crate) fn find<T: DeserializeOwned>(&self, name: &str, now: SystemTime) -> Option<T> {
-        if self.use_of == CachePolicy::Replaced {
+        if self.policy == CachePolicy::Replaced {
             return None;
         }
         let path = self.path(name);
@@ -99,7 +99,7 @@ impl ReviewCache {
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.use_of == CachePolicy::Taken && self.path(name).is_file()
+        self.policy == CachePolicy::Taken && self.path(name).is_file()
     }
 
     /// Locks a row: waits until no other process computes it, and blocks others until the file is
@@ -125,14 +125,14 @@ impl ReviewCache {
             // Another process may have deleted it meanwhile.
             let Ok(found) = entry.metadata() else { continue };
             if found.is_file() && found.modified()? < limit {
-                fs::remove_file(entry.path()).or_else(gone)?;
+                fs::remove_file(entry.path()).or_else(ignore_missing)?;
             }
         }
         Ok(())
     }
 }
 
-fn gone(error: io::Error) -> io::Result<()> {
+fn ignore_missing(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
@@ -142,8 +142,9 @@ mod tests {
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
-    fn rows(folder: &std::path::Path, use_of: CachePolicy) -> ReviewCache {
-        ReviewCache::open(folder.to_owned(), use_of, SystemTime::UNIX_EPOCH + KEPT * 2).unwrap()
+    fn rows(folder: &std::path::Path, policy: CachePolicy) -> ReviewCache {
+        ReviewCache::open(folder.to_owned(), policy, SystemTime::UNIX_EPOCH + ROW_LIFETIME * 2)
+            .unwrap()
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
         assert_ne!(name, ReviewCache::name(&("a", 2)).unwrap());
         let kept = rows(folder.path(), CachePolicy::Taken);
         kept.keep(&name, &vec![1, 2]).unwrap();
-        assert_eq!(kept.find(&name, NOW + KEPT * 2), Some(vec![1, 2]));
+        assert_eq!(kept.find(&name, NOW + ROW_LIFETIME * 2), Some(vec![1, 2]));
         assert!(kept.has(&name) && !kept.has("other"));
         assert_eq!(rows(folder.path(), CachePolicy::Replaced).find::<Vec<i32>>(&name, NOW), None);
         fs::write(kept.path("damaged"), "[1,").unwrap();

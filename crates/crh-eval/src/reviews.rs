@@ -32,7 +32,7 @@ use crh_review::verdict::{CommandKind, is_incomplete};
 /// More threads would only wait for each other or hit rate limits.
 const JOBS_MAX: usize = 64;
 /// Shown after an interruption.
-const GO_ON: &str = "run the same command again to continue";
+const CONTINUE_HINT: &str = "run the same command again to continue";
 
 /// Who reviews: a strategy of crh, or the model alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,11 +121,11 @@ pub enum EvalEnding {
 struct StopHandle {
     is_set: AtomicBool,
     /// Running reviews, by thread.
-    under_way: Mutex<HashMap<ThreadId, CancelToken>>,
+    running: Mutex<HashMap<ThreadId, CancelToken>>,
 }
 
 impl ReviewBatch {
-    /// Empty if the user named none.
+    /// Reviewers that the user named. Empty if the user named none.
     pub fn reviewers(&self) -> &[String] {
         self.quiet.terms.panel.only.as_deref().unwrap_or_default()
     }
@@ -186,14 +186,14 @@ impl ReviewBatch {
         let stop = Arc::new(StopHandle::default());
         let stopped = stop.clone();
         let interrupts = host.on_interrupt(Box::new(move || stopped.stop()))?;
-        self.say_cost((0..reviews).map(nth).map(|(task, repeat)| (&tasks[task], repeat)), host);
+        self.note_cost((0..reviews).map(nth).map(|(task, repeat)| (&tasks[task], repeat)), host);
         let mut shown = host.show_progress(reviews);
         run_parallel(
             reviews,
             self.jobs.map_or_else(cores, NonZeroUsize::get).min(JOBS_MAX),
             |number| {
                 let (task, repeat) = nth(number);
-                self.row(&tasks[task], repeat, host, &stop)
+                self.find_or_review(&tasks[task], repeat, host, &stop)
             },
             |number, (row, before)| {
                 let (task, repeat) = nth(number);
@@ -207,14 +207,14 @@ impl ReviewBatch {
             warn_if_recording_failed(&model_set.reviewer, host);
         }
         if stop.is_set.load(Ordering::Relaxed) {
-            host.note(GO_ON);
+            host.note(CONTINUE_HINT);
             return Ok(EvalEnding::Interrupted);
         }
         Ok(EvalEnding::Finished)
     }
 
     /// Prints the worst-case cost of all remaining reviews.
-    fn say_cost<'a>(&self, all: impl Iterator<Item = (&'a ReviewTask, u32)>, host: &dyn EvalHost) {
+    fn note_cost<'a>(&self, all: impl Iterator<Item = (&'a ReviewTask, u32)>, host: &dyn EvalHost) {
         if self.eval_budget.is_none() {
             return;
         }
@@ -232,7 +232,7 @@ impl ReviewBatch {
     }
 
     /// Returns the stored result of a task, or reviews it. `None` after an interruption.
-    fn row(
+    fn find_or_review(
         &self,
         task: &ReviewTask,
         repeat: u32,
@@ -265,8 +265,8 @@ impl ReviewBatch {
             },
         };
         let row = match self.arm {
-            EvalArm::Strategy(_) => self.reviewed(task, repeat, host, stop),
-            EvalArm::Bare => self.reviewed_bare(task, repeat, host, stop),
+            EvalArm::Strategy(_) => self.review(task, repeat, host, stop),
+            EvalArm::Bare => self.review_bare(task, repeat, host, stop),
         };
         if let Some(reserved) = reserved {
             reserved.settle(row.run.effort.cost_usd.0);
@@ -301,18 +301,18 @@ impl ReviewBatch {
         })
     }
 
-    fn reviewed(
+    fn review(
         &self,
         task: &ReviewTask,
         repeat: u32,
         host: &dyn EvalHost,
         stop: &StopHandle,
     ) -> CaseReview {
-        let session = |cancel| stop.add(cancel);
-        match self.quiet.review(task, repeat.into(), host, session) {
+        let on_start = |cancel| stop.add(cancel);
+        match self.quiet.review(task, repeat.into(), host, on_start) {
             Ok(ReviewOutput { report, funnel, .. }) => {
-                let asked = self.quiet.terms.command;
-                let run = CaseRun { funnel: Some(funnel), ..case_run(&report, asked) };
+                let command = self.quiet.terms.command;
+                let run = CaseRun { funnel: Some(funnel), ..case_run(&report, command) };
                 CaseReview { run, report: Some(report) }
             }
             Err(failure) => failed(&format!("{:#}", failure.error)),
@@ -320,7 +320,7 @@ impl ReviewBatch {
     }
 
     /// A review by the model alone. It has no report.
-    fn reviewed_bare(
+    fn review_bare(
         &self,
         task: &ReviewTask,
         repeat: u32,
@@ -328,8 +328,8 @@ impl ReviewBatch {
         stop: &StopHandle,
     ) -> CaseReview {
         let since = Instant::now();
-        let session = |cancel| stop.add(cancel);
-        match self.quiet.review_bare(task, repeat.into(), host, session) {
+        let on_start = |cancel| stop.add(cancel);
+        match self.quiet.review_bare(task, repeat.into(), host, on_start) {
             Ok(BareOutcome { comments, totals }) => {
                 let stats = with_spending(Stats::default(), &totals);
                 let effort = Effort {
@@ -353,16 +353,16 @@ impl ReviewBatch {
 impl StopHandle {
     fn stop(&self) {
         self.is_set.store(true, Ordering::Relaxed);
-        for cancel in self.under_way.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for cancel in self.running.lock().unwrap_or_else(PoisonError::into_inner).values() {
             cancel.cancel();
         }
     }
 
     /// Registers the review that starts on this thread.
     fn add(&self, cancel: CancelToken) {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.insert(std::thread::current().id(), cancel.clone());
-        drop(under_way);
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.insert(std::thread::current().id(), cancel.clone());
+        drop(running);
         // The interruption may have come just before.
         if self.is_set.load(Ordering::Relaxed) {
             cancel.cancel();
@@ -371,22 +371,22 @@ impl StopHandle {
 }
 
 /// The parts of a report that scoring needs.
-fn case_run(report: &Report, asked: CommandKind) -> CaseRun {
+fn case_run(report: &Report, command: CommandKind) -> CaseRun {
     let stats = &report.stats;
     let ending = match report.status {
         Status::Error => Ending::Failed(why(report)),
         Status::Degraded => Ending::Incomplete(why(report)),
-        Status::Ok | Status::Truncated if is_incomplete(report, asked) => {
+        Status::Ok | Status::Truncated if is_incomplete(report, command) => {
             Ending::Incomplete(why(report))
         }
         Status::Ok | Status::Truncated => Ending::Reviewed,
     };
-    let said = std::iter::once(&report.summary).chain(&report.warnings);
-    let said: Vec<&str> = said.map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let texts = std::iter::once(&report.summary).chain(&report.warnings);
+    let texts: Vec<&str> = texts.map(String::as_str).filter(|text| !text.is_empty()).collect();
     let reported = report.issues.iter().filter_map(Reported::from_issue).collect();
     CaseRun {
         verdict: report.verdict.to_string(),
-        summary: said.join("\n"),
+        summary: texts.join("\n"),
         effort: Effort {
             cost_usd: stats.cost_usd,
             tokens: stats.tokens_used,
@@ -427,7 +427,7 @@ fn without_report(ending: Ending) -> CaseReview {
     CaseReview { run, report: None }
 }
 
-/// Says if a recording misses exchanges.
+/// Warns if a recording misses exchanges.
 pub(crate) fn warn_if_recording_failed(model: &Model, host: &dyn EvalHost) {
     if let Some(error) = model.recording_error() {
         host.warn(&format!("the recording is incomplete: {error}"));

@@ -32,8 +32,8 @@ struct PythonFile<'a> {
 
 /// Result of ruff on a suite.
 pub(crate) struct RuffResult {
-    /// The same cases with ruff's reports. Cases without a whole changed Python file are marked as
-    /// not run, and cases after a timeout as failed.
+    /// The same cases with ruff's reports. Cases without a changed Python file whose whole text is
+    /// known are marked as not run, and cases after a timeout as failed.
     pub(crate) evaluation: Evaluation,
     /// Number of cases that ruff had to check.
     pub(crate) all: usize,
@@ -86,13 +86,13 @@ pub(crate) fn run_ruff(
             why
         })
     };
-    let shown: BTreeSet<&str> = cases.iter().map(|case| case.id).collect();
+    let checkable: BTreeSet<&str> = cases.iter().map(|case| case.id).collect();
     let mut result =
         RuffResult { evaluation: without_reports(evaluation), all: 0, failed: 0, why: None };
     result.evaluation.about.tool = NAME.to_owned();
     for case in &mut result.evaluation.cases {
         let why = match case.labels.language.as_str() {
-            _ if shown.contains(case.labels.id.as_str()) => continue,
+            _ if checkable.contains(case.labels.id.as_str()) => continue,
             LANGUAGE => "no whole Python file that changed",
             _ => "not a Python case",
         };

@@ -68,7 +68,7 @@ impl Suite {
                 }
             }
         }
-        let cases = together(found, place)?;
+        let cases = combine(found, place)?;
         Ok(Self { name: name(place), cases })
     }
 
@@ -103,7 +103,7 @@ impl Suite {
 /// Reads the cases of a JSON-lines file, even if a twin's case is in another file.
 pub(crate) fn lines(file: &Path, read_file: ReadFile<'_>) -> Result<Vec<Case>, Failure> {
     let found = json_lines::read(file, read_file)?;
-    unique(&found)?;
+    check_unique(&found)?;
     Ok(found.into_iter().map(|found| found.case).collect())
 }
 
@@ -144,7 +144,7 @@ fn is_too_large(cases: usize, bytes: usize) -> bool {
 }
 
 /// Combines cases into a suite. Ids must be unique, and every twin needs its case.
-fn together(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failure> {
+fn combine(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failure> {
     let place = format!("`{}`", shown(&place.display().to_string()));
     if found.is_empty() {
         return Err(CaseError::new("the suite has no cases")
@@ -158,14 +158,14 @@ fn together(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failu
         return Err(CaseError::new(message).hint(hint).at(place));
     }
     found.sort_by(|a, b| a.case.id.cmp(&b.case.id));
-    unique(&found)?;
-    twins(&found)?;
+    check_unique(&found)?;
+    check_twins(&found)?;
     Ok(found.into_iter().map(|found| found.case).collect())
 }
 
 /// Checks that ids are unique, ignoring case: ids are folder names, and some file systems ignore
 /// case.
-fn unique(found: &[LoadedCase]) -> Result<(), Failure> {
+fn check_unique(found: &[LoadedCase]) -> Result<(), Failure> {
     let mut by_id: BTreeMap<String, &LoadedCase> = BTreeMap::new();
     for found in found {
         if let Some(other) = by_id.insert(found.case.id.to_lowercase(), found) {
@@ -179,7 +179,7 @@ fn unique(found: &[LoadedCase]) -> Result<(), Failure> {
 }
 
 /// Checks that every twin belongs to exactly one case.
-fn twins(found: &[LoadedCase]) -> Result<(), Failure> {
+fn check_twins(found: &[LoadedCase]) -> Result<(), Failure> {
     let by_id: BTreeMap<&str, &Case> =
         found.iter().map(|found| (found.case.id.as_str(), &found.case)).collect();
     let mut taken = BTreeSet::new();
@@ -219,9 +219,9 @@ fn name(place: &Path) -> String {
 }
 
 /// Validates a case that was read.
-fn checked(case: Case, place: &str) -> Result<LoadedCase, Failure> {
-    let checked = checked::check(&case).and_then(|()| checked::is_finished(&case));
-    checked.map_err(|wrong| wrong.at(place))?;
+fn validate(case: Case, place: &str) -> Result<LoadedCase, Failure> {
+    let result = checked::check(&case).and_then(|()| checked::is_finished(&case));
+    result.map_err(|wrong| wrong.at(place))?;
     Ok(LoadedCase { case, place: place.to_owned() })
 }
 

@@ -35,7 +35,7 @@ const NAMED_MAX: usize = 5;
 pub struct SuiteChoice {
     /// Folder or file of the suite.
     pub place: PathBuf,
-    /// Ids or globs; if empty, the reviewers decide.
+    /// Ids or globs of the chosen cases. If empty, the evaluated reviewers decide which cases fit.
     pub globs: Vec<String>,
     /// Folder with clones of the repositories that cases refer to.
     pub repos: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl OpenedSuite {
         &self.suite.name
     }
 
-    /// The folder of the temporary repository, and a folder above it that can be a home.
+    /// The folder of the temporary repository, and a folder above it that can be the home folder.
     pub fn folders(&self) -> (PathBuf, &Path) {
         (self.folder.path().join(REPOSITORY), self.folder.path())
     }
@@ -193,8 +193,8 @@ fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
 
 /// Warns about cases with only a diff: reviewers see less of them.
 fn warn_of_diffs(ready: &[ReadyCase], host: &dyn EvalHost) {
-    let alone = ready.iter().filter(|case| case.head.is_none()).count();
-    if alone == 0 {
+    let diff_only = ready.iter().filter(|case| case.head.is_none()).count();
+    if diff_only == 0 {
         return;
     }
     let missing: BTreeSet<&str> =
@@ -206,7 +206,7 @@ fn warn_of_diffs(ready: &[ReadyCase], host: &dyn EvalHost) {
         more => format!(" and {more} more"),
     };
     let all = ready.len();
-    let where_they_are = match missing.is_empty() {
+    let advice = match missing.is_empty() {
         true => String::new(),
         false => format!(
             "; pass the folder with clones of {}{more} with `--repos DIR`",
@@ -214,17 +214,17 @@ fn warn_of_diffs(ready: &[ReadyCase], host: &dyn EvalHost) {
         ),
     };
     host.warn(&format!(
-        "{alone} of {all} cases have only a diff, so reviewers see no other file{where_they_are}"
+        "{diff_only} of {all} cases have only a diff, so reviewers see no other file{advice}"
     ));
 }
 
 /// One line for people.
 fn line(labels: &Labels, run: &CaseRun, rule: Rule, repeat: u32, repeats: u32) -> String {
-    let said = match &run.ending {
+    let result = match &run.ending {
         Ending::Failed(why) => format!("failed: {why}"),
         Ending::NotRun(why) => format!("not run: {why}"),
-        Ending::Reviewed => said(labels, run, rule),
-        Ending::Incomplete(why) => format!("{}; incomplete: {why}", said(labels, run, rule)),
+        Ending::Reviewed => counts(labels, run, rule),
+        Ending::Incomplete(why) => format!("{}; incomplete: {why}", counts(labels, run, rule)),
     };
     let repeat = if repeats == 1 { String::new() } else { format!(" ({repeat})") };
     let effort = &run.effort;
@@ -234,14 +234,14 @@ fn line(labels: &Labels, run: &CaseRun, rule: Rule, repeat: u32, repeats: u32) -
         format!(" · {}", dollars(effort.cost_usd.0 as f64 / 1e6))
     };
     format!(
-        "{:<36} {said} · {}{cost}",
+        "{:<36} {result} · {}{cost}",
         format!("{}{repeat}", labels.id),
         duration(effort.latency_ms)
     )
 }
 
-/// Found and expected issues.
-fn said(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
+/// Numbers of found, expected and other reported issues, in words.
+fn counts(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
     let sorted = classify_reports(labels, run, rule);
     let found = sorted.matched.len();
     let others = run.reported.len() - found;

@@ -36,14 +36,14 @@ pub struct HeadFile {
 /// How a forge names a version of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileVersion {
-    /// At GitHub, a commit names a tree.
+    /// GitHub: the new commit builds on this tree and keeps the mode of the file.
     Entry {
         /// Mode as git writes it, such as `100644`.
         mode: String,
-        /// Tree of the commit.
+        /// Tree of the commit from which crh read the file.
         tree: String,
     },
-    /// Id of the blob, or of the last commit to the file.
+    /// Gitea: id of the blob. GitLab: id of the last commit to the file.
     Id(String),
 }
 
@@ -87,7 +87,8 @@ pub struct OwnConversation {
     pub resolved: bool,
     /// Key of the issue.
     pub issue_key: String,
-    /// Texts of crh's own comments: the last ones of this conversation, or all of the pull request.
+    /// Texts of crh's own comments: on GitHub the last ones of this conversation, on other forges
+    /// all of the pull request.
     pub own_texts: Vec<String>,
 }
 
@@ -123,8 +124,8 @@ pub struct BlobReply {
     size: usize,
 }
 
-/// Key of the issue in the marker on the last line of a comment, of any instance of crh that uses
-/// this account.
+/// Key of the issue in the marker on the last line of a comment. Markers of all instances of crh
+/// count.
 pub fn issue_key(body: &str) -> Option<&str> {
     let line = body.trim_end().lines().next_back()?;
     let marker = line.strip_prefix("<!-- crh:")?.strip_suffix(" -->")?;
@@ -141,11 +142,10 @@ pub fn decode(blob: BlobReply) -> Option<String> {
     String::from_utf8(STANDARD.decode(packed).ok()?).ok()
 }
 
-/// A branch name or a path as part of an address.
-pub fn encode(branch: &str) -> String {
+/// Percent-encodes a branch name or a path for an address.
+pub fn encode(text: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    branch
-        .bytes()
+    text.bytes()
         .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
         .collect()
 }

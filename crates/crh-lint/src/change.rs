@@ -23,8 +23,8 @@ pub struct ChangeView<'a> {
     pub(crate) statements: Arc<StatementCache>,
 }
 
-/// A changed file, as far as the diff describes it. If the change lets an old file run, by a move or
-/// a mode, the file counts as new: all of its lines are added.
+/// A changed file, as far as the diff describes it. If an old file comes into use (its new path or
+/// mode lets it run), it counts as new: all of its lines are added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedFile {
     /// The new path; for a deleted file, the old path.

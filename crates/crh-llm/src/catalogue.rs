@@ -210,6 +210,7 @@ impl ModelCatalogue {
         self.built_in.contains_key(name) || self.overrides.contains_key(name)
     }
 
+    /// The entry under this name. Missing facts come from the entry that `same_as` names.
     fn merged_entry(&self, name: &str) -> ModelEntry {
         let entry = self.own_entry(name);
         match entry.same_as.clone() {
@@ -218,6 +219,7 @@ impl ModelCatalogue {
         }
     }
 
+    /// The entry under this name: the override, with missing facts from the built-in table.
     fn own_entry(&self, name: &str) -> ModelEntry {
         let entry = |table: &BTreeMap<String, ModelEntry>| table.get(name).cloned();
         let override_entry = entry(&self.overrides).unwrap_or_default();

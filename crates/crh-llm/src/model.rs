@@ -105,9 +105,9 @@ impl Model {
     }
 
     /// Sends one request, without retries. `caller` is a name for the `User-Agent` header. The
-    /// vendor may write at most `output_cap` tokens, which the budget decides. Neither is part of a
-    /// recording. `watch` receives the reply while it streams in; a recording delivers the whole
-    /// reply at once.
+    /// model may write at most `output_cap` tokens, which the budget decides. Recordings contain
+    /// neither `caller` nor `output_cap`. `watch` receives the reply while it streams in; a
+    /// recording delivers the whole reply at once.
     pub async fn ask(
         &self,
         caller: &str,

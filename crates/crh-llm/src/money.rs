@@ -50,7 +50,7 @@ impl Money {
         Self { picodollars: (self.picodollars / 100).saturating_mul(percent) }
     }
 
-    /// How many items of this price the amount pays for; all of them if they are free.
+    /// How many items of this price the amount pays for; `u64::MAX` if they are free.
     pub const fn buys(self, price: Self) -> u64 {
         match self.picodollars.checked_div(price.picodollars) {
             Some(count) => count,

@@ -10,8 +10,8 @@ use crate::ModelError;
 const LOADING_DELAY: Duration = Duration::from_secs(5);
 /// How long crh waits for a server that loads the model: a slow disk reads 20 GB in that time.
 const LOADING_MAX: Duration = Duration::from_secs(300);
-/// Requests to a server on this machine that stops in the middle of a reply. Each one takes minutes,
-/// and such a server rarely recovers.
+/// Maximum number of requests to a server on this machine that stops in the middle of a reply. Each
+/// request takes minutes, and such a server rarely recovers.
 const STALLED_ATTEMPTS: u32 = 2;
 
 /// Number and delay of retries.

@@ -8,7 +8,8 @@ pub mod lsp;
 pub mod mcp;
 pub mod program;
 
-/// Texts that replace a credential: in texts of models and diffs, and in findings of static checks.
+/// Texts that replace a credential: the first one in texts of models and in diffs, the second one
+/// in findings of static checks.
 const MASKS: [&str; 2] = ["[redacted]", "****"];
 
 /// Whether a line contains a quote of a report. A mask in the quote matches any text.

@@ -52,9 +52,9 @@ pub struct ServerSettings {
 /// How the user agrees to a fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixConsent {
-    /// The user, asked by the client for each fix.
+    /// For each fix, crh asks the user through the client.
     AskUser,
-    /// The user agreed when the server was started.
+    /// The user agreed to all fixes when they started the server.
     Given,
 }
 

@@ -385,7 +385,8 @@ fn report(labels: &[LabelledIssue], predictions: &[f64]) -> CalibrationReport {
     }
 }
 
-/// Numbers of first comments, of positive labels among them, and of all positive labels.
+/// Number of comments within [`COMMENT_BUDGET`], number of positive labels among them, and number
+/// of all positive labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct BudgetCounts {
     shown: u64,

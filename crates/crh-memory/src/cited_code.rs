@@ -122,7 +122,7 @@ impl<'a> CodeLines<'a> {
     }
 
     /// Tokens of the file, without the lines of a block if one is given.
-    fn names(&self, without: Option<Block>) -> BTreeSet<&'a str> {
+    fn token_set(&self, without: Option<Block>) -> BTreeSet<&'a str> {
         let is_outside = |index: usize| {
             without.is_none_or(|block| index < block.start || index >= block.start + block.len)
         };
@@ -135,8 +135,8 @@ impl<'a> CodeLines<'a> {
         let before = &self.texts[block.start.saturating_sub(CONTEXT_LINES)..block.start];
         let end = block.start + block.len;
         let after = &self.texts[end..(end + CONTEXT_LINES).min(self.texts.len())];
-        let says = |line: &&&str| line.chars().any(char::is_alphanumeric);
-        before.iter().chain(after).filter(says).copied().collect()
+        let has_word = |line: &&&str| line.chars().any(char::is_alphanumeric);
+        before.iter().chain(after).filter(has_word).copied().collect()
     }
 }
 
@@ -178,10 +178,10 @@ fn dense(text: &str) -> String {
 /// something else now.
 fn is_renamed(old: &CodeLines<'_>, block: Block, new: &CodeLines<'_>) -> bool {
     let quoted: Vec<Vec<&str>> = old.texts(block).iter().map(|line| tokens(line)).collect();
-    let (old_names, new_names) = (old.names(None), new.names(None));
-    let old_outside = old.names(Some(block));
+    let (old_names, new_names) = (old.token_set(None), new.token_set(None));
+    let old_outside = old.token_set(Some(block));
     let is_rename = |(start, window): (usize, &[&str])| {
-        let new_outside = new.names(Some(Block { start, len: block.len }));
+        let new_outside = new.token_set(Some(Block { start, len: block.len }));
         let is_same_name = |new_token: &str, old_token: &str| {
             new_token == old_token
                 || is_name(new_token)

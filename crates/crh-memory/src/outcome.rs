@@ -236,18 +236,20 @@ pub fn outcome(history: &IssueHistory) -> Outcome {
     }
     let change = history.cited.first().map_or(CodeChange::Unknown, |cited| history.compare(cited));
     let raised = history.raised_again;
-    let by_raising = |no: OutcomeKind| match raised {
+    let unless_raised = |fixed: OutcomeKind| match raised {
         RaisedAgain::Yes => history.standing(),
-        RaisedAgain::No => decided(no, Certain),
-        RaisedAgain::Unknown => decided(no, Guess),
+        RaisedAgain::No => decided(fixed, Certain),
+        RaisedAgain::Unknown => decided(fixed, Guess),
     };
     match change {
         CodeChange::FileDeleted => decided(FileDeleted, Certain),
-        CodeChange::Changed => by_raising(FixedInPlace),
-        CodeChange::Unknown if history.is_outdated => by_raising(FixedInPlace),
-        CodeChange::SameInNewContext if raised != RaisedAgain::Unknown => by_raising(FixedInPlace),
+        CodeChange::Changed => unless_raised(FixedInPlace),
+        CodeChange::Unknown if history.is_outdated => unless_raised(FixedInPlace),
+        CodeChange::SameInNewContext if raised != RaisedAgain::Unknown => {
+            unless_raised(FixedInPlace)
+        }
         CodeChange::SameInNewContext | CodeChange::Same if history.has_changed_evidence() => {
-            by_raising(FixedElsewhere)
+            unless_raised(FixedElsewhere)
         }
         CodeChange::SameInNewContext => match history.standing() {
             Outcome { kind: OutcomeKind::Ignored | OutcomeKind::Open, .. } => {
@@ -263,7 +265,7 @@ pub fn outcome(history: &IssueHistory) -> Outcome {
             RaisedAgain::No | RaisedAgain::Yes | RaisedAgain::Unknown => history.standing(),
         },
         CodeChange::Moved | CodeChange::Reformatted if history.has_changed_evidence() => {
-            by_raising(FixedElsewhere)
+            unless_raised(FixedElsewhere)
         }
         CodeChange::Moved => history.standing_as(Moved),
         CodeChange::Reformatted => history.standing_as(Reformatted),

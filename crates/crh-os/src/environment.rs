@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 
 /// The variable with the user's home folder.
 pub const HOME: &str = system::HOME;
-/// A value of `PATH` with the programs of the system.
+/// A value of `PATH` with the folders of the system's programs.
 pub const SYSTEM_PATH: &str = system::SYSTEM_PATH;
 
 /// Variables that every program needs to start, for a child that gets no others. Unix: none.
@@ -26,10 +26,13 @@ pub fn is_same_variable(name: &str, other: &str) -> bool {
     system::is_same_variable(name, other)
 }
 
-/// The file of a program to start with this value of `PATH`. Unix: the name if there is none. With
-/// a file, the standard library does not copy the memory map of this process to search `PATH` in
-/// the child. Windows would also search the `PATH` of this process, so there it is `name.exe`, or a
-/// name that does not exist.
+/// The file that the name of a program means with this value of `PATH`.
+///
+/// Unix: the bare name if there is no such file. A file is faster to start: to search `PATH` in the
+/// child, the standard library copies the memory map of this process.
+///
+/// Windows: `name.exe` in one of the folders, or a name that does not exist. A bare name would also
+/// be searched in the `PATH` of this process.
 pub fn program_in(name: &str, path: &OsStr) -> OsString {
     system::program_in(name, path)
 }

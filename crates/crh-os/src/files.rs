@@ -97,13 +97,14 @@ pub fn read_name_link(link: &Path) -> io::Result<PathBuf> {
     system::read_name_link(link)
 }
 
-/// Opens what [`File::lock`] locks in the place of a folder: the folder itself, because no program
-/// replaces it. Windows cannot lock a folder, so there it is the file `.lock` in it.
+/// Opens the file to call [`File::lock`] on, to lock a folder. It is the folder itself, because a
+/// program could delete a lock file and create it again. Windows cannot lock a folder, so there it
+/// is the file `.lock` in the folder.
 pub fn open_folder_lock(folder: &Path) -> io::Result<File> {
     system::open_folder_lock(folder)
 }
 
-/// Releases the lock of a file. Windows: also takes the error of Wine for a lock that is released.
+/// Releases the lock of a file. Windows: ignores Wine's error for a lock that was already released.
 pub fn unlock(file: &File) -> io::Result<()> {
     system::unlock(file)
 }

@@ -1,5 +1,5 @@
-//! File names. A repository stores them as bytes. Unix takes any bytes, Windows only Unicode, and
-//! reads some names as something else than a file.
+//! File names. A repository stores them as bytes. Unix takes any bytes. Windows takes only Unicode,
+//! and some names mean a device, a stream or a drive there.
 
 #[cfg_attr(unix, path = "names/unix.rs")]
 #[cfg_attr(windows, path = "names/windows.rs")]

@@ -71,9 +71,10 @@ pub fn wait_until_exited(child: &mut Child) -> io::Result<()> {
     system::wait_until_exited(child)
 }
 
-/// Ends this process, which leads its own group, when its standard input ends: by each of these
-/// signals and the time after it, then by killing the group. Windows: does nothing, because the job
-/// ends with the process that started it.
+/// Starts a thread that ends this process when its standard input ends. The thread sends each
+/// signal to this process and then waits for the time beside it. Finally it kills the process
+/// group, which this process must lead. Windows: does nothing, because the job ends with the
+/// process that started it.
 pub fn end_with_input(signals: [(EndSignal, Duration); 2]) {
     system::end_with_input(signals);
 }

@@ -167,15 +167,15 @@ fn check_commit(
 ) -> Result<()> {
     let raw = show(repo, commit, form.patch)?;
     let options = [&["--raw", "--numstat", "-z", "--no-abbrev"], form.counts].concat();
-    let statements = split_type_changes(file_records(&show(repo, commit, &options)?)?);
+    let records = split_type_changes(file_records(&show(repo, commit, &options)?)?);
     let diff = Diff::read(raw.clone());
     let mut found = check_whole(&diff, &raw);
-    if diff.files().len() != statements.len() {
-        found.push(format!("{} files, git has {}", diff.files().len(), statements.len()));
+    if diff.files().len() != records.len() {
+        found.push(format!("{} files, git has {}", diff.files().len(), records.len()));
     }
-    for (file, statement) in diff.files().iter().zip(&statements) {
+    for (file, record) in diff.files().iter().zip(&records) {
         let path = file.path.shown();
-        let in_file = check_file(&diff, file, statement, blobs, sums)?;
+        let in_file = check_file(&diff, file, record, blobs, sums)?;
         found.extend(in_file.into_iter().map(|what| format!("{path:?}: {what}")));
         sums.files += 1;
     }
@@ -214,16 +214,16 @@ fn check_whole(diff: &Diff, raw: &[u8]) -> Vec<String> {
 fn check_file(
     diff: &Diff,
     file: &FileDiff,
-    statement: &GitFileRecord,
+    record: &GitFileRecord,
     blobs: &mut Blobs,
     sums: &mut HistoryTotals,
 ) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let old_path = file.old_path.as_ref().map(RepoPath::as_bytes);
-    if file.path.as_bytes() != statement.path || old_path != statement.old_path.as_deref() {
+    if file.path.as_bytes() != record.path || old_path != record.old_path.as_deref() {
         let shown = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
-        let old = statement.old_path.as_deref().map(shown);
-        found.push(format!("git has the path {:?} (before: {old:?})", shown(&statement.path)));
+        let old = record.old_path.as_deref().map(shown);
+        found.push(format!("git has the path {:?} (before: {old:?})", shown(&record.path)));
     }
     let letter = match file.change {
         FileChange::Added => b'A',
@@ -232,32 +232,32 @@ fn check_file(
         FileChange::Renamed => b'R',
         FileChange::Copied => b'C',
     };
-    if letter != statement.status {
-        found.push(format!("{:?}, git has {}", file.change, char::from(statement.status)));
+    if letter != record.status {
+        found.push(format!("{:?}, git has {}", file.change, char::from(record.status)));
     }
-    let modes = [(file.old_mode, statement.old.mode), (file.new_mode, statement.new.mode)];
+    let modes = [(file.old_mode, record.old.mode), (file.new_mode, record.new.mode)];
     for (read, stated) in modes {
         if let Some(read) = read.filter(|read| *read != stated) {
             found.push(format!("mode {read:o}, git has {stated:o}"));
         }
     }
-    let (old, new) = (blobs.text(&statement.old)?, blobs.text(&statement.new)?);
+    let (old, new) = (blobs.text(&record.old)?, blobs.text(&record.new)?);
     let (old, new) = (lines_of(&old), lines_of(&new));
-    check_counts(file, statement, old.len(), new.len(), &mut found);
+    check_counts(file, record, old.len(), new.len(), &mut found);
     sums.lines += check_lines(diff, file, &old, &new, &mut found);
     Ok(found)
 }
 
 fn check_counts(
     file: &FileDiff,
-    statement: &GitFileRecord,
+    record: &GitFileRecord,
     old: usize,
     new: usize,
     found: &mut Vec<String>,
 ) {
-    let (added, deleted) = match (statement.counts, file.content) {
+    let (added, deleted) = match (record.counts, file.content) {
         // For a renamed or chmodded binary file, the diff does not say that it is binary.
-        (GitLineCounts::Binary, Content::Text) if statement.old.id == statement.new.id => (0, 0),
+        (GitLineCounts::Binary, Content::Text) if record.old.id == record.new.id => (0, 0),
         (GitLineCounts::Binary | GitLineCounts::Whole, Content::Binary) => (0, 0),
         (GitLineCounts::Lines { added, deleted }, Content::Text) => (added, deleted),
         (GitLineCounts::Whole, Content::Text) => (new, old),
@@ -344,26 +344,26 @@ fn lines_of(text: &[u8]) -> Vec<&[u8]> {
 /// Parses `--raw --numstat -z`: first one row per file with its versions, then one with its counts.
 fn file_records(bytes: &[u8]) -> Result<Vec<GitFileRecord>> {
     let mut fields = bytes.split(|byte| *byte == 0);
-    let mut statements = Vec::new();
+    let mut records = Vec::new();
     let mut counts = Vec::new();
     while let Some(field) = fields.next().filter(|field| !field.is_empty()) {
         if field.starts_with(b":") {
-            statements.push(file_record(field, &mut fields)?);
+            records.push(file_record(field, &mut fields)?);
         } else {
             counts.push(line_counts(field, &mut fields)?);
         }
     }
     // Both lists must name the same files in the same order.
-    if statements.len() != counts.len() {
+    if records.len() != counts.len() {
         return Err("git counts other files than it names".into());
     }
-    for (statement, (paths, counts)) in statements.iter_mut().zip(counts) {
-        if paths != (statement.old_path.clone(), statement.path.clone()) {
+    for (record, (paths, counts)) in records.iter_mut().zip(counts) {
+        if paths != (record.old_path.clone(), record.path.clone()) {
             return Err("git counts its files in another order than it names them".into());
         }
-        statement.counts = counts;
+        record.counts = counts;
     }
-    Ok(statements)
+    Ok(records)
 }
 
 /// One row of `--raw -z`: `:MODE MODE ID ID STATUS`, then one or two paths.
@@ -412,7 +412,7 @@ fn line_counts<'a>(
 }
 
 /// Splits each type change into a deletion and an addition, as a patch prints it.
-fn split_type_changes(statements: Vec<GitFileRecord>) -> Vec<GitFileRecord> {
+fn split_type_changes(records: Vec<GitFileRecord>) -> Vec<GitFileRecord> {
     let halves = |whole: GitFileRecord| {
         let counts = GitLineCounts::Whole;
         let deleted =
@@ -422,7 +422,7 @@ fn split_type_changes(statements: Vec<GitFileRecord>) -> Vec<GitFileRecord> {
     };
     let parts =
         |whole: GitFileRecord| if whole.status == b'T' { halves(whole) } else { vec![whole] };
-    statements.into_iter().flat_map(parts).collect()
+    records.into_iter().flat_map(parts).collect()
 }
 
 /// Reads blobs from a running `git cat-file --batch`.

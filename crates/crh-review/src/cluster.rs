@@ -1,4 +1,4 @@
-//! Clusters findings that describe the same problem (step 4 of merging, see `merge.rs`).
+//! Clusters findings that describe the same problem (step 4 of merging, see `docs/findings.md`).
 //!
 //! Invariant: the result does not depend on the order of the input. Findings are sorted first, and
 //! each is compared with the first finding of a cluster only, so clusters do not chain.
@@ -23,8 +23,8 @@ const MIN_SAME_OVERLAP: f64 = 0.5;
 const MIN_PAIR_OVERLAP: f64 = 0.2;
 /// Limit on listed candidate pairs. Further pairs are counted and stay apart.
 const MAX_LISTED_PAIRS: usize = 200;
-/// Limit on candidate pairs before those that the caller has answered are removed. Findings of a
-/// hostile reviewer can have millions.
+/// Limit on candidate pairs, counted before crh removes the pairs that the caller has answered. The
+/// findings of a hostile reviewer can form millions of pairs.
 const MAX_CONSIDERED_PAIRS: usize = 50 * MAX_LISTED_PAIRS;
 
 /// Two issues that may be the same. They stay separate until a caller says otherwise.
@@ -241,7 +241,8 @@ impl ClusterSeed {
             return false;
         }
         let same_family = self.family == other.family;
-        // Two checks of crh can report two defects of one line. Linters repeat what crh reports.
+        // Two checks of crh on one line report two defects. A linter mostly repeats what crh
+        // reports.
         let are_two_checks = match (&self.static_key, &other.static_key) {
             (Some(first), Some(second)) => {
                 first.rule != second.rule && first.is_own_rule() && second.is_own_rule()
@@ -269,8 +270,8 @@ impl ClusterSeed {
     }
     /// Whether two findings may be the same. A static check gives all findings of a rule a similar
     /// title, so similar words do not make them the same. Two static findings merge only on the
-    /// same line, if they have the same rule and title or come from different reviewers: two removed
-    /// functions can have one line.
+    /// same line, if they have the same rule and title or come from different reviewers: two
+    /// removed functions can be reported on the same line.
     fn may_merge_with(&self, other: &Self) -> bool {
         let (Some(own_key), Some(other_key)) = (&self.static_key, &other.static_key) else {
             return true;

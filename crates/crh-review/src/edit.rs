@@ -1,11 +1,12 @@
 //! Decides which issues are published after the editor (a model that groups and rates findings) and
-//! an independent validation run have judged them (steps 7 and 8 of merging).
+//! an independent validation run have judged them (steps 7 and 8 of merging, see
+//! `docs/findings.md`).
 //!
-//! Invariant: if the worse of two severities of an issue is P0 or P1, and validation has not
-//! refuted the issue, it is published or stays open. So no answer of the editor, no threshold and
-//! no limit can make the verdict better than the open P0 and P1 allow. The editor and validation
-//! each give a severity. If validation gives none, a P0 or P1 that the reviewers claimed takes its
-//! place.
+//! The editor and validation each give an issue a severity. If validation gives none, a P0 or P1
+//! that the reviewers claimed takes its place. Invariant: if the worse of these two severities,
+//! capped as in `grade.rs`, is P0 or P1, and validation has not refuted the issue, it is published
+//! or stays open. So no answer of the editor, no threshold and no limit can make the verdict better
+//! than the open P0 and P1 allow.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ pub struct ProposedTest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EditorJudgement {
-    /// The maintainers agree with this probability.
+    /// Probability that the maintainers agree.
     Probable(Confidence),
     /// True, but too small to publish.
     Minor,
@@ -75,7 +76,7 @@ pub struct PublishRules {
     pub min_severity: Severity,
 }
 
-/// Reason for an advisory finding that is true, but not published.
+/// Why a true advisory finding is not published.
 pub(crate) const ADVISORY_NOT_PUBLISHED: &str =
     "advisory findings are published only with `--min-severity P3`";
 
@@ -108,7 +109,8 @@ pub fn apply_edit(
             .filter(|_| issue.takes_second_look());
         let validation = combine_judgements(&issue.members, judgements);
         let Some(group) = group else {
-            // An issue that is carried over from an earlier review keeps its validation.
+            // Without a judgement, as for an issue from an earlier review, the issue keeps its
+            // validation.
             let judged = validation.as_ref();
             match judged.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
                 Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),

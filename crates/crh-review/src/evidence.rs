@@ -9,8 +9,8 @@ use crate::diff::{Diff, FileChange, Hunk, LineKind};
 use crate::finding::Side;
 use crate::words::{collapse_whitespace, overlap};
 
-/// Minimum visible characters of a quote of one line that is searched for. A shorter quote such as
-/// `}` occurs too often; it counts only if it is the whole cited line.
+/// Minimum visible characters of a one-line quote that crh searches for in the whole file. A
+/// shorter quote such as `}` occurs too often; it counts only if it is the whole cited line.
 const MIN_SNIPPET_CHARS: usize = 8;
 /// Lines before and after the cited line in which a similar line is searched.
 const SIMILAR_LINES: usize = 40;
@@ -128,6 +128,7 @@ struct Passage {
 /// A line of a passage.
 #[derive(Debug, Clone, Copy)]
 struct PassageLine {
+    /// Offset in the text of the passage.
     start: usize,
     side: Side,
     line: u32,
@@ -472,7 +473,7 @@ impl QuoteMatch {
     fn from_lines(lines: &[PassageLine], cited: Side) -> Option<Self> {
         let side =
             if lines.iter().any(|line| line.side == cited) { cited } else { lines.first()?.side };
-        let mut lines = lines.iter().filter(|line| line.side == side).map(|row| row.line);
+        let mut lines = lines.iter().filter(|line| line.side == side).map(|line| line.line);
         let first = lines.next()?;
         Some(Self { side, first, last: lines.next_back().unwrap_or(first).max(first) })
     }

@@ -47,8 +47,8 @@ pub struct IssueKey<'a> {
     pub family: Family,
 }
 
-/// Id of a review. The same change reviewed in the same way has the same id. The inputs are fixed, so
-/// paths that restrict a review do not change its id.
+/// Id of a review. The same change reviewed in the same way has the same id. Only the fields of the
+/// key count: paths that restrict a review do not change its id.
 pub fn review_id(key: &ReviewKey<'_>) -> String {
     let ReviewKey { repo, pr_number, base_sha, head_sha, .. } = *key;
     let ReviewKey { prompt_version, model, budget_profile, strategy, .. } = *key;
@@ -85,7 +85,7 @@ pub fn is_commit_id(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Id of a piece of content, for changes without a commit.
+/// Id of some content: its SHA-256 hash.
 pub fn content_id(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

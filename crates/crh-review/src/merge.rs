@@ -1,4 +1,5 @@
-//! Merges findings into issues and assigns every finding a fate.
+//! Merges findings into issues and assigns every finding a fate. `docs/findings.md` describes the
+//! ten steps.
 //!
 //! Invariants: each finding has exactly one fate. Issues keep their original findings, and merging
 //! starts from those, so merging is idempotent and independent of input order.
@@ -25,7 +26,7 @@ const MIN_CONFIDENCE: Confidence = Confidence::thousandths(600);
 /// Minimum confidence of a shown P0. Lower than for other issues, because a possible disaster is
 /// worth a look.
 const MIN_CONFIDENCE_P0: Confidence = Confidence::thousandths(500);
-/// Confidence that an unsure judgement costs an issue below P1.
+/// Confidence that an issue less severe than P1 loses by an unsure judgement.
 const UNSURE_PENALTY: Confidence = Confidence::thousandths(250);
 /// Name of the validation run in the disagreement of an issue.
 pub(crate) const VALIDATION: &str = "validation";
@@ -136,8 +137,8 @@ pub enum Grouping<'a> {
     Editor(&'a [Vec<Member>]),
 }
 
-/// Steps 1 to 6 of merging, without an editor: shape, evidence, tier, clusters, agreement, route,
-/// and then softening and minimum confidence.
+/// Steps 1 to 7 of merging, without an editor: shape, evidence, tier, clusters, agreement, route,
+/// and selection by softening and minimum confidence.
 ///
 /// `same_pair_ids` holds the ids of candidate pairs that are the same issue.
 pub fn consolidate(
@@ -272,9 +273,9 @@ fn take_groups(
     taken_groups
 }
 
-/// Steps 8 to 10 of merging: validation, order and numbers. `judgements` are keyed by `dedupe_key`;
-/// issues without one were not validated. Static findings and pre-existing issues are never
-/// validated.
+/// Steps 8 and 10 of merging: validation, then order and numbers. `judgements` are keyed by
+/// `dedupe_key`; issues without one were not validated. Static findings and pre-existing issues are
+/// never validated.
 pub fn apply_judgements(
     mut result: MergeResult,
     judgements: &BTreeMap<String, Judgement>,

@@ -1,4 +1,4 @@
-//! Locates findings by their evidence (steps 1 to 3 of merging, see `merge.rs`).
+//! Locates findings by their evidence (steps 1 to 3 of merging, see `docs/findings.md`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -417,7 +417,7 @@ impl<'a> Placer<'a> {
     fn tier(&mut self, member: &Member, location: &Location, evidence: &[Quote]) -> Tier {
         let sources = self.sources;
         let own_quote = evidence.iter().find(|quote| quote.file == location.file);
-        // Use the quote instead of the cited lines, which can be wrong.
+        // A changed line in the quote is enough, because the cited lines can be wrong.
         if own_quote.is_some_and(|quote| self.is_changed(quote)) {
             return Tier::Primary;
         }

@@ -48,7 +48,7 @@ pub fn check_findings(members: &[Member], sources: &Sources) -> Vec<FindingCheck
                 reason: error.reason,
                 similar_line: error.similar_line,
             }),
-            // Another text does not change these fates.
+            // The reviewer cannot repair a finding with another fate.
             _ => None,
         });
         FindingCheck { problem, conflict }
@@ -56,7 +56,8 @@ pub fn check_findings(members: &[Member], sources: &Sources) -> Vec<FindingCheck
     members.iter().map(&mut check).collect()
 }
 
-/// The locations that findings cite; `None` if a finding cites no line of the diff or of a file.
+/// The locations that findings cite; `None` if a finding has only a `diff_line`, and that line is
+/// not in a hunk of its file.
 pub fn cited_locations(members: &[Member], sources: &Sources) -> Vec<Option<Location>> {
     let mut placer = Placer::new(sources);
     let locate = |member: &Member| Some(placer.cited_location(member).ok()?.location);

@@ -14,7 +14,8 @@ use crate::finding::Finding;
 const REMOVE_VERBS: &str = "\
     axe cleanup delete discard drop erase gitignore kill nuke prune purge remove retire revert rm \
     scrap strip trash unlink untrack wipe";
-/// Verbs that ask to remove a file only in or about the repository. About code they ask to skip it.
+/// Verbs that ask to remove a file only in a sentence about the repository. In a sentence about
+/// code, they ask to skip the file.
 const SKIP_VERBS: &str = "exclude ignore omit";
 /// Verbs with a particle that ask to remove a file. The object may stand between the two words.
 const PHRASAL_VERBS: &[(&str, &str)] = &[
@@ -32,7 +33,7 @@ const PHRASAL_VERBS: &[(&str, &str)] = &[
 ];
 /// Verbs that ask to remove a file if its new place is outside of the repository.
 const MOVE_VERBS: &str = "keep kept migrate move put relocate shift store transfer";
-/// Active verbs of the same meaning: "X should live elsewhere".
+/// Verbs of the same meaning whose subject is the file: "X should live elsewhere".
 const STAY_VERBS: &str = "belong go live move";
 /// Words before another repository: "to a separate repository".
 const OTHER_WORDS: &str = "another different other own separate";
@@ -67,8 +68,8 @@ const PRONOUNS: &str = "it them";
 /// Words for all documents of a folder, or for the whole of one: "everything in docs/plans", "the
 /// addition of docs/plans/x.md".
 const WHOLE_WORDS: &str = "addition all anything content contents everything";
-/// Words around a path that leave the document the object. Any other word makes it a part of
-/// another object, such as "the loop over docs/plans" and "the docs/plans/x.md link".
+/// Words around a path that keep the document the object of the request. With any other word, the
+/// object is something else, such as "the loop over docs/plans" and "the docs/plans/x.md link".
 const PLAIN_WORDS: &str = "\
     a all an any brainstorm committed dead design each entire every internal local markdown new \
     note notes obsolete old outdated planning solution solutions stale superseded temporary the \
@@ -80,15 +81,15 @@ const PREPOSITIONS: &str = "\
 const PHRASE_ENDS: &str = "\
     again altogether and are as away because before after here if instead is later looks now \
     once or outright seems since so soon that too until up was were when which will";
-/// Places in "remove X from PLACE" that remove the file itself.
+/// Places for which "remove X from PLACE" removes the file itself.
 const REPOSITORY_WORDS: &str = "\
     branch change commit control diff disk folder git index main pr project pull repo \
     repository there tracking tree";
-/// Maximum number of words between "from" and its object: "from the main repository".
+/// Maximum number of words after "from" up to its object: "from the main repository".
 const MAX_WORDS_TO_PLACE: usize = 3;
-/// Maximum number of words between a verb and its particle: "throw this old plan away".
+/// Maximum number of words after a verb up to its particle: "throw this old plan away".
 const MAX_WORDS_TO_PARTICLE: usize = 6;
-/// Maximum number of words up to the participle: "be simply deleted".
+/// Maximum number of words after "be" up to the participle: "be simply deleted".
 const MAX_WORDS_TO_PARTICIPLE: usize = 2;
 
 /// Whether a finding asks to delete or ignore a protected document.
@@ -277,8 +278,8 @@ impl RequestContext {
     }
 }
 
-/// Whether the words after the object leave it the object of a removal: "remove X from the list"
-/// changes the list.
+/// Whether a removal is one from the repository, by the words after its object: "remove X from the
+/// list" only changes the list.
 fn removes_from_repository(rest: &[&str]) -> bool {
     let [first, place @ ..] = rest else { return true };
     let is_repository = |word: &&str| {

@@ -36,7 +36,8 @@ pub struct Report {
     pub mode: ReviewMode,
     /// Review strategy.
     pub strategy: Strategy,
-    /// What was asked for: a review, which static checks alone leave incomplete, or only checks.
+    /// What was asked for: a review or only static checks. A review by static checks alone is
+    /// incomplete.
     #[serde(default, skip_serializing_if = "CommandKind::is_review")]
     pub command: CommandKind,
     /// Whether the review finished.

@@ -77,7 +77,7 @@ pub(crate) fn shorten_title(title: &str) -> String {
         return title.to_owned();
     }
     let cut: String = title.chars().take(TITLE_MAX - 1).collect();
-    // A title without a space near its end is cut inside a word.
+    // A title without a space in its second half is cut inside a word.
     let is_word_end = title.chars().nth(TITLE_MAX - 1).is_some_and(char::is_whitespace);
     let end = if is_word_end { None } else { cut.rfind(' ').filter(|end| *end > cut.len() / 2) };
     format!("{}…", cut[..end.unwrap_or(cut.len())].trim_end())

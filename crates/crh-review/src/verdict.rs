@@ -25,8 +25,8 @@ pub enum Verdict {
     /// Actionable issues are open.
     #[serde(rename = "Ready with fixes")]
     ReadyWithFixes,
-    /// Nothing is open, but the review is incomplete. Or no reviewer returned a result, and only
-    /// static checks found something.
+    /// Nothing is open, but the review is incomplete. Or no reviewer finished its work, and issues
+    /// to fix are open.
     #[default]
     Incomplete,
     /// Nothing is open, and the review is complete.
@@ -78,7 +78,8 @@ fn open_findings<'a>(
 }
 
 /// Hidden issues that the verdict counts nevertheless, most urgent first: those that need a fix or
-/// a person, and urgent findings that a rule about words hides.
+/// a person, and P0 and P1 findings that are hidden because their words seem to ask for the removal
+/// of a protected document.
 pub fn counted_hidden(report: &Report) -> Vec<CountedHidden<'_>> {
     let over_cap = report.over_cap.iter().filter(|issue| !report.is_fixed(issue.number));
     let over_cap =
@@ -281,8 +282,8 @@ pub fn has_lost_findings(report: &Report) -> bool {
         .any(|dropped| dropped.fate == Fate::Malformed || is_unproven_urgent(dropped))
 }
 
-/// Whether outputs mark the review as incomplete. Passed checks have no gap by their verdict, which
-/// also holds for reports from before `command`.
+/// Whether outputs mark the review as incomplete. A report with passed checks is one of checks,
+/// even an old report without the field `command`.
 pub(crate) fn is_marked_incomplete(report: &Report) -> bool {
     let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
@@ -530,8 +531,8 @@ pub(crate) fn unreviewed_files(report: &Report) -> Option<String> {
     (!files.is_empty()).then(|| format!("{count} not fully reviewed ({})", names.join(", ")))
 }
 
-/// How many findings that need action the change suppresses about itself. A change must not become
-/// green by its own ignore comments.
+/// How many findings about itself the change suppresses. Only findings that need action count. A
+/// change must not become green by its own ignore comments.
 fn self_suppressed(report: &Report) -> Option<String> {
     let needs_action = |dropped: &&DroppedFinding| {
         dropped.is_suppressed_by_change()

@@ -32,7 +32,8 @@ use sqlx::AnyPool;
 /// Rounds of each measure. The median counts.
 const ROUNDS: usize = 150;
 
-/// A job is a delivery with a job, a claim and an end: three transactions. The bare work is two.
+/// Cost of a job relative to the bare work. A job takes three transactions: delivery, claim and
+/// end. The bare work takes two.
 const COST_LIMIT: f64 = 4.0;
 
 /// Growth of the cost of a job from 100 to 100,000 waiting jobs.

@@ -79,8 +79,8 @@ impl CommentJobRunner {
             replacement: replacement.trim_end_matches('\n'),
             mark: &answer_mark(comment.id),
         };
-        let is_taken = self.access.suggest(change, &head.commit, &suggestion).await?;
-        Ok((!is_taken).then(|| issue_text(&report, &issue)))
+        let is_accepted = self.access.suggest(change, &head.commit, &suggestion).await?;
+        Ok((!is_accepted).then(|| issue_text(&report, &issue)))
     }
 
     /// Runs the static checks on the fixed file, in a process without secrets. Returns what they
@@ -92,14 +92,14 @@ impl CommentJobRunner {
         path: &str,
         text: &str,
     ) -> Result<Option<String>, AttemptFailure> {
-        let on_disk = |error: std::io::Error| AttemptFailure {
+        let disk_failure = |error: std::io::Error| AttemptFailure {
             reason: format!("cannot write the files of the job: {error}"),
             retry: RetryAdvice::Backoff,
         };
-        attempt.create_folders().map_err(on_disk)?;
+        attempt.create_folders().map_err(disk_failure)?;
         self.pack_change(attempt, head).await?;
         let (pack, fixed) = (attempt.folder().pack(), attempt.folder().root.join("fixed"));
-        std::fs::write(&fixed, text).map_err(on_disk)?;
+        std::fs::write(&fixed, text).map_err(disk_failure)?;
         attempt.begin_step("check").await?;
         let (packed, fixed) = (pack.to_string_lossy(), fixed.to_string_lossy());
         let path = format!("--path={path}");
@@ -110,7 +110,7 @@ impl CommentJobRunner {
             ChildEnd::Exited { code: 0, stdout, .. } => stdout,
             end => return Err(end.failure("check")),
         };
-        std::fs::remove_file(&pack).map_err(on_disk)?;
+        std::fs::remove_file(&pack).map_err(disk_failure)?;
         let check: FixCheck = serde_json::from_str(&stdout).map_err(|error| AttemptFailure {
             reason: format!("check: {error}"),
             retry: RetryAdvice::Backoff,

@@ -1,7 +1,7 @@
 //! Runs commands in comments, and explains why a stranger's pull request waits.
 //!
-//! A job may run twice, because a worker can die in between. Each answer has a hidden mark with the
-//! id of the comment, and crh answers a comment only once.
+//! A job may run twice, because a worker can die before it stores the end of the job. Each answer
+//! has a hidden mark with the id of the comment, and crh answers a comment only once.
 
 use std::path::{Component, Path};
 

@@ -47,6 +47,7 @@ struct ReplyAnswer {
     outcome: ReplyOutcome,
     text: String,
     deciding_line: Option<DecidingLine>,
+    /// Whether the reply contains instructions to the reviewer.
     instructs: bool,
 }
 
@@ -127,13 +128,13 @@ impl CommentJobRunner {
         };
         // Fails if this worker lost its lease, so that only one worker writes.
         attempt.begin_step("post").await?;
-        let mut body = words(&answer);
+        let mut body = answer_text(&answer);
         if count == ANSWERS_MAX {
             body = format!("{body}\n\n{LAST_ANSWER}");
         }
         let body = format!("{body}\n\n{}", mark(id, answer.outcome));
         self.access.reply(change, &conversation, &body).await?;
-        let reason = deciding_text(&answer);
+        let reason = withdrawal_reason(&answer);
         self.conclude(attempt, task, &conversation, answer.outcome, &reason).await?;
         Ok(record(attempt, author, "reply").await?)
     }
@@ -183,10 +184,10 @@ impl CommentJobRunner {
         head: &str,
     ) -> Result<Option<ReplyAnswer>, AttemptFailure> {
         let failed = |reason: String, retry| AttemptFailure { reason, retry };
-        let on_disk = |error: std::io::Error| {
+        let disk_failure = |error: std::io::Error| {
             failed(format!("cannot write the files of the job: {error}"), RetryAdvice::Backoff)
         };
-        attempt.create_folders().map_err(on_disk)?;
+        attempt.create_folders().map_err(disk_failure)?;
         let root = attempt.folder().root;
         let stored = root.join("answer.json");
         let known = std::fs::read(&stored).ok();
@@ -196,8 +197,8 @@ impl CommentJobRunner {
         let (issue_file, reply_file) = (root.join("issue.json"), root.join("reply.txt"));
         let issue = serde_json::to_vec(issue)
             .map_err(|error| failed(error.to_string(), RetryAdvice::Never))?;
-        std::fs::write(&issue_file, issue).map_err(on_disk)?;
-        std::fs::write(&reply_file, &task.text).map_err(on_disk)?;
+        std::fs::write(&issue_file, issue).map_err(disk_failure)?;
+        std::fs::write(&reply_file, &task.text).map_err(disk_failure)?;
         let reservation = reserve(attempt).await?;
         let prepared = match self.pack_change(attempt, head).await {
             Ok(()) => attempt.begin_step("answer").await.map_err(AttemptFailure::from),
@@ -239,7 +240,7 @@ impl CommentJobRunner {
         })?;
         let bytes = serde_json::to_vec(&answer)
             .map_err(|error| failed(error.to_string(), RetryAdvice::Never))?;
-        std::fs::write(&stored, bytes).map_err(on_disk)?;
+        std::fs::write(&stored, bytes).map_err(disk_failure)?;
         // The archive is large and not needed any more.
         let _: Result<(), _> = std::fs::remove_file(attempt.folder().pack());
         Ok(Some(answer))
@@ -267,7 +268,7 @@ fn earlier_answer(conversation: &OwnConversation, task: &ReplyTask) -> Option<Re
     })
 }
 
-fn words(answer: &ReplyAnswer) -> String {
+fn answer_text(answer: &ReplyAnswer) -> String {
     let line = answer.deciding_line.as_ref();
     let line = line.map(|line| QuotedLine { file: &line.file, line: line.line, code: &line.code });
     let (heading, line, closing) = match answer.outcome {
@@ -292,8 +293,7 @@ fn words(answer: &ReplyAnswer) -> String {
     reply(heading, &answer.text, line, closing)
 }
 
-/// Reason of a withdrawal.
-fn deciding_text(answer: &ReplyAnswer) -> String {
+fn withdrawal_reason(answer: &ReplyAnswer) -> String {
     let place = answer.deciding_line.as_ref().map(|line| format!(" ({}:{})", line.file, line.line));
     let text = format!("withdrawn{}: {}", place.unwrap_or_default(), answer.text);
     text.chars().filter(|letter| !letter.is_control()).take(REASON_MAX).collect()

@@ -113,7 +113,7 @@ impl From<ForgeFailure> for AttemptFailure {
         let retry = match &failure {
             ForgeFailure::RateLimited { until } => RetryAdvice::NotBefore(*until),
             ForgeFailure::Unavailable(_) => RetryAdvice::Backoff,
-            // A key may be rotated and a permission granted, so the later attempts can succeed.
+            // A key may be rotated and a permission granted, so later attempts can succeed.
             ForgeFailure::Denied(_) => RetryAdvice::Backoff,
             ForgeFailure::Gone(_) => RetryAdvice::Never,
         };

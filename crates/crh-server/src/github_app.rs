@@ -30,7 +30,7 @@ use crh_http::NetworkSettings;
 const CLIENTS_MAX: usize = 256;
 
 /// Largest file with a secret, in bytes.
-const KEY_MAX: u64 = 64 << 10;
+const SECRET_FILE_MAX: u64 = 64 << 10;
 
 /// Entries per page: GitHub's maximum.
 const PAGE_ENTRIES: usize = 100;
@@ -78,8 +78,8 @@ impl SecretSource {
         };
         let failed = |message: String| SecretError { path: path.clone(), message };
         let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-        if size > KEY_MAX {
-            return Err(failed(format!("it is larger than {KEY_MAX} bytes")));
+        if size > SECRET_FILE_MAX {
+            return Err(failed(format!("it is larger than {SECRET_FILE_MAX} bytes")));
         }
         let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
         if text.trim().is_empty() {
@@ -174,7 +174,7 @@ struct PullReply {
     state: String,
     #[serde(default)]
     draft: bool,
-    head: EndReply,
+    head: HeadReply,
     #[serde(default)]
     author_association: String,
     #[serde(default)]
@@ -182,7 +182,7 @@ struct PullReply {
 }
 
 #[derive(Deserialize)]
-struct EndReply {
+struct HeadReply {
     sha: String,
     repo: Option<RepoReply>,
 }
@@ -402,8 +402,8 @@ impl GitHubAccess {
             head: reply.head.sha,
             revision: parse_forge_time(&reply.updated_at).map_or(0, |time| time.0),
             authorship: facts.authorship(),
-            // A label approves only the head that it was added to, and only the delivery says
-            // which.
+            // A label approves only the head that it was added to. Only the webhook's delivery says
+            // which head that is.
             labelled: false,
             draft: reply.draft,
         }

@@ -121,8 +121,8 @@ impl Priority {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobOrigin {
-    /// An event or a reconciliation. The store adds no review of a paused pull request, and none of
-    /// a head that had one.
+    /// An event or a reconciliation. The store adds no review of a paused pull request, and does
+    /// not repeat a review that is done, dead or cancelled.
     Automatic,
     /// A person who may write to the repository. A review that ended runs again, one that waits for
     /// its time runs now, also if the pull request is paused or a setting says to skip it.
@@ -219,9 +219,9 @@ pub enum JobState {
     /// Gave up after too many attempts, or failed in a way that a retry cannot help. A person can
     /// retry it.
     Dead,
-    /// A newer head took its place.
+    /// A newer head took its place, or the pull request was paused, closed or made a draft.
     Superseded,
-    /// A person or an uninstall stopped it.
+    /// A person stopped it, or the installation was suspended or removed.
     Cancelled,
     /// A setting of the repository excludes the pull request. Adding it again runs it if the pull
     /// request was updated.

@@ -81,15 +81,15 @@ pub enum Authorship {
 /// Which pull requests of strangers crh reviews without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StrangerPolicy {
-    /// Only with the label, or after `/crh review` by a maintainer.
+    /// Only with the approval label, or after `/crh review` by a maintainer.
     #[default]
     NeedApproval,
     /// All of them.
     Review,
 }
 
-/// Whether a push alone may start a review. `labelled` says whether a maintainer set the label that
-/// approves it.
+/// Whether crh may review a head that no command asked for. `labelled` says whether a maintainer
+/// approved this head with the label.
 #[must_use]
 pub fn may_start_review(authorship: Authorship, labelled: bool, policy: StrangerPolicy) -> bool {
     match (authorship, policy) {

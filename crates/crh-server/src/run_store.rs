@@ -125,13 +125,13 @@ impl RunStore {
         let mut copies = JoinSet::new();
         for file in files {
             if copies.len() == PARALLEL {
-                joined(copies.join_next().await)?;
+                task_result(copies.join_next().await)?;
             }
             let name = object_name(file.strip_prefix(state).unwrap_or(&file));
             copies.spawn(copy_file(self.store.clone(), name, file));
         }
         while !copies.is_empty() {
-            joined(copies.join_next().await)?;
+            task_result(copies.join_next().await)?;
         }
         Ok(count)
     }
@@ -176,8 +176,7 @@ impl RunStore {
     }
 }
 
-/// The result of a task.
-fn joined(
+fn task_result(
     result: Option<Result<Result<(), RunStoreError>, JoinError>>,
 ) -> Result<(), RunStoreError> {
     match result {

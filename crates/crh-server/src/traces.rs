@@ -71,7 +71,7 @@ impl TraceExport {
     }
 }
 
-/// Sends requests on the runtime of the server, because the exporter has a thread of its own.
+/// Sends requests on the runtime of the server, because the exporter's own thread has no runtime.
 #[derive(Debug)]
 struct TraceClient {
     http: reqwest::Client,

@@ -15,7 +15,7 @@ pub const PROBLEMS_MAX: usize = 20;
 pub struct SyntaxProblems {
     /// Problems in source order; at most [`PROBLEMS_MAX`].
     pub list: Vec<SyntaxProblem>,
-    /// A bracket without a partner, such as `{`. It shows that the text has an error, and not only
+    /// A bracket without a partner, such as `{`. It shows that the error is in the text and not in
     /// the grammar. `None` if `list` is empty. Brackets in strings and comments do not count, as
     /// far as the parser recognises them.
     pub unpaired_bracket: Option<&'static str>,

@@ -43,9 +43,9 @@ enum CallDecision {
     Answer,
 }
 
-/// Whether a call beside an answer did what the model had in mind when it wrote the answer.
+/// Whether all other calls in the turn of an answer succeeded. A repeated call counts as a success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallsBeside {
+enum OtherCallsResult {
     Succeeded,
     Failed,
 }
@@ -167,7 +167,7 @@ impl<A: Clone> AgentRun<A> {
         calls: &[ToolCall],
         completeness: Completeness,
         turn_kind: TurnKind,
-        calls_beside: CallsBeside,
+        other_calls: OtherCallsResult,
     ) -> Result<A, TurnError> {
         let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
         let form = AnswerForm::new(&self.task.submit.spec);
@@ -189,11 +189,11 @@ impl<A: Clone> AgentRun<A> {
         if completeness == Completeness::Truncated && may_try_again {
             return Err(self.truncation_error());
         }
-        let answer = match calls_beside {
-            CallsBeside::Failed if self.task.submit.requires_calls() => {
+        let answer = match other_calls {
+            OtherCallsResult::Failed if self.task.submit.requires_calls() => {
                 Err(model_texts::FAILED_CALL_BESIDE_ANSWER.to_owned())
             }
-            CallsBeside::Failed | CallsBeside::Succeeded => {
+            OtherCallsResult::Failed | OtherCallsResult::Succeeded => {
                 form.join(parts).and_then(|answer| self.task.submit.parse(answer))
             }
         };
@@ -324,7 +324,7 @@ impl<A: Clone> AgentRun<A> {
         let mut outcomes = outcomes.into_iter();
         let mut results = Vec::new();
         let mut answers: Vec<ToolCall> = Vec::new();
-        let mut calls_beside = CallsBeside::Succeeded;
+        let mut other_calls = OtherCallsResult::Succeeded;
         for (index, (call, decision)) in calls.into_iter().enumerate() {
             let text = match decision {
                 CallDecision::Answer => {
@@ -332,7 +332,7 @@ impl<A: Clone> AgentRun<A> {
                     model_texts::JOINED_ANSWER.to_owned()
                 }
                 CallDecision::Reply(text) => {
-                    calls_beside = CallsBeside::Failed;
+                    other_calls = OtherCallsResult::Failed;
                     text
                 }
                 CallDecision::Repeat(text) => text,
@@ -349,7 +349,7 @@ impl<A: Clone> AgentRun<A> {
                         }
                         ToolOutcome::Failed(text) => {
                             self.history.mark_failed(ResultPosition { message, result: index });
-                            calls_beside = CallsBeside::Failed;
+                            other_calls = OtherCallsResult::Failed;
                             text
                         }
                         ToolOutcome::Abort(reason) => {
@@ -361,7 +361,7 @@ impl<A: Clone> AgentRun<A> {
             results.push(ToolResult { call_id: call.id, name: call.name, text });
         }
         if let Some(last_answer) = answers.last() {
-            let error = match self.parse_answer(&answers, completeness, turn_kind, calls_beside) {
+            let error = match self.parse_answer(&answers, completeness, turn_kind, other_calls) {
                 Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
                 Err(error) => error,
             };

@@ -5,12 +5,12 @@ use super::*;
 
 fn shown_of(text: &str) -> String {
     let ids = BTreeSet::from(["python-fees", "python-fees~twin", "go-cache"]);
-    let found = rows(text.as_bytes()).and_then(|rows| external(rows, &ids));
+    let found = rows(text.as_bytes()).and_then(|rows| read_findings(rows, &ids));
     match found {
         Ok(external) => {
             let mut shown = format!("{} repeats\n", external.repeats);
-            for (case, said) in &external.said {
-                for (repeat, reports) in said {
+            for (case, findings) in &external.findings {
+                for (repeat, reports) in findings {
                     for report in reports {
                         let report = serde_json::to_string(report).unwrap();
                         shown += &format!("{case} {repeat}: {report}\n");
@@ -79,7 +79,9 @@ fn each_case_has_one_run_per_repeat() {
     }))
     .unwrap();
     let ids = BTreeSet::from(["a", "b"]);
-    external(rows(row.as_bytes()).unwrap(), &ids).unwrap().fill(&mut evaluation, Twins::IfNamed);
+    read_findings(rows(row.as_bytes()).unwrap(), &ids)
+        .unwrap()
+        .fill(&mut evaluation, Twins::IfNamed);
     assert_eq!(evaluation.repeats, 2);
     let runs = |case: &CaseRuns| -> Vec<(Ending, usize)> {
         case.runs.iter().map(|run| (run.ending.clone(), run.reported.len())).collect()

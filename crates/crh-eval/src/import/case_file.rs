@@ -7,13 +7,13 @@ use crh_review::finding::Side;
 
 /// Title and body of a change or of its twin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TwinText {
+pub(super) struct ChangeWords {
     pub(super) title: String,
     pub(super) body: String,
 }
 
 /// Text of the `case.toml`. `removed` lists the paths that the change deletes.
-pub(super) fn case_file(case: &Case, removed: &[&str], twin: Option<&TwinText>) -> String {
+pub(super) fn case_file(case: &Case, removed: &[&str], twin: Option<&ChangeWords>) -> String {
     let mut text = String::new();
     words(&mut text, &case.title, &case.body);
     text += &format!("language = {}\n", string(&case.language));
@@ -32,7 +32,7 @@ pub(super) fn case_file(case: &Case, removed: &[&str], twin: Option<&TwinText>) 
     }
     case.expected.iter().for_each(|issue| expected(&mut text, issue));
     case.known_bad.iter().for_each(|bad| known_bad(&mut text, bad));
-    if let Some(TwinText { title, body }) = twin {
+    if let Some(ChangeWords { title, body }) = twin {
         text += "\n[twin]\n";
         words(&mut text, title, body);
     }

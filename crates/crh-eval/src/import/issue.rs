@@ -20,14 +20,14 @@ enum PlaceChange {
     /// The change writes lines.
     Writes,
     /// The change only removes lines. The place is the line before them.
-    TakesAway,
+    RemovesLines,
     /// The change deletes the file. The place is on the old side.
-    TakesFile,
+    DeletesFile,
 }
 
 /// The expected issue of a change that reintroduces a bug. `roles` has the roles of the diff's
 /// files. `None` if no line can show the bug.
-pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) -> Option<Expected> {
+pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], args: &ImportIssueArgs) -> Option<Expected> {
     let touched = |wanted: &dyn Fn(FileRole) -> bool| -> Vec<ChangedPlace> {
         let files = diff.files().iter().zip(roles).filter(|(_, role)| wanted(**role));
         files.flat_map(|(file, _)| blocks(diff, file)).collect()
@@ -37,17 +37,17 @@ pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) ->
     if places.is_empty() {
         places = touched(&|_| true);
     }
-    if places.iter().any(|place| place.what != PlaceChange::TakesFile) {
-        places.retain(|place| place.what != PlaceChange::TakesFile);
+    if places.iter().any(|place| place.what != PlaceChange::DeletesFile) {
+        places.retain(|place| place.what != PlaceChange::DeletesFile);
     }
     if places.is_empty() {
         return None;
     }
     let draft = || format!("{DRAFT} what goes wrong with which input, and why");
     Some(Expected {
-        category: Some(said.category.unwrap_or(Category::Bug)),
-        severity: said.severity.unwrap_or(Severity::P2),
-        description: said.description.clone().unwrap_or_else(draft),
+        category: Some(args.category.unwrap_or(Category::Bug)),
+        severity: args.severity.unwrap_or(Severity::P2),
+        description: args.description.clone().unwrap_or_else(draft),
         keywords: Vec::new(),
         omission: places.iter().all(|place| place.what != PlaceChange::Writes),
         spans: places.into_iter().map(|place| place.span).collect(),
@@ -88,8 +88,8 @@ fn block(
     }
     let lines = (*removed.first()?, *removed.last()?);
     let (side, (first, last), what) = match diff.counterpart(file, Side::Old, lines) {
-        Some(before) => (Side::New, before, PlaceChange::TakesAway),
-        None => (Side::Old, lines, PlaceChange::TakesFile),
+        Some(before) => (Side::New, before, PlaceChange::RemovesLines),
+        None => (Side::Old, lines, PlaceChange::DeletesFile),
     };
     Some(ChangedPlace { span: Span::new(&path, first, last, side)?, what })
 }

@@ -27,7 +27,7 @@ pub(super) struct Snapshot {
 
 /// Side of a snapshot.
 #[derive(Debug, Clone, Copy)]
-enum SnapshotSource {
+enum SnapshotSide {
     Base,
     Head,
 }
@@ -53,7 +53,7 @@ pub(super) fn of_commits(
             continue;
         };
         for (end, revision, found) in
-            [(SnapshotSource::Base, base, before), (SnapshotSource::Head, head, after)]
+            [(SnapshotSide::Base, base, before), (SnapshotSide::Head, head, after)]
         {
             let Some((_, size)) = found else { continue };
             if size > FILE_MAX as u64 {
@@ -68,7 +68,7 @@ pub(super) fn of_commits(
         _ if with.patterns().is_empty() => Vec::new(),
         _ => objects.files(base).or_fail(FailureKind::External)?,
     };
-    all_used(with, all.iter().map(|entry| entry.path.as_slice()))?;
+    check_patterns_match(with, all.iter().map(|entry| entry.path.as_slice()))?;
     for PathEntry { path, kind, .. } in all {
         let Ok(name) = std::str::from_utf8(&path) else { continue };
         let is_plain = kind.is_file() && check_file(name).is_ok();
@@ -80,8 +80,8 @@ pub(super) fn of_commits(
             return Err(wrong(too_large(name)));
         }
         let bytes = objects.file(base, &path).or_fail(FailureKind::External)?;
-        snapshot.add(SnapshotSource::Base, name, bytes.clone()).map_err(wrong)?;
-        snapshot.add(SnapshotSource::Head, name, bytes).map_err(wrong)?;
+        snapshot.add(SnapshotSide::Base, name, bytes.clone()).map_err(wrong)?;
+        snapshot.add(SnapshotSide::Head, name, bytes).map_err(wrong)?;
     }
     Ok(snapshot)
 }
@@ -113,15 +113,15 @@ pub(super) fn of_folders(old: &Path, new: &Path, with: &PathGlobs) -> Result<Sna
     let (before, after) = (list(old)?, list(new)?);
     let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let mut snapshot = Snapshot::default();
-    all_used(with, before.keys().map(String::as_bytes))?;
+    check_patterns_match(with, before.keys().map(String::as_bytes))?;
     for path in paths {
-        snapshot.compare(path, (before.get(path), after.get(path)), with)?;
+        snapshot.add_if_needed(path, (before.get(path), after.get(path)), with)?;
     }
     Ok(snapshot)
 }
 
 /// Rejects patterns that match nothing: they are probably misspelt.
-fn all_used<'a>(
+fn check_patterns_match<'a>(
     with: &PathGlobs,
     paths: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Result<(), Failure> {
@@ -139,7 +139,7 @@ fn all_used<'a>(
 
 impl Snapshot {
     /// Adds a file that differs or that the user asked for.
-    fn compare(
+    fn add_if_needed(
         &mut self,
         path: &str,
         (before, after): (Option<&tree::Entry>, Option<&tree::Entry>),
@@ -167,7 +167,7 @@ impl Snapshot {
                 .map_err(|error| wrong(CaseError::new(format!("reading it: {error}"))))
         };
         let (before, after) = (before.map(read).transpose()?, after.map(read).transpose()?);
-        for (end, bytes) in [(SnapshotSource::Base, before), (SnapshotSource::Head, after)] {
+        for (end, bytes) in [(SnapshotSide::Base, before), (SnapshotSide::Head, after)] {
             if let Some(bytes) = bytes {
                 self.add(end, path, bytes).map_err(wrong)?;
             }
@@ -175,14 +175,14 @@ impl Snapshot {
         Ok(())
     }
 
-    fn add(&mut self, end: SnapshotSource, path: &str, bytes: Vec<u8>) -> Result<(), CaseError> {
+    fn add(&mut self, end: SnapshotSide, path: &str, bytes: Vec<u8>) -> Result<(), CaseError> {
         self.bytes += bytes.len();
         if self.bytes > CASE_MAX {
             return Err(too_much());
         }
         let files = match end {
-            SnapshotSource::Base => &mut self.base,
-            SnapshotSource::Head => &mut self.head,
+            SnapshotSide::Base => &mut self.base,
+            SnapshotSide::Head => &mut self.head,
         };
         files.insert(path.to_owned(), bytes);
         Ok(())

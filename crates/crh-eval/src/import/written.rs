@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use super::case_file::{TwinText, case_file};
+use super::case_file::{ChangeWords, case_file};
 use crate::case::{Case, CaseSource, Files};
 use crate::suite::folder::{BASE, CASE_FILE, DIFF, HEAD};
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
@@ -25,7 +25,7 @@ pub(super) fn check_room<'a>(
     Ok(())
 }
 
-pub(super) fn write(out: &Path, case: &Case, twin: Option<&TwinText>) -> Result<(), Failure> {
+pub(super) fn write(out: &Path, case: &Case, twin: Option<&ChangeWords>) -> Result<(), Failure> {
     let folder = out.join(&case.id);
     // The leading dot keeps an incomplete folder out of the suite.
     let partial = out.join(format!(".{}.partial", case.id));

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::labels::{RawComment, RawExpected, RawKnownBad};
-use super::{LoadedCase, checked, labels};
+use super::{LoadedCase, labels, validate};
 use crate::case::{Case, CaseSource, Files, applied};
 use crate::case_error::{CaseError, shown};
 use crate::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
@@ -19,7 +19,7 @@ use crate::tree::{Entry, bounded};
 use crh_os::names::canonical;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 
-/// Metadata and labels of a case.
+/// File with the metadata and the labels of a case.
 pub(crate) const CASE_FILE: &str = "case.toml";
 /// Folder with the files before the change.
 pub(crate) const BASE: &str = "base";
@@ -119,9 +119,9 @@ pub(super) fn read(folder: &Path) -> Result<Vec<LoadedCase>, Failure> {
     let twin = raw.twin.map(|twin| case.twin(twin.title, twin.body.trim_end().to_owned()));
     let twin = twin.transpose().map_err(wrong)?;
     let place_of_twin = format!("{place}, `[twin]`");
-    let mut found = vec![checked(case, &place)?];
+    let mut found = vec![validate(case, &place)?];
     if let Some(twin) = twin {
-        found.push(checked(twin, &place_of_twin)?);
+        found.push(validate(twin, &place_of_twin)?);
     }
     Ok(found)
 }
@@ -140,32 +140,36 @@ fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
             CaseError::new(format!("line {line}: invalid TOML: {}", shown(error.message())))
         })?;
-        only_known(&value)?;
+        check_all_keys(&value)?;
         labels::read(value)
     };
     read().map_err(|wrong| wrong.at(place))
 }
 
 /// Rejects unknown keys.
-fn only_known(value: &Value) -> Result<(), CaseError> {
-    labels::only(value, CASE_KEYS, "")?;
-    labels::only(&value["twin"], TWIN_KEYS, "twin.")?;
+fn check_all_keys(value: &Value) -> Result<(), CaseError> {
+    labels::check_keys(value, CASE_KEYS, "")?;
+    labels::check_keys(&value["twin"], TWIN_KEYS, "twin.")?;
     for (name, keys) in [
         ("comment", labels::COMMENT_KEYS),
         ("expected", labels::EXPECTED_KEYS),
         ("known_bad", labels::KNOWN_BAD_KEYS),
     ] {
-        for (at, label) in listed(&value[name]) {
-            labels::only(label, keys, &format!("{name}[{at}]."))?;
-            for (number, span) in listed(&label["also"]) {
-                labels::only(span, labels::SPAN_KEYS, &format!("{name}[{at}].also[{number}]."))?;
+        for (at, label) in indexed(&value[name]) {
+            labels::check_keys(label, keys, &format!("{name}[{at}]."))?;
+            for (number, span) in indexed(&label["also"]) {
+                labels::check_keys(
+                    span,
+                    labels::SPAN_KEYS,
+                    &format!("{name}[{at}].also[{number}]."),
+                )?;
             }
         }
     }
     Ok(())
 }
 
-fn listed(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
+fn indexed(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
     value.as_array().into_iter().flatten().enumerate()
 }
 
@@ -214,7 +218,7 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<CaseSource, Fai
         }
     };
     let Some(diff) = diff else {
-        return after(base, overlay, removed)
+        return apply_overlay(base, overlay, removed)
             .map_err(|wrong| wrong.at(format!("`{id}/{CASE_FILE}`")));
     };
     let wrong = |wrong: CaseError| wrong.at(format!("`{id}/{DIFF}`"));
@@ -231,7 +235,7 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<CaseSource, Fai
 }
 
 /// Applies added, modified and removed files to the base.
-fn after(base: Files, overlay: Files, removed: &[String]) -> Result<CaseSource, CaseError> {
+fn apply_overlay(base: Files, overlay: Files, removed: &[String]) -> Result<CaseSource, CaseError> {
     let mut head = base.clone();
     for path in removed {
         if head.remove(path).is_none() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::folder::language;
 use super::labels::{RawComment, RawExpected, RawKnownBad};
-use super::{LoadedCase, ReadFile, checked, labels};
+use super::{LoadedCase, ReadFile, labels, validate};
 use crate::case::{Case, CaseSource, Files, applied};
 use crate::case_error::{CaseError, shown};
 use crh_pipeline::failure::Failure;
@@ -52,7 +52,7 @@ pub(super) fn read(file: &Path, read_file: ReadFile<'_>) -> Result<Vec<LoadedCas
             let place = format!("`{}`, line {number}", shown(&name));
             let case = case(line).map_err(|wrong| wrong.at(&place))?;
             let place = format!("{place} (`{}`)", shown(&case.id));
-            checked(case, &place)
+            validate(case, &place)
         })
         .collect()
 }
@@ -87,7 +87,7 @@ fn case(line: &[u8]) -> Result<Case, CaseError> {
     })
 }
 
-/// Moves expected issues that are only a text, under the key `comment`, to `comments`.
+/// Moves expected issues that have a text under the key `comment` to the list `comments`.
 fn with_comments(mut value: Value) -> Value {
     let Some(expected) = value.get_mut("expected").and_then(Value::as_array_mut) else {
         return value;

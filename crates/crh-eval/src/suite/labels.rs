@@ -226,7 +226,7 @@ pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, CaseError> {
 }
 
 /// Rejects unknown keys: a misspelt key would be ignored silently.
-pub(super) fn only(table: &Value, keys: &[&str], at: &str) -> Result<(), CaseError> {
+pub(super) fn check_keys(table: &Value, keys: &[&str], at: &str) -> Result<(), CaseError> {
     let Value::Object(table) = table else { return Ok(()) };
     let Some(unknown) = table.keys().find(|key| !keys.contains(&key.as_str())) else {
         return Ok(());

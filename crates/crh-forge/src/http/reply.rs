@@ -19,8 +19,8 @@ pub(crate) const REPLY_MAX: usize = 64 << 20;
 pub(crate) const USER_AGENT: &str = concat!("crh/", env!("CARGO_PKG_VERSION"));
 
 /// Time limit for a complete reply, as a multiple of the idle timeout. The idle timeout alone is
-/// not enough: a host that sends a byte now and then is never idle. The limit is two minutes by
-/// default, enough for ten megabytes on a slow line.
+/// not enough: a host that sends a byte now and then is never idle. The limit is two minutes or
+/// more, enough for ten megabytes on a slow line.
 const TOTAL_TIMEOUT_FACTOR: u32 = 3;
 
 pub(crate) struct HttpReply {

@@ -31,7 +31,7 @@ const RETRACTING_WORDS: [&str; 8] =
 /// An issue that a person dismissed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadDismissal {
-    /// Key of the issue, stable across runs.
+    /// Key of the issue, stable across reviews.
     pub key: String,
     /// Title of the issue, as in the comment.
     pub title: String,

@@ -37,7 +37,7 @@ pub struct ForgeProfile {
     /// Why the forge has no vote against a change; `None` if it has one.
     pub no_request_changes: Option<&'static str>,
     /// Whether a vote has a text, by which crh recognises its own. If not, the summary tells which
-    /// head crh approved, so crh posts it before it votes.
+    /// head crh approved, so crh posts the summary before it votes.
     pub votes_have_text: bool,
     /// Why threads cannot be resolved; `None` if they can.
     pub no_resolving: Option<&'static str>,
@@ -90,8 +90,8 @@ pub trait ForgeRules: Sync {
         state: &ProposalState,
     ) -> String;
 
-    /// The writes to a proposed change that crh may post to, for a forge that posts in its own way.
-    /// `None` for forges with threads on lines and a summary that can be edited.
+    /// The writes of a posting, for a forge that posts in its own way. The caller has checked that
+    /// crh may post. `None` for forges with threads on lines and a summary that can be edited.
     fn plan_whole(
         &self,
         _posting: &ReviewPosting<'_>,

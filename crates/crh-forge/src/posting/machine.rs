@@ -14,8 +14,8 @@ use super::{
     ReviewPosting, WriteKind,
 };
 
-/// Maximum number of unconfirmed writes of a kind: after three failures in a row, the forge is
-/// down.
+/// Maximum number of unconfirmed writes, counted separately for reviews with votes and for other
+/// writes. After that many, the forge is probably down.
 const UNCONFIRMED_MAX: u32 = 3;
 /// Maximum number of refused reviews that crh splits in halves. To isolate five bad positions among
 /// fifty, fewer splits are enough. More refusals have another cause.
@@ -37,6 +37,7 @@ pub struct PostingMachine<'a> {
     unconfirmed: Option<UnconfirmedWrite>,
     /// The first refused review and the forge's answer, until crh has read the state again.
     first_refusal: Option<(PostingWrite, WriteAnswer)>,
+    /// Whether crh has read the state again after a refused review or vote. It does so only once.
     has_read_again: bool,
     unconfirmed_reviews: u32,
     unconfirmed_others: u32,
@@ -53,7 +54,8 @@ struct UnconfirmedWrite {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PostingPhase {
-    /// Waits for the state. The number counts reads after an unconfirmed write; 0 for other reads.
+    /// Waits for the state. The number counts reads after an unconfirmed write or a submitted draft;
+    /// 0 for other reads.
     Reading(u32),
     /// Waits for the answer to the first write.
     Writing,
@@ -66,8 +68,8 @@ enum PostingPhase {
 pub enum PostingStep {
     /// Read the state and call [`PostingMachine::record_state`].
     Read {
-        /// Number of the read after an unconfirmed write, on which the delay depends; 0 for a read
-        /// without delay.
+        /// Number of the read, on which the delay depends, as in `PostingDelays::rereads`; 0 for a
+        /// read without delay.
         reread: u32,
     },
     /// Send this once and call [`PostingMachine::record_answer`].

@@ -137,7 +137,7 @@ pub enum PostedItem {
     Issue {
         /// Number of the issue in the report.
         number: u32,
-        /// Key of the issue, stable across runs.
+        /// Key of the issue, stable across reviews.
         key: String,
     },
     /// The vote.
@@ -193,9 +193,9 @@ pub enum ItemDelivery {
 pub enum PostingSkip {
     /// The item is already posted.
     AlreadyPosted,
-    /// A maintainer dismissed the issue.
+    /// A maintainer or the author dismissed the issue.
     Dismissed {
-        /// Login of the maintainer.
+        /// Login of that person.
         by: String,
     },
     /// The issue is only in the summary.

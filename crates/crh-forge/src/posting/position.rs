@@ -142,7 +142,7 @@ impl PositionLine {
         }
     }
 
-    /// Forges expect comments on unchanged lines on the new side.
+    /// An unchanged line is on both sides. Forges expect a comment on it on the new side.
     fn point(&self) -> DiffPoint {
         let (side, line) = match self.kind {
             LineKind::Removed => (Side::Old, self.old),

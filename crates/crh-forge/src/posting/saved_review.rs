@@ -80,7 +80,7 @@ pub struct SavedReview {
 /// An issue of an earlier review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenIssue {
-    /// Key, stable across runs.
+    /// Key, stable across reviews.
     pub key: String,
     /// Title.
     pub title: String,

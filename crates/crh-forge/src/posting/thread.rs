@@ -25,7 +25,7 @@ const MATCH_DISTANCE_MAX: u32 = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnThread<'a> {
     pub(super) thread: &'a InlineThread,
-    /// Key of the thread's issue, stable across runs.
+    /// Key of the thread's issue, stable across reviews.
     pub(super) key: &'a str,
     /// Title of the issue, as escaped for the comment.
     pub(super) title: &'a str,
@@ -45,8 +45,8 @@ pub(super) fn own_threads<'a>(
 }
 
 impl<'a> OwnThread<'a> {
-    /// Replies of people. Answers of `crh serve` have a mark. So another own comment without a
-    /// marker is from a person who shares the account.
+    /// Replies of people. crh's own comments contain a marker, or in answers of `crh serve` a mark.
+    /// An own comment without either is from a person who shares the account.
     pub(super) fn replies(self, instance: &str) -> impl Iterator<Item = &'a InlineComment> {
         let by_person = move |comment: &&InlineComment| {
             let is_crh = mark_line(&comment.body).starts_with(ANSWER_MARK)

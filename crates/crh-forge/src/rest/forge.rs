@@ -100,8 +100,8 @@ pub struct RestProfile {
     pub reference_forms: &'static str,
     /// How to name a change, as a hint.
     pub reference_hint: &'static str,
-    /// Variables with the address of the server. `crh serve` passes it to its child processes in
-    /// the first.
+    /// Variables with the address of the server. `crh serve` passes the address to its child
+    /// processes in the first variable.
     pub server_variables: &'static [&'static str],
     /// Variables with a token for the configured server. `crh serve` uses the first.
     pub token_variables: &'static [&'static str],

@@ -58,7 +58,7 @@ pub fn is_analyser(name: &str) -> bool {
     LINTERS.contains(&name) || TypeChecker::ALL.iter().any(|checker| checker.name() == name)
 }
 
-/// Limit per analyser. Further files count as not fully checked.
+/// Maximum files per analyser. Further files count as not fully checked.
 const CHECKED_FILES_MAX: usize = 3_000;
 /// Larger files are mostly generated. Analysers of single files do not get them.
 const FILE_BYTES_MAX: usize = 1_000_000;

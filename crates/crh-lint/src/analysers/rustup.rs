@@ -12,7 +12,7 @@ use crh_review::finding::Side;
 
 /// Files of a project that name its toolchain. rustup prefers the first.
 const TOOLCHAIN_FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
-/// Limit for the name of a toolchain, with date and machine.
+/// Limit for the name of a toolchain, with date and target triple.
 const NAME_CHARS_MAX: usize = 100;
 
 /// The folder of rustup.
@@ -44,14 +44,14 @@ impl RustupFolder {
         self.bin(name.trim_matches('"'))
     }
 
-    /// The `bin` of an installed toolchain. The name may lack the machine, as `1.80` does.
+    /// The `bin` of an installed toolchain. The name may lack the target triple, as `1.80` does.
     fn bin(&self, name: &str) -> Option<PathBuf> {
         let entries = fs::read_dir(self.0.join("toolchains")).ok()?.flatten();
         let is_named = |entry: &str| {
-            let machine = |rest: &str| {
+            let is_target = |rest: &str| {
                 rest.strip_prefix('-').is_some_and(|it| it.starts_with(std::env::consts::ARCH))
             };
-            entry.strip_prefix(name).is_some_and(|rest| rest.is_empty() || machine(rest))
+            entry.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_target(rest))
         };
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let found = names.filter(|entry| is_named(entry)).min()?;

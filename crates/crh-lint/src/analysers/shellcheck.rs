@@ -69,9 +69,9 @@ impl Analyser for ShellcheckAnalyser {
         Ok(fixed_args.chain(files.iter().map(path_argument)).collect())
     }
 
-    /// Disarms directives, because shellcheck has no option for that, and a `#!` line without a
-    /// shell that shellcheck knows. Each would keep shellcheck from checking the file. The length
-    /// stays the same, so lines do not move.
+    /// Disarms directives, and a `#!` line that names no shell that shellcheck knows. Each would
+    /// keep shellcheck from checking the file, and shellcheck has no option against that. The
+    /// length stays the same, so lines do not move.
     fn prepare_text(&self, mut text: Vec<u8>) -> Vec<u8> {
         let is_known = |name: String| SHELLS.contains(&name.as_str());
         if text.starts_with(b"#!") && !shell_name(&text).is_some_and(is_known) {

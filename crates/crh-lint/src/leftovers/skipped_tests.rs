@@ -192,8 +192,8 @@ fn in_ruby<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
             let skip_metadata: Vec<_> =
                 metadata.filter(|(_, it)| it.contains("skip") || it.contains("pending")).collect();
             match skip_metadata.first() {
-                Some((fact, ":skip" | ":pending" | "skip: true" | "pending: true")) => {
-                    TestStatus::Skipped(node_line(**fact))
+                Some((argument, ":skip" | ":pending" | "skip: true" | "pending: true")) => {
+                    TestStatus::Skipped(node_line(**argument))
                 }
                 Some(_) => TestStatus::SkippedWithReason,
                 None => named_children(block)

@@ -132,8 +132,8 @@ fn strip_links(text: &str) -> String {
     output + rest
 }
 
-/// The text of a link and what follows the link, of a text after `[`. Brackets in the text of a
-/// link are escaped or in pairs.
+/// Parses a link after its `[`. Returns the text of the link, and what follows the link. Brackets
+/// in the text of a link are escaped or in pairs.
 fn link(text: &str) -> Option<(&str, &str)> {
     let mut depth = 1;
     let mut is_escaped = false;

@@ -150,9 +150,9 @@ fn for_each_match<'a>(
     for file in files.iter().take_while(|_| !is_stopped()) {
         let strictness =
             if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { strictness };
-        let unchanged = NewFileLines::new(file, project);
+        let new_file = NewFileLines::new(file, project);
         for (index, line) in file.added.iter().enumerate() {
-            let hits = line_matches(file, index, &unchanged, strictness);
+            let hits = line_matches(file, index, &new_file, strictness);
             if !hits.is_empty() {
                 on_matches(file, line, &hits);
             }
@@ -164,7 +164,7 @@ fn for_each_match<'a>(
 fn line_matches(
     file: &ChangedFile,
     index: usize,
-    unchanged: &NewFileLines<'_>,
+    new_file: &NewFileLines<'_>,
     strictness: Strictness,
 ) -> Vec<SecretMatch> {
     let text = &file.added[index].text;
@@ -174,7 +174,7 @@ fn line_matches(
     });
     let mut hits: Vec<SecretMatch> =
         candidates.flat_map(|format| format.find_matches(&file.path, text)).collect();
-    hits.extend(private_key::find_match(file, index, unchanged));
+    hits.extend(private_key::find_match(file, index, new_file));
     hits.sort_by_key(|hit| hit.range.start);
     let mut merged: Vec<SecretMatch> = Vec::new();
     // A more severe match takes precedence over a less severe one, then a longer match over a

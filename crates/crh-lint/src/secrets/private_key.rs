@@ -96,13 +96,12 @@ impl<'a> NewFileLines<'a> {
     }
 }
 
-/// The private key whose header is on an added line. If the change does not add the header, the match
-/// is on the first of consecutive added rows. Keys in tests and
-/// documents are skipped.
+/// The private key whose header is on an added line. If the change does not add the header, the
+/// match is on the first of consecutive added rows. Keys in tests and documents are skipped.
 pub(super) fn find_match(
     file: &ChangedFile,
     at: usize,
-    unchanged: &NewFileLines<'_>,
+    new_file: &NewFileLines<'_>,
 ) -> Option<SecretMatch> {
     let path = file.path.as_str();
     if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
@@ -119,7 +118,7 @@ pub(super) fn find_match(
                 })
             };
             let row = ROW.as_ref()?.find(&line.text)?;
-            if !is_first_row() || !unchanged.has_header_above(line.number) {
+            if !is_first_row() || !new_file.has_header_above(line.number) {
                 return None;
             }
             row.start()
@@ -155,8 +154,8 @@ pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Ve
 }
 
 /// Rows that are found without a header: rows above the end line of a key, and blocks that consist
-/// only of rows. These rows are masked. They are reported only if the unchanged
-/// lines above have the header of a key.
+/// only of rows. These rows are masked. They are reported only if the unchanged lines above have
+/// the header of a key.
 pub(super) fn rows_without_header(file: &ChangedFile) -> Vec<String> {
     let path = file.path.as_str();
     if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {

@@ -165,6 +165,7 @@ const AMBIGUOUS_FORMATS: [&str; 7] = [
     "secrets/discord-bot-token", "secrets/facebook-token", "secrets/square-access-token",
 ];
 
+/// Values that only their context shows to be credentials, with the severity of each row.
 #[rustfmt::skip]
 const CONTEXT_FORMATS: &[(Severity, SecretJudge, FormatRow)] = &[
     (Severity::P0, SecretJudge::Address, FormatRow("secrets/database-password", "Database password", 0, &["postgres", "mysql", "mariadb", "mongodb", "redis", "amqp", "mssql", "sqlserver", "clickhouse", "cockroachdb", "oracle"],

@@ -24,7 +24,7 @@ const MAX_OTHER_BYTES: u64 = 1 << 20;
 
 /// Bytes counted for each frame in addition to its data, so that a stream of empty frames reaches
 /// the limit too.
-const MIN_FRAME_BYTES: u64 = 16;
+const FRAME_OVERHEAD_BYTES: u64 = 16;
 
 /// Maximum number of tool calls in a chat reply. Models usually make fewer than ten.
 const MAX_CALLS: usize = 128;
@@ -100,7 +100,7 @@ impl FrameRecorder {
     fn record(&self, event: Option<&str>, data: &str) {
         let mut summary = self.summary();
         summary.count += 1;
-        summary.bytes = summary.bytes.saturating_add(data.len() as u64 + MIN_FRAME_BYTES);
+        summary.bytes = summary.bytes.saturating_add(data.len() as u64 + FRAME_OVERHEAD_BYTES);
         let tokens = u64::from(self.max_output_tokens);
         let plausible_tokens = usage::max_output(self.max_output_tokens);
         let max_bytes =

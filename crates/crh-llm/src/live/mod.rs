@@ -224,8 +224,8 @@ impl VendorClient {
     }
 }
 
-/// Counts the words of a reply's text. Each has at least one token, so a reply with more words than
-/// tokens that crh asked for does not end.
+/// Counts the words of a reply's text. Each word has at least one token. A reply with clearly more
+/// words than the maximum of tokens that crh asked for counts as endless.
 struct WordLimit {
     tokens: u32,
     words: PieceCounter,

@@ -229,7 +229,7 @@ async fn dismiss(shared: &Shared, root: &WorkspaceRoot, known: &KnownIssue) -> R
         None => {
             let folder = shared.scratch_folder().map_err(|error| error.to_string())?;
             let run_dir = format!("--run-dir={}", folder.join("runs").display());
-            let report = shared.checked(root, &[&run_dir]).await?;
+            let report = shared.check_report(root, &[&run_dir]).await?;
             args.push(run_dir.into());
             let mut issues = report.all_issues();
             let issue = issues.find(|issue| issue.dedupe_key == known.issue.dedupe_key);

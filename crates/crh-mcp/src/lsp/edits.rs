@@ -18,8 +18,8 @@ pub(super) fn text_edit(diff: &Diff, file: &FileDiff, old: &str) -> Option<TextE
     let end = old_lines.len() - same_after;
     let end = match old_lines.last() {
         Some(last) if same_after == 0 && !last.ends_with('\n') => {
-            // In every column unit, the UTF-8 length is at least the end of the line. Editors
-            // reduce it.
+            // The UTF-8 length is at least the length in every other column unit. Editors reduce
+            // a column after the end of a line.
             position(end - 1, ColumnUnit::Utf8.length(last))
         }
         Some(_) | None => position(end, 0),

@@ -87,8 +87,8 @@ async fn serve_streams(service: LspService<server::Backend>, socket: ClientSocke
     }
 }
 
-/// Reads standard input in a thread that the end of the runtime does not wait for: a client may
-/// keep its end open after `exit`.
+/// Reads standard input in a thread that the runtime does not wait for when it ends: a client may
+/// leave the pipe open after `exit`.
 fn read_stdin() -> DuplexStream {
     let (input, mut copy) = tokio::io::duplex(PIPE_BYTES);
     let runtime = Handle::current();

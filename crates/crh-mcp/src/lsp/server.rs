@@ -140,7 +140,7 @@ impl Backend {
                     let shared = self.0.clone();
                     self.0.state().roots.push(root.clone());
                     roots.push(root.clone());
-                    tokio::spawn(async move { shared.attend(root).await });
+                    tokio::spawn(async move { shared.watch(root).await });
                 }
                 Err(problem) => self.0.warn(&problem.to_string()).await,
             }
@@ -360,7 +360,7 @@ impl Shared {
     /// Checks a folder after each save. After a save, or when a newer run is stored, reads the
     /// newest run and publishes all issues. One check runs at a time, and saves during a check lead
     /// to one more.
-    async fn attend(&self, root: Arc<WorkspaceRoot>) {
+    async fn watch(&self, root: Arc<WorkspaceRoot>) {
         let mut newest_report = None;
         loop {
             let is_saved = tokio::select! {
@@ -386,7 +386,7 @@ impl Shared {
 
     /// Runs the static checks.
     async fn check(&self, root: &WorkspaceRoot) {
-        let report = self.checked(root, &["--mode=report-only"]).await;
+        let report = self.check_report(root, &["--mode=report-only"]).await;
         match report {
             Ok(report) => root.findings().check = Some(report),
             Err(message) => {
@@ -399,7 +399,7 @@ impl Shared {
     }
 
     /// The report of the static checks, or the error message.
-    pub(super) async fn checked(
+    pub(super) async fn check_report(
         &self,
         root: &WorkspaceRoot,
         more_args: &[&str],

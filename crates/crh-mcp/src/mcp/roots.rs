@@ -13,7 +13,8 @@ use url::Url;
 const GIT_FILE_MAX: u64 = 8 << 10;
 /// Maximum entries of a git folder. git packs objects and refs long before.
 const ENTRIES_MAX: usize = 1_000_000;
-/// What git shows of its folder: files, and folders with all that they contain.
+/// Entries of a git folder from which git commands show content. A folder counts with all that it
+/// contains.
 #[rustfmt::skip]
 const SHOWN_NAMES: [&str; 10] = [
     "HEAD", "config", "config.worktree", "index", "info", "objects", "packed-refs", "refs", "reftable", "shallow",
@@ -39,7 +40,7 @@ pub(crate) enum RootError {
     NoRepository(String),
     #[error("the client opened only a part of the repository `{0}`; open that folder")]
     PartOnly(String),
-    /// One answer for both, for the same reason.
+    /// One answer for both cases, so that a client cannot find out which outside paths exist.
     #[error(
         "the git folder of `{0}` is damaged, or leads out of the folders that the client opened; open all folders of the repository"
     )]
@@ -172,7 +173,8 @@ fn object_folders(objects: PathBuf) -> Option<Vec<PathBuf>> {
         let list = folder.join("info/alternates");
         let list = if list.exists() { read_short(&list)? } else { String::new() };
         for line in list.split('\n').filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            // git unquotes such a line, and resolves `..` before it follows symlinks.
+            // git removes the quotes of a quoted line, and resolves `..` before it follows
+            // symlinks. crh does neither, so it rejects such lines.
             if line.starts_with('"') || line.trim_start_matches("../").contains("..") {
                 return None;
             }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 /// Maximum bytes of a message. The largest sensible message is a model's answer in `sampling`.
 pub(crate) const MESSAGE_MAX: usize = 16 << 20;
 
-/// Bytes to keep of the start and of the end of a longer message, to find its id.
+/// Bytes to keep of the start and of the end of a message that is too long, to find its id.
 const LINE_END_BYTES: usize = 1 << 10;
 
 /// The transport of `crh mcp`.

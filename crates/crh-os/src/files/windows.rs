@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::Builder;
 
-/// What is locked in the place of a folder.
+/// File in a folder that is locked instead of the folder.
 const FOLDER_LOCK: &str = ".lock";
 /// `ERROR_LOCK_VIOLATION`, which Wine reports in the place of `ERROR_NOT_LOCKED`.
 const LOCK_VIOLATION: i32 = 33;
-/// Maximum bytes of a name.
+/// Maximum bytes of the name that a link stores.
 const NAME_MAX: u64 = 1_024;
 
 pub(super) fn set_folder_mode(_: &mut DirBuilder, _: u32) {}

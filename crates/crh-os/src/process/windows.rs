@@ -1,7 +1,7 @@
 //! Windows: job objects.
 //!
 //! crh puts a child into its job right after the start. A process that the child starts before that
-//! would stay outside; a child needs longer to load.
+//! would stay outside the job. That does not happen, because a child needs longer to load.
 
 use std::io;
 use std::os::windows::io::AsRawHandle as _;

@@ -73,8 +73,7 @@ pub enum Content {
     Text,
     /// Binary content without lines.
     Binary,
-    /// A diff without a single old side, such as a combined diff. Its lines are kept but not
-    /// mapped.
+    /// A combined diff or the log of a submodule. Its lines are kept but not mapped.
     Unsupported,
 }
 

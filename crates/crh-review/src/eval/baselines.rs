@@ -1,8 +1,9 @@
 //! Trivial reviewers as baselines for the scores.
 //!
 //! The baselines do not understand the change. Their reports have the one category that matches most
-//! expected issues, and the words of the reported lines. Otherwise the baselines would score low under rules that compare categories or words, and a tool
-//! would look good only because it knows the category names.
+//! expected issues, and the words of the reported lines. Otherwise the baselines would score low
+//! under rules that compare categories or words, and a tool would look good only because it knows
+//! the category names.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

@@ -32,7 +32,7 @@ pub struct Labels {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
     /// Places where the issue shows, the best first. A report at any of these places counts. Empty
-    /// for a comment of a person that names no line: only its words can match.
+    /// if the label comes from a review comment that names no line; then only its words can match.
     pub spans: Vec<Span>,
     /// Category; absent if unknown, which matches every category.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -130,7 +130,7 @@ fn more_unlabelled_reports(common: &CommonCases) -> Option<Regression> {
         [&common.before, &common.after].map(|evaluation| grade_cases(evaluation, evaluation.rule));
     let count = |case: &GradedCase<'_>| -> usize {
         let runs = case.runs.iter().map(|run| &run.classes);
-        runs.map(|sorted| sorted.unlabelled.len() + sorted.duplicates.len()).sum()
+        runs.map(|classes| classes.unlabelled.len() + classes.duplicates.len()).sum()
     };
     let has_more =
         |(before, after): (&GradedCase<'_>, &GradedCase<'_>)| count(after) > count(before);

@@ -57,7 +57,7 @@ pub struct RaisedFinding {
 pub struct Funnel {
     /// Findings and issues.
     pub reports: Vec<FunnelReport>,
-    /// Raised findings that cannot be read, or that are more than `REPORTS_MAX`.
+    /// Raised findings that cannot be read, or that come after the first `REPORTS_MAX`.
     #[serde(default)]
     pub unreadable: u32,
     /// Matches found by the judge, as (expected, report); absent without a judge. Reports that

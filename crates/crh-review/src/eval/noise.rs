@@ -15,7 +15,7 @@ use crate::sanitise::one_line;
 /// Maximum length of a sample line.
 const LINE_MAX: usize = 160;
 
-/// Reports of one review of a commit. With repeats there are several per commit.
+/// Reports of one review of a commit. With repeats, a commit has several reviews.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitRun {
     /// The commit.
@@ -26,8 +26,8 @@ pub struct CommitRun {
     pub reported: Vec<Reported>,
 }
 
-/// How often something is reported. Only complete reviews count; findings of the others are listed
-/// separately.
+/// How often something is reported. Only complete reviews count; findings of incomplete reviews are
+/// listed separately.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
     /// Number of fully reviewed commits.
@@ -40,7 +40,7 @@ pub struct Noise {
     pub with_findings: usize,
     /// Findings over all reviews.
     pub findings: usize,
-    /// Findings per 100 reviews; absent without a review.
+    /// Findings in one review of each of 100 commits, on average; absent without a review.
     pub per_100_commits: Option<f64>,
     /// Findings by reviewer, over all reviews.
     pub by_reviewer: BTreeMap<String, usize>,

@@ -292,8 +292,8 @@ pub struct Stability {
     /// Comments of the complete cases by the number of runs that have them: first those of one run,
     /// then those of two, and so on. Comments at most 3 lines apart are the same.
     pub by_runs: Vec<u32>,
-    /// Mean variance of "found" over the expected issues: 0 if always or never. A coin has 0.25 in
-    /// the long run, and up to 0.5 with two runs.
+    /// Mean variance of "found" over the expected issues: 0 if each issue is always or never found.
+    /// An issue that half of many runs find has 0.25, and one of two runs 0.5.
     pub hit_variance: Option<f64>,
     /// Probability that two runs with the same report differ in severity or category.
     pub class_changes: Option<f64>,

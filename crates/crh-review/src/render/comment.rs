@@ -18,7 +18,7 @@ pub const COMMENT_MAX: usize = 65_536;
 const MAX_PROSE: usize = 4_096;
 /// Maximum characters of the remarks after the details.
 const MAX_REMARKS: usize = 8_192;
-/// Maximum characters of the lists, which only grow on a long-lived pull request.
+/// Maximum characters of the lists. On a long-lived pull request they keep growing.
 const MAX_LISTS: usize = 8_192;
 /// Characters reserved for the notes about omitted entries.
 const MAX_OMITTED_NOTES: usize = 256;

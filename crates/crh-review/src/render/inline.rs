@@ -75,7 +75,7 @@ pub fn comment_title(issue: &Issue, links: Option<&str>) -> String {
     prose(&issue.title, links)
 }
 
-/// A text of a change, as a part of one line of a comment.
+/// Untrusted text from a change, escaped as a part of one line of a comment.
 pub fn comment_line(text: &str) -> String {
     prose(&sanitise::one_line(text), None)
 }

@@ -86,8 +86,7 @@ fn scope_line(report: &Report) -> String {
     line
 }
 
-/// Number of hidden findings with the reasons: `2 findings not shown (1 refuted, 1 low
-/// confidence)`.
+/// Number of hidden findings with the reasons: `2 findings not shown (1 refuted, 1 too uncertain)`.
 pub fn hidden_findings(report: &Report) -> Option<String> {
     let mut fates = report.fates();
     // A merged finding is shown as part of its issue.
@@ -120,7 +119,7 @@ fn counted_hidden_lines(counted: &[CountedHidden<'_>]) -> Vec<String> {
     lines
 }
 
-/// How many findings have each fate: `1 refuted, 2 low confidence`.
+/// How many findings have each fate: `1 refuted, 2 too uncertain`.
 fn fate_counts(fates: &BTreeMap<Fate, usize>) -> String {
     let counts = fates.iter().map(|(fate, count)| format!("{count} {}", fate_label(*fate)));
     counts.collect::<Vec<_>>().join(", ")
@@ -132,7 +131,7 @@ fn verdict_label(report: &Report) -> String {
     if is_marked_incomplete(report) { format!("{label} (incomplete)") } else { label.to_owned() }
 }
 
-/// The verdict in one word, marked if the review is incomplete: `Ready with fixes (incomplete)`.
+/// The verdict, marked if the review is incomplete: `Ready with fixes (incomplete)`.
 pub fn marked_verdict(report: &Report) -> String {
     let is_marked = report.verdict != Verdict::Incomplete && is_marked_incomplete(report);
     let mark = if is_marked { " (incomplete)" } else { "" };
@@ -246,14 +245,15 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
     format!("{step}{suffix}")
 }
 
-/// Which code the places of issues in fixed files refer to. `None` if no open issue needs the note.
+/// Which commit the line numbers of open issues in fixed files are from. `None` if no open issue
+/// needs the note.
 fn places_note(report: &Report) -> Option<String> {
     let fixed: BTreeSet<&String> = report.applied_fixes.iter().flat_map(|fix| &fix.files).collect();
-    let is_meant = |issue: &Issue| {
+    let needs_note = |issue: &Issue| {
         let outcome = report.fix_of(issue.number).map(|fix| fix.outcome);
         outcome != Some(FixOutcome::FoundAgain) && fixed.contains(&issue.location.file)
     };
-    let is_needed = report.open_issues().any(is_meant) && !report.change.head_sha.is_empty();
+    let is_needed = report.open_issues().any(needs_note) && !report.change.head_sha.is_empty();
     is_needed.then(|| {
         let head = report.change.head_sha.chars().take(COMMIT_CHARS).collect::<String>();
         let head = one_line(&head);
@@ -298,9 +298,9 @@ fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
 }
 
-/// What to know about the quoted line, what models say about the issue of a static check, each with
-/// the name of the reviewer, and what a test proves. The text of the issue itself is the check's
-/// own.
+/// A note about the quoted line, what model reviewers say about the issue of a static check, and
+/// what a test proves. The text of such an issue is that of the check, so the remarks name the
+/// reviewers.
 fn issue_remarks(issue: &Issue) -> Vec<String> {
     let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
     let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);
@@ -380,7 +380,8 @@ fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
     })
 }
 
-/// Warnings for formats that list failed reviewers with their reasons, without those reasons.
+/// Warnings for formats that list failed reviewers with their reasons: without the warnings that
+/// only repeat a failure, and with repeated reasons shortened.
 fn warnings_beside_failures<'a>(
     report: &Report,
     warnings: impl Iterator<Item = &'a String>,

@@ -21,7 +21,7 @@ const MIN_WIDTH: usize = 40;
 const INDENT: &str = "    ";
 /// Maximum number of quoted lines.
 const MAX_QUOTE_LINES: usize = 6;
-/// Maximum number of lines of a replacement. A longer one is in `crh show --format json`.
+/// Maximum number of lines of a replacement. `crh show --format json` has the rest.
 const MAX_REPLACEMENT_LINES: usize = 20;
 
 /// Whether to use colours.
@@ -236,7 +236,7 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
     out
 }
 
-/// The exact new text for the cited lines. Its lines are not cut, so that they can be copied.
+/// The exact new text for the cited lines. Long lines stay whole, so that they can be copied.
 fn replacement(issue: &Issue, style: &TextStyle) -> String {
     let Some(text) = &issue.replacement else { return String::new() };
     let location = &issue.location;

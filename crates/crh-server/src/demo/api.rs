@@ -197,7 +197,8 @@ async fn add_check_run(State(state): State<SharedForge>, Json(request): Json<Val
     created(answer)
 }
 
-/// Adds annotations. The demo has fewer than one request can carry, so this changes nothing.
+/// Answers a request to add annotations. The demo never has more annotations than fit into
+/// [`add_check_run`], so this changes nothing.
 async fn edit_check_run(State(state): State<SharedForge>, parts: PathParts) -> Response {
     let id = number(&parts, "id");
     let records = state.records();

@@ -99,7 +99,8 @@ fn pull_values(state: &ForgeState, pull: &DemoPull) -> Value {
     })
 }
 
-/// Markdown as HTML. crh has escaped texts of others, and the page's policy stops scripts.
+/// Markdown as HTML. crh escapes other people's texts before it posts them, and the page's policy
+/// stops scripts.
 fn to_html(markdown: &str) -> String {
     let mut text = String::new();
     html::push_html(&mut text, Parser::new_ext(markdown, Options::ENABLE_TABLES));

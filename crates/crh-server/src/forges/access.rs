@@ -194,13 +194,13 @@ impl RestAccess {
     ) -> Result<(), ForgeFailure> {
         match self.write(&self.forge().approval_request(&self.change_ref(change), comment.id)).await
         {
-            // Some forges answer so if the reaction exists, or the comment is gone.
+            // Some forges also answer "not found" if the reaction exists already.
             Err(ForgeFailure::Gone(_)) => Ok(()),
             result => result,
         }
     }
 
-    /// The conversation that has a reply of a person, if crh opened it about an issue.
+    /// The conversation that contains this reply of a person, if crh opened it about an issue.
     pub(super) async fn own_conversation(
         &self,
         change: &ChangeId,
@@ -373,8 +373,8 @@ impl RestAccess {
             },
             revision: events::revision(&change).unwrap_or(0),
             authorship: events::authorship(&change),
-            // A label approves only the head that it was added to, and only the delivery says
-            // which.
+            // A label approves only the head that it was added to. Only the webhook's delivery says
+            // which head that is.
             labelled: false,
             draft: change.is_draft,
             head: change.head,

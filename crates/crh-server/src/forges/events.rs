@@ -96,7 +96,7 @@ fn plan_comment(event: CommentEvent) -> Result<WebhookPlan, PayloadError> {
     Ok(plan_text(change, comment, command, event.may_be_reply.then_some((event.id, &event.body))))
 }
 
-/// Names become parts of paths and addresses, so that only valid names are used.
+/// Rejects an invalid repository name, because names become parts of paths and addresses.
 fn change_name(repository: &str, number: u64) -> Result<ChangeName, PayloadError> {
     if !is_repository_path(repository) {
         return Err(PayloadError::Missing("name of the repository"));
@@ -104,7 +104,7 @@ fn change_name(repository: &str, number: u64) -> Result<ChangeName, PayloadError
     Ok(ChangeName { installation: NO_INSTALLATION.0, repository: repository.to_owned(), number })
 }
 
-/// Commit ids become arguments of programs.
+/// Rejects a text that is no commit id, because ids become arguments of programs.
 fn commit_id(text: String) -> Result<String, PayloadError> {
     let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_hex && matches!(text.len(), 40 | 64) {

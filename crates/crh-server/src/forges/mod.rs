@@ -22,8 +22,9 @@ use crh_forge::forge_code::{
     CommitResult, FileCommit, FixSuggestion, HeadFile, OwnConversation, PullHead,
 };
 
-/// Name of the server's instance of crh in the marks of its comments: the default of the setting
-/// `instance`. It tells the conversations of two instances about one line of code apart.
+/// Name of the server's instance of crh in the marks of its comments. By this name, two instances
+/// that comment on the same line recognise their own conversations. It equals the default of the
+/// setting `instance`.
 const INSTANCE: &str = "crh";
 
 /// Stands for an installation at a REST forge, which has none.

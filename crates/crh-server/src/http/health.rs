@@ -112,7 +112,7 @@ async fn render(state: &Shared) -> Result<String, StoreError> {
         let labels = format!("{{result=\"{name}\"}}");
         text.value("crh_deliveries_total", &labels, counter.load(Ordering::Relaxed) as f64);
     }
-    text.family("crh_forge_requests_remaining", "gauge", "Lowest rate limit of the forge.");
+    text.family("crh_forge_requests_remaining", "gauge", "Requests left of the lowest rate limit.");
     for limit in state.access.github().into_iter().flat_map(|github| github.rate_limits()) {
         let labels = format!("{{resource=\"{}\"}}", label_text(&limit.resource));
         text.value("crh_forge_requests_remaining", &labels, limit.remaining as f64);

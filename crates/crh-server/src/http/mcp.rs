@@ -110,7 +110,7 @@ impl McpEndpoint {
                     _ => response,
                 }
             }
-            Some(session) => self.attend(&session, response),
+            Some(session) => self.track_connection(&session, response),
             None => response,
         }
     }
@@ -131,7 +131,7 @@ impl McpEndpoint {
     }
 
     /// Counts an answer as a connection of its session until the client has read or left it.
-    fn attend(&self, session: &str, response: Response) -> Response {
+    fn track_connection(&self, session: &str, response: Response) -> Response {
         let connection = self.clients.connect(session);
         response.map(|body| {
             Body::from_stream(body.into_data_stream().map(move |bytes| {

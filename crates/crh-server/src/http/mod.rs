@@ -252,8 +252,8 @@ async fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "there is no such page\n").into_response()
 }
 
-/// Logs method, path, status and client, and adds a header. Query strings may contain codes of a
-/// sign-in, so they are left out.
+/// Logs method, path, status and client, and adds `X-Content-Type-Options`. Query strings may
+/// contain codes of a sign-in, so the log leaves them out.
 async fn log_request(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,

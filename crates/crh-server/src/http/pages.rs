@@ -26,11 +26,14 @@ use crh_review::report::Report;
 /// Cookie of a session.
 pub(super) const SESSION_COOKIE: &str = "crh_session";
 
-/// Rows of a list.
+/// Maximum rows of a list.
 const ROWS: usize = 50;
 
-/// Rows that one query reads, and queries per list, to find [`ROWS`] that a person may see.
-const BATCH: (u32, usize) = (500, 10);
+/// Rows that one query reads, to find [`ROWS`] that a person may see.
+const BATCH_ROWS: u32 = 500;
+
+/// Maximum queries for one list.
+const BATCHES_MAX: usize = 10;
 
 /// Content security policy of a report: it has its own style and no script, and cannot act in the
 /// name of the page.
@@ -200,7 +203,7 @@ pub(super) async fn visible_jobs(
     viewer: &Viewer,
     choice: JobChoice<'_>,
 ) -> Result<Vec<Job>, StoreError> {
-    let mut filter = JobFilter { limit: BATCH.0, ..JobFilter::default() };
+    let mut filter = JobFilter { limit: BATCH_ROWS, ..JobFilter::default() };
     match choice {
         JobChoice::All => {}
         JobChoice::State(job_state) => filter.state = Some(job_state),
@@ -209,13 +212,13 @@ pub(super) async fn visible_jobs(
         }
     }
     let mut visible = Vec::new();
-    for _ in 0..BATCH.1 {
+    for _ in 0..BATCHES_MAX {
         let jobs = state.store.jobs(&filter).await?;
         let count = jobs.len();
         filter.before = jobs.last().map(|job| job.id);
         // Jobs without a repository, such as cleanups, are for operators.
         visible.extend(jobs.into_iter().filter(|job| sees_job(viewer, job)));
-        if visible.len() >= ROWS || count < BATCH.0 as usize {
+        if visible.len() >= ROWS || count < BATCH_ROWS as usize {
             break;
         }
     }
@@ -229,14 +232,14 @@ pub(super) async fn visible_reviews(
     viewer: &Viewer,
     before: Option<i64>,
 ) -> Result<Vec<StoredReview>, StoreError> {
-    let mut filter = ReviewFilter { limit: BATCH.0, before, ..ReviewFilter::default() };
+    let mut filter = ReviewFilter { limit: BATCH_ROWS, before, ..ReviewFilter::default() };
     let mut visible = Vec::new();
-    for _ in 0..BATCH.1 {
+    for _ in 0..BATCHES_MAX {
         let reviews = state.store.reviews(&filter).await?;
         let count = reviews.len();
         filter.before = reviews.last().map(|review| review.id);
         visible.extend(reviews.into_iter().filter(|review| sees_review(viewer, review)));
-        if visible.len() >= ROWS || count < BATCH.0 as usize {
+        if visible.len() >= ROWS || count < BATCH_ROWS as usize {
             break;
         }
     }

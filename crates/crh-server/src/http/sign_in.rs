@@ -37,7 +37,7 @@ pub(super) const GUESSES_MAX: usize = 8;
 /// Longest typed token, in bytes.
 pub(super) const TYPED_MAX: usize = 1_024;
 
-/// Largest answer of GitHub to a code, in bytes.
+/// Largest answer of GitHub to the code of a sign-in, in bytes.
 const ANSWER_MAX: usize = 64 << 10;
 
 /// GitHub's sign-in of the App.

@@ -198,11 +198,11 @@ async fn jobs_of(
     Ok(match plan {
         WebhookPlan::Ignore(_) => Vec::new(),
         WebhookPlan::Review(review) => {
-            know_repository(state, forge, &review.change, review.private).await?;
+            ensure_repository(state, forge, &review.change, review.private).await?;
             vec![review_job(forge, &review, store.now().0)]
         }
         WebhookPlan::AwaitMaintainer(review) => {
-            know_repository(state, forge, &review.change, review.private).await?;
+            ensure_repository(state, forge, &review.change, review.private).await?;
             let task = CommandTask::AwaitMaintainer;
             vec![new_job(
                 forge,
@@ -262,7 +262,7 @@ async fn jobs_of(
 
 /// Adds the repository and its installation if the store does not know them: the installation may
 /// be older than the server.
-async fn know_repository(
+async fn ensure_repository(
     state: &ServerState,
     forge: &str,
     change: &ChangeName,

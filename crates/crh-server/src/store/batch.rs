@@ -13,7 +13,8 @@ use crate::job::NewJob;
 /// Deliveries in one transaction: bounds the time for which other writers wait.
 const LARGEST_BATCH: usize = 100;
 
-/// How often a delivery joins another batch after the request that led its batch was cancelled.
+/// Maximum batches that a delivery joins. It joins another one if the request that led its batch
+/// was cancelled.
 const TRIES: usize = 3;
 
 /// Deliveries that wait for the next transaction. The request of one of them runs it: the leader.

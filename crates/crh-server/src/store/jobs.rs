@@ -222,7 +222,8 @@ impl Store {
 
     /// Jobs, newest first.
     pub async fn jobs(&self, filter: &JobFilter) -> StoreResult<Vec<Job>> {
-        // A literal state lets the database use the partial index of that state.
+        // A literal state lets the database use the partial index of that state. PostgreSQL needs
+        // to see every parameter, hence `$1 <> ''`, which is true there.
         let sql = match filter.state {
             Some(JobState::Waiting) => list_jobs!("state = 'waiting' AND $1 <> ''"),
             Some(JobState::Running) => list_jobs!("state = 'running' AND $1 <> ''"),

@@ -254,7 +254,8 @@ impl HeldLease {
         !self.stop.is_empty() && self.reason == UNINSTALLED
     }
 
-    /// The given row, or the state of a request to stop.
+    /// The given row, unless the store asked the worker to stop. Then the row gets the state and
+    /// the reason of that request, and the attempt counts.
     fn unless_stopped<'a>(&'a self, row: EndedRow<'a>) -> EndedRow<'a> {
         if self.stop.is_empty() {
             return row;

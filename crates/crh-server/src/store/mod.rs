@@ -49,8 +49,8 @@ pub use spending::{
 };
 pub use workers::WorkerRow;
 
-/// Connections of one process to PostgreSQL, and readers of SQLite. Workers mostly wait for
-/// children.
+/// Connections of one process to PostgreSQL, and readers of SQLite. A few are enough, because
+/// workers mostly wait for children.
 const CONNECTIONS: u32 = 6;
 
 /// Longest wait for a connection, also while the database is down.

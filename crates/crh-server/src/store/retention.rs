@@ -8,8 +8,8 @@ use crate::clock::UnixMillis;
 pub struct RemovedRows {
     /// Ended jobs.
     pub jobs: u64,
-    /// Deliveries. If the forge sends a deleted one again, it counts as new, but the job of its
-    /// review exists.
+    /// Deliveries. If the forge sends a deleted one again, it counts as new. The job of a finished
+    /// review stays, so the head is not reviewed again.
     pub deliveries: u64,
     /// Reviews.
     pub reviews: u64,

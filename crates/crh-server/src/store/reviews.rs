@@ -111,7 +111,7 @@ pub struct TrendDay {
     pub longest_ms: i64,
 }
 
-const COLUMNS: &str = "SELECT id, job, forge, repository, change_id, head, installation, verdict, issues_shown, \
+const LIST_REVIEWS: &str = "SELECT id, job, forge, repository, change_id, head, installation, verdict, issues_shown, \
      issues_dismissed, issues_fixed, micro_usd, tokens, started_at, ended_at, folder, worker, posted FROM reviews \
      WHERE id < $1 AND id >= $2 AND ($4 = '' OR (forge = $3 AND repository = $4)) AND ($5 = '' OR change_id = $5) \
      AND ($7 < 0 OR installation = $7) ORDER BY id DESC LIMIT $6";
@@ -120,7 +120,7 @@ impl Store {
     /// Reviews, newest first.
     pub async fn reviews(&self, filter: &ReviewFilter) -> StoreResult<Vec<StoredReview>> {
         let (forge, repository) = filter.repository.clone().unwrap_or_default();
-        sqlx::query(COLUMNS)
+        sqlx::query(LIST_REVIEWS)
             .bind(filter.before.unwrap_or(i64::MAX))
             .bind(0_i64)
             .bind(forge)
@@ -137,7 +137,7 @@ impl Store {
 
     /// One review.
     pub async fn review(&self, id: i64) -> StoreResult<StoredReview> {
-        let row = sqlx::query(COLUMNS)
+        let row = sqlx::query(LIST_REVIEWS)
             .bind(id.saturating_add(1))
             .bind(id)
             .bind("")

@@ -172,6 +172,7 @@ impl Store {
         self.lock(&mut transaction, LockScope::Budget, name).await?;
         let now = self.now();
         let day = now.day();
+        // If true, the reservation adds nothing to the number of reviews of the day.
         let counted = match request.purpose {
             BudgetPurpose::Review => is_counted(&mut transaction, request.job, day).await?,
             BudgetPurpose::Reply => true,

@@ -38,8 +38,8 @@ impl PullRequestFacts {
     }
 }
 
-/// Decides whether a push is reviewed. `labelled` says whether a person just added the label: a
-/// label that stays does not approve later pushes.
+/// Decides whether a head is reviewed. `labelled` says whether a person just added the label of
+/// `WebhookRules`: a label that stays does not approve later pushes.
 pub fn admit(pull: &PullRequestFacts, labelled: bool, policy: StrangerPolicy) -> Admission {
     if !pull.open || pull.draft {
         Admission::NotReady

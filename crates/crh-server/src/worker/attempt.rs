@@ -33,7 +33,7 @@ pub struct Attempt<'a> {
     pub stop: StopSignal,
 }
 
-/// Secrets of a child. No child gets a token of the forge and keys of models.
+/// Secrets of a child. No child gets both a token of the forge and keys of models.
 #[derive(Debug)]
 pub enum ChildAccess {
     /// A token of the forge, and no model.
@@ -74,7 +74,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Marks the run of a finished review as posted, after the store has its end.
+    /// Marks the run of a finished review as posted, after the store has the end of the attempt.
     pub(super) fn mark_posted(&self, run: &str) {
         let mark = self.folder().posted_mark(Path::new(run));
         // Without the mark, a later `/crh review` of this head posts the same review again, which
@@ -111,7 +111,7 @@ impl Attempt<'_> {
     }
 
     /// Fetches the change at a head into the archive of the job. Returns the output of
-    /// `crh prepare`.
+    /// `crh prepare`, or how that command ended if it failed.
     pub(crate) async fn prepare(
         &self,
         forge: &impl ForgeAccess,

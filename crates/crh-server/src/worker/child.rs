@@ -123,7 +123,7 @@ pub async fn run_child(command: &ChildCommand, stop: &StopSignal) -> ChildEnd {
         ChildEnd::Exited { .. } | ChildEnd::Killed | ChildEnd::NotStarted(_) => {}
         ChildEnd::TimedOut | ChildEnd::Stopped => {
             signal_group(group, Signal::TERM);
-            // A second result does not matter: the group is killed anyway.
+            // Whether the child ends in time does not matter: the group is killed anyway.
             drop(tokio::time::timeout(GRACE, child.wait()).await);
         }
     }

@@ -49,7 +49,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Carries out commands and replies of comments.
 pub trait CommentJobs: Send + Sync + 'static {
     /// Handles one comment. It may run children through the attempt. It must give the same result
-    /// if it runs twice, because a worker can die in between.
+    /// if it runs twice, because a worker can die before it stores the end of the job.
     fn handle(
         &self,
         attempt: &Attempt<'_>,

@@ -53,7 +53,7 @@ pub struct WorkerSettings {
     pub forge_environment: Vec<(String, String)>,
     /// Variable that carries the forge's token, such as `GITHUB_TOKEN`.
     pub token_variable: String,
-    /// The same for forges other than GitHub, by host name.
+    /// Addresses and token variables of forges other than GitHub, by host name.
     pub rest_forges: BTreeMap<String, RestForgeChildren>,
     /// File with keys of models, one `NAME=VALUE` per line, read before each child that calls
     /// models.

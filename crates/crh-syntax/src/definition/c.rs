@@ -60,7 +60,7 @@ fn function_definition(site: &Site<'_, '_>) -> Option<Definition> {
     if !declarator.has_parameters && !path.name.starts_with("operator ") {
         return None;
     }
-    // A qualifier outside of a class is nearly always a class.
+    // Outside of a class, a qualifier is nearly always the name of a class.
     let is_qualified = !path.qualifiers.is_empty();
     Some(path.qualify(if is_qualified { Definition::method } else { Definition::callable }))
 }

@@ -123,7 +123,8 @@ pub struct ModuleImport {
     pub line: u32,
     /// First and last line of the statement, 1-based.
     pub statement: (u32, u32),
-    /// Whether the code expects that the import may fail, or imports only under a condition.
+    /// Whether the code expects that the import may fail. In JavaScript and Rust, also whether it
+    /// imports only under a condition.
     pub is_guarded: bool,
     /// Whether other files can import the name from this file.
     pub is_reexported: bool,

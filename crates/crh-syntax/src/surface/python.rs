@@ -19,7 +19,9 @@ const NAME_MAKERS: [&str; 8] = [
 
 #[derive(Clone, Copy)]
 struct StatementContext<'k> {
+    /// Whether the statement is outside of functions and classes.
     is_outermost: bool,
+    /// Whether the code expects that an import may fail.
     is_guarded: bool,
     /// Decorators that keep the parameters of a function.
     transparent_decorators: &'k BTreeSet<String>,

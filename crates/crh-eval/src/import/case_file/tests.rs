@@ -53,7 +53,7 @@ fn case(title: &str, body: &str, description: &str) -> Case {
 
 #[test]
 fn case_is_written_in_the_order_of_its_keys() {
-    let twin = TwinText { title: "Back".to_owned(), body: "To two.".to_owned() };
+    let twin = ChangeWords { title: "Back".to_owned(), body: "To two.".to_owned() };
     let case = case("Make it \"three\"", "Because.\n\nIt is \"better\".", "It is `3`.");
     expect![[r#"
         title = "Make it \"three\""
@@ -137,7 +137,7 @@ fn special_characters_survive_a_round_trip() {
     ] {
         let body = text.replace('\0', "");
         let case = case("t", body.trim_end(), text);
-        let twin = TwinText { title: "Back".to_owned(), body: body.trim_end().to_owned() };
+        let twin = ChangeWords { title: "Back".to_owned(), body: body.trim_end().to_owned() };
         let out = TempDir::new().unwrap();
         written::write(out.path(), &case, Some(&twin)).unwrap();
         let suite = Suite::read(out.path(), &read_file).unwrap_or_else(|failure| {

@@ -132,7 +132,7 @@ fn check(path: &str, pull: &Pull, number: u64) -> Result<(), ForgeError> {
     let problem = if pull.number != number {
         Some("it is another pull request")
     } else if !is_commit_id(&pull.head.sha) || !is_commit_id(&pull.base.sha) {
-        Some("it has no commits")
+        Some("its head or base is not a commit id")
     } else {
         None
     };
@@ -145,7 +145,7 @@ fn check(path: &str, pull: &Pull, number: u64) -> Result<(), ForgeError> {
     }
 }
 
-/// Entries of a list that posting depends on. Notes if the list is incomplete.
+/// Entries of a list that posting depends on. Adds a note if the list is incomplete.
 fn required<T>(name: &str, list: RestList<T>, raw: &mut RawPullRequest) -> Vec<T> {
     if list.is_truncated {
         raw.notes.push(format!("There are more {name} than crh reads."));
@@ -168,7 +168,7 @@ async fn read_roles(client: &RestClient, change: &RestChangeRef, raw: &mut RawPu
             false => None,
         };
         let owner = change.repository.split('/').next().unwrap_or_default();
-        // A person who may only read is a stranger. Members of a team have a permission, too.
+        // A person who may only read is a stranger. The reply includes permissions from teams.
         let role = match reply.as_ref().map(|reply| reply.permission.as_str()) {
             _ if login.eq_ignore_ascii_case(owner) => Association::Owner,
             Some("write" | "admin" | "owner") => Association::Collaborator,

@@ -8,7 +8,7 @@ use crate::rest::{ForgeEnvironment, RestHost, RestHostError, RestLogins, RestTok
 /// Configuration file of `glab`.
 const GLAB_CONFIG: &str = "glab-cli/config.yml";
 
-/// User names with which git accepts a token, and the token of a CI job.
+/// User names for git: with the user's token, and with the token of a CI job.
 const GIT_USERS: [&str; 2] = ["oauth2", "gitlab-ci-token"];
 
 /// Header of the token of a CI job.

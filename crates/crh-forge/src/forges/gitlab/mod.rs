@@ -33,7 +33,7 @@ const PROFILE: RestProfile = RestProfile {
     head_refs: "refs/merge-requests",
     reference_forms: "its address, `GROUP/NAME!12`, or `!12` inside a clone",
     reference_hint: "pass its address, `GROUP/NAME!N`, or `!N` inside a clone",
-    // Of the user, as `glab` reads it, and of the CI job.
+    // Two variables of the user, which `glab` reads, too, and one of the CI job.
     server_variables: &["GITLAB_HOST", "GITLAB_URI", "CI_SERVER_URL"],
     token_variables: &TOKENS,
     token_prefix: "Bearer ",

@@ -42,7 +42,8 @@ const PROFILE: ForgeProfile = ForgeProfile {
     no_request_changes: Some("GitLab's API has no vote against a merge request"),
     votes_have_text: false,
     no_resolving: None,
-    // GitLab moves threads to a new push some time after it, and until then they look outdated.
+    // After a push, GitLab moves threads to the new diff with a delay. Until then they look
+    // outdated.
     outdated_means_changed: false,
     repeats_writes: true,
     delays: PostingDelays {

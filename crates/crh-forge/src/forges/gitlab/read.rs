@@ -19,14 +19,14 @@ use crate::rest::{RestChangeRef, RestClient, RestForge, RestList};
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
-/// Oldest supported version: the first with the list of diffs by page.
+/// Oldest supported version: the first with a paginated list of diffs.
 const OLDEST_VERSION: &str = "15.7";
 
 /// Access level from which a member may dismiss issues: Developer.
 const DEVELOPER: u32 = 30;
 
-/// Maximum number of people whose role crh looks up. More people hardly take part in the threads of
-/// one merge request; others cannot dismiss issues.
+/// Maximum number of people whose role crh looks up. The threads of one merge request hardly have
+/// more. Further people count as strangers, who cannot dismiss issues.
 const PEOPLE_MAX: usize = 50;
 
 /// All replies, before conversion.
@@ -127,7 +127,7 @@ fn check(path: &str, merge_request: &MergeRequest, number: u64) -> Result<(), Fo
                 .into_iter()
                 .all(|commit| commit.as_deref().is_some_and(is_commit_id)) =>
         {
-            Some("it has no commits")
+            Some("its head or base is not a commit id")
         }
         Some(_) => None,
     };
@@ -148,7 +148,7 @@ fn viewer_or_none(viewer: Result<User, ForgeError>) -> Result<Option<User>, Forg
     }
 }
 
-/// Entries of a list that posting depends on. Notes if the list is incomplete.
+/// Entries of a list that posting depends on. Adds a note if the list is incomplete.
 fn required<T>(name: &str, list: RestList<T>, raw: &mut RawMergeRequest) -> Vec<T> {
     if list.is_truncated {
         raw.notes.push(format!("There are more {name} than crh reads."));

@@ -159,8 +159,8 @@ impl LaunchpadCredentials {
         }
     }
 
-    /// The `Authorization` header. `realm` is the address of the web service; PLAINTEXT signatures
-    /// cover nothing else.
+    /// The `Authorization` header. `realm` is the address of the web service. A PLAINTEXT signature
+    /// is the secret itself and covers no part of the request.
     pub(super) fn authorization(&self, realm: &str, seconds: u64, nonce: u64) -> SecretString {
         let (token, secret) = match &self.access {
             Some(access) => (access.token.as_str(), access.secret.expose_secret()),

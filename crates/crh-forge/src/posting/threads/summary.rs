@@ -139,7 +139,8 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
         basis: analysis.posting.basis.clone(),
         models: report.model_set.clone(),
         strategy: report.strategy,
-        // The next review must see what the change suppresses, so that it does not approve.
+        // After an incomplete review, the next one covers everything. So it sees what the change
+        // suppresses and does not approve.
         complete: analysis.is_complete() && !report.is_suppressed_by_change(),
         issues,
         withheld: report.over_cap.len() + report.hidden_open_findings().count(),

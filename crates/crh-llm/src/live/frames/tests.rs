@@ -119,7 +119,7 @@ fn too_many_bytes_frames_or_calls_are_a_fault() {
     }
 
     let frames = FrameRecorder::new(Wire::Gemini, 100);
-    for _ in 0..=12 * MAX_OTHER_BYTES / MIN_FRAME_BYTES {
+    for _ in 0..=12 * MAX_OTHER_BYTES / FRAME_OVERHEAD_BYTES {
         frames.record(None, "");
     }
     assert!(frames.summary().fault().is_some(), "signs of life without end");

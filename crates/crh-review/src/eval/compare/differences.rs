@@ -37,6 +37,7 @@ pub(super) struct Differences {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct CaseCost {
     runs: u64,
+    /// Millionths of a US dollar.
     micros: u64,
 }
 

@@ -18,9 +18,11 @@ enum Fact<'a> {
     Failed,
     /// An expected issue was found.
     Found(usize),
-    /// The n-th report that is known to be wrong.
+    /// A report that is known to be wrong: index of its label, and number among the reports of the
+    /// run that match this label.
     KnownBad(usize, usize),
-    /// The n-th report of one kind on a clean change.
+    /// A report on a clean change: its identity, and number among the reports of the run with this
+    /// identity.
     OnClean(ReportIdentity<'a>, usize),
 }
 

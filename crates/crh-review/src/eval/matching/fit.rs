@@ -1,8 +1,8 @@
 //! Whether a report matches an expected issue, and how well.
 //!
-//! Old and new lines are not compared, so a place matches only on its own side. Labels name a span
-//! on each side where both are reasonable. A renamed file has its new path on both sides. By words,
-//! only the file has to match.
+//! Line numbers of the old and of the new side are not compared, so a place matches only on its own
+//! side. If a report may be on either side, the label names a span on each. A renamed file has its
+//! new path on both sides. Under a rule by words, only the file has to match.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ struct Distance {
     boundary_difference: u32,
 }
 
-/// Distance of a report that is in no place of an issue.
+/// Distance of a report without a place in the file and on the side of the issue.
 const FAR_AWAY: Distance =
     Distance { line_gap: MAX_COUNTED_LINES, boundary_difference: MAX_COUNTED_LINES };
 

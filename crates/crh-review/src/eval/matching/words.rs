@@ -2,10 +2,10 @@
 //! stemmed.
 //!
 //! The thresholds were measured on 108 issues, each rephrased as a reviewer would. 100 rephrasings
-//! match their issue (93 %), and 11 of 178 pairs with another issue of the same file match (6 %),
-//! nearly all of the same kind. With four sentences of advice added to every report, the rates are
-//! 93 % and 11 %. So a single match by words is unreliable and a score may be off by a few points,
-//! but the comparison is deterministic and free.
+//! match their issue (93 %). Of 178 pairs of a rephrasing with another issue of the same file, 11
+//! match (6 %), nearly all with an issue of the same kind. With four sentences of advice added to
+//! every report, the rates are 93 % and 11 %. So a single match by words is unreliable and a score
+//! may be off by a few points, but the comparison is deterministic and free.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -105,7 +105,7 @@ fn stem(word: &str) -> String {
         None => word.strip_suffix('s').unwrap_or(word).to_owned(),
     };
     let base = SUFFIXES.iter().find_map(|ending| stem.strip_suffix(ending));
-    if let Some(base) = base.filter(|bare| bare.len() >= 4) {
+    if let Some(base) = base.filter(|base| base.len() >= 4) {
         stem.truncate(base.len());
         let mut last_letters = stem.chars().rev();
         // `stopped` becomes `stop`, but `call` and `pass` keep their double letter.

@@ -72,7 +72,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     out
 }
 
-/// Why a case is excluded.
+/// Heading of the list of excluded cases.
 pub(super) const EXCLUDED_TITLE: &str =
     "Excluded: in only one evaluation, labelled differently, or without a common repeat";
 

@@ -66,9 +66,9 @@ struct SheetView {
     troubles: Vec<Value>,
     troubles_more: usize,
     cards: Vec<Card>,
-    plane: PrecisionRecallChart,
-    reliability: Option<CalibrationChart>,
-    outlay: CostChart,
+    precision_recall: PrecisionRecallChart,
+    calibration: Option<CalibrationChart>,
+    cost: CostChart,
     sections: Vec<Section>,
     cases: CasesView,
 }
@@ -119,13 +119,13 @@ impl SheetView {
             troubles: troubles.collect(),
             troubles_more,
             cards: cards(sheet),
-            plane: PrecisionRecallChart::new(sheets),
-            reliability: sheet
+            precision_recall: PrecisionRecallChart::new(sheets),
+            calibration: sheet
                 .scores
                 .avg_confidence_calibration
                 .as_ref()
                 .map(CalibrationChart::new),
-            outlay: CostChart::new(sheets, cases),
+            cost: CostChart::new(sheets, cases),
             sections: sections(sheet),
             cases: CasesView::new(cases, anchors),
         }

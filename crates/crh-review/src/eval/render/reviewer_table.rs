@@ -32,8 +32,8 @@ pub(super) fn reviewers_section(reviewers: &[ReviewerCounts]) -> Option<Section>
         }
     });
     let mut says = vec![
-        "Matched of the expected issues of its category, and how many others; wrong is what is known to be so, and a second \
-         report of one issue. A report of several reviewers counts for each of them."
+        "Matched: found and expected issues in the category of the reviewer. Others: matches in other categories. \
+         Wrong: duplicates and reports known to be wrong. A report of several reviewers counts for each of them."
             .to_owned(),
     ];
     if omitted > 0 {

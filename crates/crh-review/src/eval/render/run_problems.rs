@@ -19,7 +19,7 @@ pub(super) struct RunProblem<'a> {
     pub(super) reason: &'a str,
 }
 
-/// Display name of an outcome.
+/// Display name of an ending.
 pub(super) fn ending_word(ending: &Ending) -> &'static str {
     match ending {
         Ending::Reviewed => "reviewed",
@@ -66,7 +66,7 @@ pub(super) fn listed_problems(evaluation: &Evaluation) -> (Vec<RunProblem<'_>>, 
     (listed.collect(), omitted)
 }
 
-/// Numbers of incomplete runs by outcome; `None` if all are complete.
+/// Numbers of runs that did not review all of their change, by ending; `None` if there are none.
 pub(super) fn problem_counts(runs: &RunCounts) -> Option<String> {
     let endings =
         [(runs.failed, "failed"), (runs.not_run, "not run"), (runs.incomplete, "incomplete")];

@@ -289,7 +289,7 @@ fn funnel(steps: &[FunnelCounts]) -> Option<Section> {
         short: "Funnel",
         title: "From findings to comments",
         says: vec![
-            "The first three rows count findings, the others issues. Recall is the share of expected issues that something at this step matches."
+            "The first three rows count findings, the next two issues, and the last one comments. Recall is the share of expected issues that something at this step matches."
                 .to_owned(),
         ],
         body: vec![table(&["Step", "Number", "Issues found", "Recall"], steps.iter().map(row))],
@@ -460,7 +460,7 @@ fn stability(stability: &Stability) -> Section {
     }
 }
 
-/// How many comments one run has, two runs have, and so on.
+/// Number of comments that occur in exactly one run, in exactly two runs, and so on.
 fn returning_comments(stability: &Stability) -> SectionBody {
     let total: u32 = stability.by_runs.iter().sum();
     let rows = (1..).zip(&stability.by_runs).map(|(runs, number): (usize, &u32)| TableRow {

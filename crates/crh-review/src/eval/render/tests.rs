@@ -46,8 +46,9 @@ fn panel_has_one_row_per_reviewer() {
           rule: family (same file, same family of categories, at most 3 lines apart)
         14 …
         Contribution per reviewer
-          Matched of the expected issues of its category, and how many others; wrong is what is known to be
-          so, and a second report of one issue. A report of several reviewers counts for each of them.
+          Matched: found and expected issues in the category of the reviewer. Others: matches in other
+          categories. Wrong: duplicates and reports known to be wrong. A report of several reviewers counts
+          for each of them.
           Reviewer        Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
           concurrency  concurrency      2/2       0      1         0           0         0
           correctness          bug      2/4       5      3         1           0         1
@@ -64,7 +65,7 @@ fn panel_has_one_row_per_reviewer() {
         14 …
         ### Contribution per reviewer
 
-        Matched of the expected issues of its category, and how many others; wrong is what is known to be so, and a second report of one issue. A report of several reviewers counts for each of them.
+        Matched: found and expected issues in the category of the reviewer. Others: matches in other categories. Wrong: duplicates and reports known to be wrong. A report of several reviewers counts for each of them.
 
         | Reviewer | Category | Matched | Others | Wrong | On clean | Unlabelled | On twins |
         |---|---:|---:|---:|---:|---:|---:|---:|

@@ -57,8 +57,8 @@ impl Votes {
         }
     }
 
-    /// Cohen's kappa. `None` if chance agreement is complete, as without pairs or if both always
-    /// give the same answer.
+    /// Cohen's kappa. `None` if chance agreement is complete, as without pairs or if both give one
+    /// and the same answer for every pair.
     fn kappa(self) -> Option<f64> {
         let [both, judge_alone, text_alone, neither] =
             [self.both, self.judge_alone, self.text_alone, self.neither].map(i128::from);

@@ -109,8 +109,8 @@ fn recurrence(cases: &[CaseReports<'_>]) -> Option<f64> {
     ratio(returned, possible)
 }
 
-/// Number of comments that one run has, that two runs have, and so on, over the cases with all
-/// repeats.
+/// Number of comments that occur in exactly one run, in exactly two runs, and so on, over the cases
+/// with all repeats.
 fn comments_by_runs<'a>(cases: impl Iterator<Item = &'a GradedCase<'a>>, repeats: u32) -> Vec<u32> {
     let repeats = usize::try_from(repeats).unwrap_or_default();
     let mut by_runs = vec![0; repeats];

@@ -18,7 +18,9 @@ pub(in crate::eval) struct Tally {
     pub(in crate::eval) known_bad: u64,
     pub(in crate::eval) on_clean: u64,
     pub(in crate::eval) unlabelled: u64,
+    /// Expected issues that at least one comment matches.
     pub(in crate::eval) found: u64,
+    /// Comments that match no expected issue.
     pub(in crate::eval) unmatched: u64,
     pub(in crate::eval) clean_runs: u64,
     pub(in crate::eval) clean_reported: u64,
@@ -101,7 +103,7 @@ impl Tally {
         ratio(self.found, self.expected)
     }
 
-    /// F1 of the two. Zero without comments.
+    /// F1 of precision and recall of comments. Zero without comments.
     pub(in crate::eval) fn comment_f1(&self) -> Option<f64> {
         f1(self.found, self.found + self.unmatched, self.expected)
     }

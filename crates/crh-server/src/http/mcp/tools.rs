@@ -426,6 +426,7 @@ impl AgentTools for ReviewTools {
 /// Tells a client about the steps of a job.
 #[derive(Default)]
 struct StepProgress {
+    /// Progress that the client got last, for [`tell_step`].
     done: f64,
     message: String,
     told_at: Option<Instant>,

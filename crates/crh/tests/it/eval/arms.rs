@@ -62,8 +62,8 @@ fn panel_shows_where_findings_are_lost() {
     let section = sections.find(|section| section.starts_with("From findings")).unwrap();
     expect![[r#"
         From findings to comments
-          The first three rows count findings, the others issues. Recall is the share of expected issues
-          that something at this step matches.
+          The first three rows count findings, the next two issues, and the last one comments. Recall is the
+          share of expected issues that something at this step matches.
           Step                           Number  Issues found  Recall
           Raised by a reviewer                3           1/1    1.00
           In the required format              3           1/1    1.00

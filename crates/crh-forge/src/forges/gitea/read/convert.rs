@@ -168,7 +168,8 @@ fn thread(comment: &wire::ReviewComment, diff: &Diff) -> InlineThread {
         0 => (Side::Old, comment.original_position),
         line => (Side::New, line),
     };
-    // Gitea does not say whether the line changed. Its hunk ends with the commented line.
+    // Gitea does not say whether the line changed. The hunk of a comment ends with the commented
+    // line as it was.
     let commented = comment.diff_hunk.lines().last().and_then(|line| line.get(1..));
     let outdated = match (line_text(diff, &comment.path, side, line), commented) {
         (Some(now), Some(commented)) => now != commented,

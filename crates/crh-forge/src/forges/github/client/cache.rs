@@ -70,7 +70,7 @@ impl ReplyCache {
 
     pub(super) fn find(&self, name: &str) -> Option<CachedReply> {
         let path = self.folder.as_ref()?.join(name);
-        // A file with this size cannot come from crh.
+        // crh writes no file of this size.
         let size = fs::metadata(&path).ok()?.len();
         if size > ENTRY_MAX * 2 {
             return None;
@@ -91,10 +91,10 @@ impl ReplyCache {
         let Some(folder) = &self.folder else { return Ok(()) };
         let size = cached.body.len() as u64;
         let deduct = |remaining: u64| remaining.checked_sub(size);
-        let fits_run_limit = || {
+        let fits_process_limit = || {
             self.remaining_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, deduct).is_ok()
         };
-        if size > ENTRY_MAX || !fits_run_limit() {
+        if size > ENTRY_MAX || !fits_process_limit() {
             return Ok(());
         }
         private_folder(folder)?;

@@ -54,9 +54,8 @@ pub fn check_run_requests(
     let remark = overflow_remark(annotations.len().saturating_sub(inline_max), inline_max);
     annotations.truncate(inline_max);
     let runs = format!("/repos/{}/check-runs", change.repo);
-    // Without the two marker lines at its start, by which crh recognises its comments, the text
-    // also fits GitHub's limit for check runs. That limit is smaller than the one for comments by
-    // one.
+    // The first two lines of a summary are markers by which crh recognises its comments. Without
+    // them, the text also fits GitHub's limit for check runs, which is one less than for comments.
     let links = repo_link_prefix(&change.url, &change.repo);
     let summary = summary(
         &report,
@@ -107,7 +106,7 @@ pub fn check_run_requests(
 /// Stands for the id of a check run that does not exist yet.
 const NEW_ID_PLACEHOLDER: &str = "{new}";
 
-/// Maximum number of unconfirmed requests: after three failures in a row, GitHub is down.
+/// Maximum number of unconfirmed requests. After that many, GitHub is probably down.
 const UNCONFIRMED_MAX: usize = 3;
 
 /// Check runs of this name at the head commit.

@@ -45,8 +45,8 @@ impl TextBudget {
         Self { others_bytes: OTHERS_BYTES_MAX, own_bytes: OWN_BYTES_MAX, shortened_texts: 0 }
     }
 
-    /// Takes a text into memory, shortened if the budget of other accounts is used up. If an own
-    /// text does not fit, the result is `Truncated` and the caller must drop the text.
+    /// Takes a text into memory. Shortens a long text of another account that does not fit into the
+    /// budget. If an own text does not fit, the result is `Truncated` and the caller must drop it.
     pub(super) fn take(&mut self, text: &mut String, owner: TextOwner) -> PageCompleteness {
         let remaining_bytes = match owner {
             TextOwner::Ours => &mut self.own_bytes,
@@ -110,8 +110,8 @@ pub(super) async fn read_texts<T: AuthoredText>(
     let mut viewer_known = viewer.clone();
     let (mut budget, mut texts) = (TextBudget::new(), Vec::new());
     let completeness = client.each_page(path, async |page: Vec<T>, _| {
-        // If the account id never arrives, the whole read fails with that error, and this list does
-        // not matter.
+        // If the account id never arrives, reading the threads has failed. Then reading the pull
+        // request fails, too, and this list does not matter.
         drop(viewer_known.wait_for(Option::is_some).await);
         let viewer = *viewer.borrow();
         for mut item in page {

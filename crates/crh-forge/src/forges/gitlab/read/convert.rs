@@ -82,7 +82,7 @@ fn properties(change: &RestChangeRef, raw: &RawMergeRequest) -> ProposalProperti
         head: text(&refs.head_sha),
     });
     let author = merge_request.author.as_ref();
-    // The full reference has the name of a renamed project.
+    // After a rename, the full reference has the new name of the project.
     let full = merge_request.references.as_ref().and_then(|names| names.full.rsplit_once('!'));
     ProposalProperties {
         repo: full.map_or_else(|| change.repository.clone(), |(repo, _)| repo.to_owned()),
@@ -126,7 +126,7 @@ fn file(file: &wire::FileDiff) -> FilePatch {
     }
 }
 
-/// Notes of people that are not on lines. GitLab's own notes about events do not count.
+/// Comments outside threads on lines. GitLab's own notes about events do not count.
 fn general_notes(raw: &RawMergeRequest) -> impl Iterator<Item = &wire::Note> {
     let discussions = raw.discussions.iter().filter(|discussion| !is_on_lines(discussion));
     discussions.flat_map(|discussion| &discussion.notes).filter(|note| !note.system)

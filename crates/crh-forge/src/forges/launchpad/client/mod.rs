@@ -34,8 +34,8 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     idle: Duration::from_secs(40),
 };
 
-/// Maximum number of redirects to follow. Files are on another host, Launchpad's librarian, which
-/// needs one.
+/// Maximum number of redirects to follow. Reading a file takes one, to Launchpad's file server (the
+/// librarian).
 const REDIRECTS_MAX: u32 = 3;
 
 /// Maximum number of pages of one list, at 75 entries each: several times the comments of the

@@ -24,8 +24,9 @@ use crate::posting::{
 };
 use crate::{ForgeError, ProposalKind};
 
-/// Name of the operation that makes a comment, and the order of its arguments.
+/// Argument that names the operation of a request.
 const OPERATION: &str = "ws.op";
+/// Arguments of the request that makes a comment, in the order in which crh sends them.
 const ARGUMENTS: [&str; 5] = [OPERATION, "content", "vote", "previewdiff_id", INLINE];
 
 /// Launchpad's abilities. It sends all inline comments in one mail. The last delay is half a

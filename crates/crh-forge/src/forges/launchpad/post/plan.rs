@@ -92,11 +92,8 @@ fn build_steps(
                 let why = "no space left in the summary".to_owned();
                 plan.skipped.push((PostedItem::issue(issue), PostingSkip::NotPossible { why }));
             }
-            MergeProposalPlacement::Row(line) => {
-                inline
-                    .entry(*line)
-                    .or_default()
-                    .push(text::inline_comment(issue, posting.instance));
+            MergeProposalPlacement::Row(row) => {
+                inline.entry(*row).or_default().push(text::inline_comment(issue, posting.instance));
                 items.push(PostedItem::issue(issue));
             }
         }
@@ -123,10 +120,10 @@ fn build_steps(
             let who = proposal_state.viewer_login().unwrap_or_default().to_owned();
             return PostingSteps::refused(PostingRefusal::Drafts { who });
         }
-        let lines: BTreeMap<String, String> =
-            inline.into_iter().map(|(line, texts)| (line.to_string(), texts.join("\n"))).collect();
+        let rows: BTreeMap<String, String> =
+            inline.into_iter().map(|(row, texts)| (row.to_string(), texts.join("\n"))).collect();
         arguments["previewdiff_id"] = json!(diff.id);
-        arguments[INLINE] = json!(lines);
+        arguments[INLINE] = json!(rows);
     }
     items.push(PostedItem::Summary);
     let kind = WriteKind::WholeReview { items, arguments };

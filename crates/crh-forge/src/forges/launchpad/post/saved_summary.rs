@@ -22,13 +22,13 @@ pub(super) struct SavedSummary {
 }
 
 /// Content of a summary. Summaries with equal states say the same, even if they come from different
-/// runs.
+/// reviews.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SummaryState {
     /// Reviewed head.
     head: String,
     verdict: String,
-    /// The intended vote; `None` if it is not cast.
+    /// The vote for the verdict; `None` if crh may not cast it.
     vote: Option<String>,
     /// Hash of the keys of all issues.
     issues: String,

@@ -18,16 +18,16 @@ use crate::{
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
 
-/// Row of comments without a row. Launchpad counts rows from one.
-const NO_LINE: u32 = 0;
+/// Stands for the row of a comment without a valid row. Launchpad counts rows from one.
+const NO_ROW: u32 = 0;
 
 /// Statuses of proposals that were merged, rejected or superseded.
 const CLOSED: [&str; 3] = ["Merged", "Rejected", "Superseded"];
 
 /// A comment on a row of a diff.
 struct RowComment {
-    /// Row of the diff; `None` if Launchpad's key for the position is not a number.
-    line: Option<u32>,
+    /// `None` if Launchpad's key for the position is not a number.
+    row: Option<u32>,
     /// Author, if known.
     author: Option<String>,
     created_at: String,
@@ -35,7 +35,7 @@ struct RowComment {
 }
 
 impl RowComment {
-    /// A thread of one comment, for posting. Rows are no lines of a file.
+    /// A thread of one comment, for posting. Its `line` is a row of the diff, not a line of a file.
     fn into_thread(self, viewer: Option<&str>) -> InlineThread {
         let comment = InlineComment {
             ours: self.author.is_some() && self.author.as_deref() == viewer,
@@ -44,7 +44,7 @@ impl RowComment {
             body: self.text,
             ..InlineComment::default()
         };
-        InlineThread { line: self.line, comments: vec![comment], ..InlineThread::default() }
+        InlineThread { line: self.row, comments: vec![comment], ..InlineThread::default() }
     }
 }
 
@@ -201,7 +201,7 @@ fn inline_threads(rounds: &[RawRound], viewer: Option<&str>) -> Vec<InlineThread
 
 fn to_inline_comments(round: &RawRound) -> impl Iterator<Item = RowComment> {
     round.inline_comments.iter().map(|comment| RowComment {
-        line: comment.line_number.number(),
+        row: comment.line_number.number(),
         author: comment.person.as_ref().and_then(wire::PersonOrLink::name),
         created_at: comment.date.clone(),
         text: comment.text.clone(),
@@ -268,19 +268,19 @@ fn discussion_comment(comment: &wire::Comment) -> crate::DiscussionComment {
     }
 }
 
-/// Threads of a round, one per line. Comments without a valid line get threads of their own.
+/// Threads of a round, one per row of the diff. Comments without a valid row get a thread per key.
 fn threads(round: &RawRound, is_last: bool) -> Vec<DiscussionThread> {
     let diff = round.diff_text.as_deref().map(|text| (Diff::read(text), DiffRows::new(text)));
-    let mut comments_by_line: BTreeMap<(u32, String), Vec<crate::DiscussionComment>> =
+    let mut comments_by_row: BTreeMap<(u32, String), Vec<crate::DiscussionComment>> =
         BTreeMap::new();
     for (raw_comment, inline_comment) in round.inline_comments.iter().zip(to_inline_comments(round))
     {
-        let key = match inline_comment.line {
-            Some(line) => (line, line.to_string()),
-            None => (NO_LINE, raw_comment.line_number.key()),
+        let key = match inline_comment.row {
+            Some(row) => (row, row.to_string()),
+            None => (NO_ROW, raw_comment.line_number.key()),
         };
         let id = format!("{}:{}", round.number, key.1);
-        let comments = comments_by_line.entry(key).or_default();
+        let comments = comments_by_row.entry(key).or_default();
         comments.push(crate::DiscussionComment {
             id: format!("{id}:{}", comments.len() + 1),
             author: inline_comment.author,
@@ -288,8 +288,8 @@ fn threads(round: &RawRound, is_last: bool) -> Vec<DiscussionThread> {
             content: inline_comment.text,
         });
     }
-    let to_thread = |((line, key), comments): ((u32, String), Vec<crate::DiscussionComment>)| {
-        let diff_and_line = diff.as_ref().and_then(|(diff, rows)| Some((diff, rows.line(line)?)));
+    let to_thread = |((row, key), comments): ((u32, String), Vec<crate::DiscussionComment>)| {
+        let diff_and_line = diff.as_ref().and_then(|(diff, rows)| Some((diff, rows.line(row)?)));
         let spot =
             diff_and_line.and_then(|(diff, line)| diff.locate(line)).map(|(file, diff_line)| {
                 let (side, line) = diff_line.side();
@@ -310,7 +310,7 @@ fn threads(round: &RawRound, is_last: bool) -> Vec<DiscussionThread> {
             comments,
         }
     };
-    comments_by_line.into_iter().map(to_thread).collect()
+    comments_by_row.into_iter().map(to_thread).collect()
 }
 
 /// Threads of all rounds. Threads of earlier rounds have no position in the latest diff.

@@ -45,8 +45,11 @@ struct PointLabel {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum PointKind {
+    /// The tool of the first sheet.
     Tool,
+    /// The tool of another sheet.
     Other,
+    /// A baseline.
     Trivial,
 }
 
@@ -63,8 +66,8 @@ pub(super) struct CalibrationChart {
 pub(super) struct CostChart {
     /// With several sheets, the label of the axis. With one sheet, the title of the bars.
     unit: &'static str,
-    /// With several sheets, one point per sheet.
     ticks: Vec<Value>,
+    /// With several sheets, one point per sheet.
     points: Vec<Value>,
     absent: Vec<String>,
     /// With one sheet, cost per run by outcome.
