@@ -43,7 +43,7 @@ pub enum FileVersion {
         /// Tree of the commit from which crh read the file.
         tree: String,
     },
-    /// Gitea: id of the blob. GitLab: id of the last commit to the file.
+    /// Id of the file's blob, or of the last commit to the file. The forge decides which.
     Id(String),
 }
 

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::assignment::{Assignment, DiffPart};
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::model_question::{ModelQuestion, ask};
-use crate::plan::{Assignment, DiffPart};
 use crate::prompts;
 use crate::review_context::ReviewContext;
 use crate::runs::RunEnd;

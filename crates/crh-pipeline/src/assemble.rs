@@ -16,12 +16,13 @@ pub use hidden::hide_below;
 pub use mask::{mask, mask_keys};
 pub use report_text::recount_summary;
 
+use crate::assignment::is_static;
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::is_analyser;
 use crate::collect::ReviewFindings;
 use crate::context::PanelContext;
 use crate::edit::EditOutcome;
-use crate::plan::{Plan, is_static};
+use crate::plan::Plan;
 use crate::requirements;
 use crate::review_options::ReviewOptions;
 use crate::runs::{RunEnd, RunRecord, RunResults};

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::assignment::TURN_TOKENS;
 use crate::change_under_review::ChangeUnderReview;
 use crate::journal::ReviewJournal;
-use crate::plan::TURN_TOKENS;
 use crate::prompts::bare;
 use crate::review_context::RETRY;
 use crate::review_options::ReviewBudget;

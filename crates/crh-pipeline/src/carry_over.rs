@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use crate::assemble::reviewed_files;
+use crate::assignment::is_static;
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::collect::ReviewFindings;
 use crate::incremental::IncrementalReview;
-use crate::plan::is_static;
 use crate::requirements;
 use crate::runs::{CheckedFinding, RunResults};
 use crate::scope::short_commit;

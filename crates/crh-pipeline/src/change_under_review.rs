@@ -39,6 +39,14 @@ impl ChangeUnderReview {
         self.tool_context.workspace()
     }
 
+    /// The revision whose project instructions apply: `head` for local changes, `base` for changes
+    /// from a forge. The author of such a change could otherwise give instructions to the reviewers.
+    pub(crate) fn instructions_revision(&self) -> &'static str {
+        let is_proposed =
+            self.workspace().is_ok_and(|workspace| !workspace.metadata().url.is_empty());
+        if is_proposed { "base" } else { "head" }
+    }
+
     /// The files under review with their diffs, in the order of the diff.
     pub fn files(&self) -> impl Iterator<Item = (&ScopeFile, &FileDiff)> {
         // A scope has every file of its diff, in the same order.

@@ -89,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::plan::Assignment;
+    use crate::assignment::Assignment;
     use crate::runs::{RunEnd, RunRecord};
     use crh_review::report::Fate;
     use crh_review::{Judgement, JudgementResult};

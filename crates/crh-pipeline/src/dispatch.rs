@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
+use crate::assignment::{Assignment, is_static};
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::{CheckOptions, is_analyser, run_analysers, run_checks};
 use crate::code_reader::CodeReader;
 use crate::context::PanelContext;
 use crate::journal::ReviewJournal;
-use crate::plan::{Assignment, Plan, is_static};
+use crate::plan::Plan;
 use crate::review_context::ReviewContext;
 use crate::runs::{RunRecord, RunResults};
 use crate::strategies::{delegate, panel};

@@ -6,7 +6,7 @@
 //! none. If the run fails, the confidence of the reviewers decides, and the report says so.
 
 mod answer;
-mod material;
+pub(crate) mod material;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::answer::{complete_groups, parse_edit};
-pub(crate) use self::material::Material;
+use self::material::Material;
+use crate::assignment::{Assignment, ORCHESTRATOR, TURN_TOKENS};
 use crate::change_under_review::ChangeUnderReview;
 use crate::collect::ReviewFindings;
 use crate::model_question::{ModelQuestion, ask};
-use crate::plan::{Assignment, ORCHESTRATOR, TURN_TOKENS};
 use crate::prompts::ToolAccess;
 use crate::proof::TestCommand;
 use crate::review_context::ReviewContext;

@@ -4,6 +4,7 @@
 pub mod agent_files;
 pub mod answer;
 pub mod assemble;
+pub mod assignment;
 pub mod bare;
 mod carry_over;
 pub mod change_secrets;
@@ -21,6 +22,7 @@ pub mod events;
 pub mod facts;
 pub mod failure;
 pub mod fixer;
+mod front_matter;
 pub mod incremental;
 pub mod journal;
 pub mod judge;

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
+use crate::assignment::Assignment;
 use crate::events::ReviewEvent;
-use crate::plan::Assignment;
 use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session::SessionTool;

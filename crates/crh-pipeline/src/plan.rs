@@ -1,39 +1,20 @@
-//! Stage "plan": assigns reviewers to files. An assignment is one reviewer on one part of the
-//! scope.
+//! Stage "plan": assigns reviewers to files.
 
 mod estimate;
-mod parts;
+pub(crate) mod parts;
 
-pub(crate) use estimate::TURN_TOKENS;
 pub use estimate::{
     CostEstimate, FirstCallEstimate, PlanShortfall, PlannedAssignment, estimate,
     estimate_without_model,
 };
-pub use parts::parts_of;
-pub(crate) use parts::{PART_CHARS, split_diff};
 use serde::{Deserialize, Serialize};
 
+use self::parts::whole_files;
+use crate::assignment::{Assignment, DiffPart, ORCHESTRATOR};
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::{CheckOptions, analysers};
 use crate::context::PanelContext;
 use crh_review::report::Strategy;
-
-/// Whether a reviewer is a static check. Static checks run in every strategy.
-pub fn is_static(name: &str) -> bool {
-    crh_lint::REVIEWERS.contains(&name) || analysers::is_analyser(name) || name.starts_with(SARIF)
-}
-
-/// Prefix of reviewer names for imported SARIF files. The name of the tool follows.
-pub const SARIF: &str = "sarif-";
-
-/// The one reviewer of `single`.
-pub const SINGLE: &str = "single";
-
-/// The agent of `delegate` that distributes the work.
-pub const ORCHESTRATOR: &str = "orchestrator";
-
-/// Prefix of the sub-agent names of `delegate`. A number follows.
-pub(crate) const SUB_AGENT: &str = "sub-agent-";
 
 /// Which reviewer looks at which files. The sub-agents of `delegate` are not part of a plan, since
 /// the orchestrator creates them later.
@@ -45,41 +26,6 @@ pub struct Plan {
     pub assignments: Vec<Assignment>,
     /// Notes for the reader.
     pub notes: Vec<String>,
-}
-
-/// One reviewer on one part of the scope.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Assignment {
-    /// Name of the run, unique in a review: `secrets`, `single`, `orchestrator`, `sub-agent-2`.
-    /// Also the name of its transcript and of its row in the report.
-    pub name: String,
-    /// The reviewer that findings are attributed to. All sub-agents count as one reviewer.
-    pub reviewer: String,
-    /// Topic for the progress display. Empty if the assignment covers everything.
-    pub label: String,
-    /// Why this reviewer was chosen. Empty for static checks.
-    pub why: String,
-    /// Extra instructions. Empty if there are none.
-    pub focus: String,
-    /// Files to review, in diff order.
-    pub parts: Vec<DiffPart>,
-}
-
-/// A file, or a piece of a file that is too large for one reviewer.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct DiffPart {
-    /// The path after the change.
-    pub path: String,
-    /// First and last line in `numbered.diff`, inclusive. None for the whole file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diff_lines: Option<(u32, u32)>,
-}
-
-impl DiffPart {
-    /// A whole file.
-    pub fn whole(path: impl Into<String>) -> Self {
-        Self { path: path.into(), diff_lines: None }
-    }
 }
 
 /// Builds the plan. If no file is under review, it contains no model assignment.
@@ -116,19 +62,6 @@ pub fn plan(
     }
     assignments.extend(model_assignments);
     Plan { strategy, assignments, notes }
-}
-
-/// Every file under review, in diff order. A file that changes its type is in the diff twice and
-/// here once.
-pub(crate) fn whole_files(change: &ChangeUnderReview) -> Vec<DiffPart> {
-    let mut parts: Vec<DiffPart> = Vec::new();
-    for (file, _) in change.files() {
-        let part = DiffPart::whole(file.path.shown());
-        if parts.last() != Some(&part) {
-            parts.push(part);
-        }
-    }
-    parts
 }
 
 fn assignment(name: &str, why: &str, parts: Vec<DiffPart>) -> Assignment {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::plan::Assignment;
+use crate::assignment::Assignment;
 use crh_agent::{AgentOutcome, FinishedRun, LimitKind, UsageTotals};
 use crh_review::Judgement;
 use crh_review::finding::{Finding, Member};

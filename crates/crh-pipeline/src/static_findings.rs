@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::plan::DiffPart;
+use crate::assignment::DiffPart;
 use crate::runs::RunRecord;
 use crate::text::one_line;
 use crh_review::finding::Member;
@@ -150,7 +150,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::plan::Assignment;
+    use crate::assignment::Assignment;
     use crh_review::finding::Origin;
     use crh_review::report::DroppedFinding;
 

@@ -3,8 +3,8 @@
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::assignment::{SINGLE, is_static};
 use crate::facts::{ChangeFact, ChangeFacts, Extent};
-use crate::plan::{SINGLE, is_static};
 use crate::reviewers::{
     ModelTier, PanelRole, Returns, Reviewer, ReviewerCatalogue, ReviewerOrigin,
 };

@@ -38,8 +38,8 @@ use self::plumbing::NoServerArgs;
 #[cfg(all(feature = "server", unix))]
 pub(crate) use self::plumbing::{AnswerArgs, CheckFixArgs};
 pub(crate) use self::plumbing::{
-    DialectArg, DiffCommand, DiffMapArgs, FormatArg, MergeArgs, RenderArgs, RenderOutputArgs,
-    SchemaArgs, SideArg, ToolArgs,
+    DialectArg, DiffCommand, DiffMapArgs, FormatArg, ListFormatArg, MergeArgs, RenderArgs,
+    RenderOutputArgs, SchemaArgs, SideArg, ToolArgs,
 };
 pub(crate) use self::post::PostArgs;
 pub(crate) use self::review::{
@@ -183,14 +183,6 @@ pub(crate) struct ConfigShowArgs {
     pub(crate) fix: FixFlags,
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormatArg {
-    /// Human-readable text
-    Text,
-    /// JSON
-    Json,
 }
 
 #[derive(Debug, Args)]

@@ -43,7 +43,7 @@ pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(ui::print_panic));
     // The panic hook has printed the error; only the exit code is left.
     let outcome = std::panic::catch_unwind(|| {
-        let environment = config::environment::Environment::from_process();
+        let environment = config::environment::Environment::from_process(config::keys::variables());
         // A review that a worker of the server started ends with that worker.
         #[cfg(all(feature = "server", unix))]
         crh_server::worker::end_with_parent(

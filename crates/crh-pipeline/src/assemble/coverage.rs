@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::unique;
+use crate::assignment::is_static;
 use crate::change_under_review::ChangeUnderReview;
-use crate::plan::is_static;
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{ReportInputs, is_reviewer, reviewer_rows, unique};
+use crate::assignment::{ORCHESTRATOR, SUB_AGENT};
 use crate::change_under_review::ChangeUnderReview;
-use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeDecision, SkipEffect, SkipReason, short_commit};
 use crate::text::{one_line, plural};

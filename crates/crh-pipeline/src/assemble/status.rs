@@ -5,7 +5,7 @@
 //! too, since a higher limit would have helped.
 
 use super::ReportInputs;
-use crate::plan::is_static;
+use crate::assignment::is_static;
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeFile, SkipEffect};
 use crh_review::report::{CoverageState, FileCoverage, Issue, Status};

@@ -2,8 +2,8 @@
 
 use super::revision_project::RevisionProject;
 use super::{CheckOptions, changed_file};
+use crate::assignment::DiffPart;
 use crate::change_under_review::ChangeUnderReview;
-use crate::plan::DiffPart;
 use crate::runs::RunRecord;
 use crh_lint::analysers::Analysers;
 use crh_lint::{ChangeView, Project};

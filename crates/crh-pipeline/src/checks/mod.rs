@@ -22,8 +22,8 @@ pub use options::{ChangeAuthor, ChangeOrigin, CheckOptions, IgnoredPaths, Suppre
 use revision_project::RevisionProject;
 use serde::de::DeserializeOwned;
 
+use crate::assignment::{Assignment, DiffPart};
 use crate::change_under_review::ChangeUnderReview;
-use crate::plan::{Assignment, DiffPart};
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::scope::{ScopeDecision, ScopeFile, SkipReason};
 use crate::tools::ToolError;

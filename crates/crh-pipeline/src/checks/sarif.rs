@@ -3,7 +3,7 @@
 use super::options::CheckOptions;
 use super::suppress::dropped_as_suppressed;
 use super::{assignment, new_record};
-use crate::plan::SARIF;
+use crate::assignment::SARIF;
 use crate::runs::RunRecord;
 use crh_lint::sarif::{SarifComparison, SarifToolOutput};
 use crh_lint::{ChangeView, StaticOutput, sarif};

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use super::baseline::{BASELINE, Baseline, BaselineClaims, SECRETS_PREFIX};
 use super::options::{ChangeAuthor, CheckOptions, IgnoredPaths, SuppressionOrigin};
-use crate::plan::SARIF;
+use crate::assignment::SARIF;
 use crate::runs::RunRecord;
 use crate::text::one_line;
 use crh_lint::{ChangedFile, IgnoreComments, InvalidIgnore, Project, name_matches_rule};

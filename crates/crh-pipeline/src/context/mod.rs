@@ -10,7 +10,7 @@ mod intent_prompt;
 mod requirements_doc;
 mod scout;
 pub mod solutions;
-mod standards;
+pub(crate) mod standards;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,10 +22,11 @@ use serde_json::Value;
 pub use solutions::{Solution, solutions_for};
 pub use standards::{StandardsFile, standards_for};
 
+use crate::assignment::{Assignment, DiffPart};
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::ChangeOrigin;
 use crate::facts::ChangeFacts;
-use crate::plan::{Assignment, DiffPart, whole_files};
+use crate::plan::parts::whole_files;
 use crate::prompts::group_files;
 use crate::requirements;
 use crate::requirements::{RequirementJudgements, RequirementsDoc};
@@ -33,7 +34,7 @@ use crate::review_context::ReviewContext;
 use crate::review_options::{PanelOptions, ReviewOptions};
 use crate::reviewers::{ExtraMaterial, Reviewer, ReviewerCatalogue, own_reviewers};
 use crate::runs::{RunRecord, RunResults};
-use crate::strategies::panel::parts_fit;
+use crate::strategies::panel::part_prompts::parts_fit;
 use crate::team::{PanelSelection, ScoutSuggestion, Team, choose_team};
 use crh_review::finding::Member;
 use crh_review::report;
@@ -345,12 +346,4 @@ impl PanelContext {
         assignments.extend(self.requirements_assignment());
         assignments
     }
-}
-
-/// The revision whose project instructions apply: `head` for local changes, `base` for changes from
-/// a forge. The author of such a change could otherwise give instructions to the reviewers.
-pub(crate) fn instructions_revision(change: &ChangeUnderReview) -> &'static str {
-    let is_proposed =
-        change.workspace().is_ok_and(|workspace| !workspace.metadata().url.is_empty());
-    if is_proposed { "base" } else { "head" }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::Intent;
 use super::intent::INTENT_CHARS;
+use crate::assignment::Assignment;
 use crate::model_question::{ModelQuestion, ask};
-use crate::plan::Assignment;
 use crate::review_context::ReviewContext;
 use crate::reviewers::Reviewer;
 use crate::runs::RunRecord;
@@ -88,7 +88,7 @@ fn assignment(ctx: &ReviewContext) -> Assignment {
         label: String::new(),
         why: String::new(),
         focus: String::new(),
-        parts: crate::plan::whole_files(&ctx.change),
+        parts: crate::plan::parts::whole_files(&ctx.change),
     }
 }
 

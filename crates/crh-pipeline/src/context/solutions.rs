@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::instructions_revision;
 use crate::agent_files::{DANGLING, InstructionEntry, RevisionTree};
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
-use crate::reviewers::front_matter;
+use crate::front_matter;
 use crate::text::cut;
 use crh_lint::name_words;
 use crh_review::finding::Side;
@@ -85,7 +84,7 @@ enum FrontMatterField {
 /// notes on files that could not be read. `intent` is the stated purpose of the change.
 pub fn solutions_for(change: &ChangeUnderReview, intent: &str) -> (Vec<Solution>, Vec<String>) {
     let Ok(revisions) = change.tool_context.repository() else { return Default::default() };
-    let Some(revision) = revisions.resolve(Some(instructions_revision(change))) else {
+    let Some(revision) = revisions.resolve(Some(change.instructions_revision())) else {
         return Default::default();
     };
     let tree = RevisionTree { objects: revisions.objects(), revision };

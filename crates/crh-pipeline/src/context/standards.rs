@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use super::instructions_revision;
 use crate::agent_files::{MAIN_PLACE, RootFile, nested_file_place};
 use crate::change_under_review::ChangeUnderReview;
 use crh_review::diff::RepoPath;
@@ -12,7 +11,7 @@ use crh_review::diff::RepoPath;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StandardsFile {
     /// Path in the workspace, such as `agent/AGENTS.md`. The workspace holds the version of
-    /// `instructions_revision`.
+    /// `ChangeUnderReview::instructions_revision`.
     pub place: String,
     /// Path in the repository, for citations.
     pub path: String,
@@ -34,7 +33,7 @@ pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
 fn root_files(change: &ChangeUnderReview) -> Vec<RootFile> {
     let guess = || vec![RootFile { path: MAIN_PLACE, place: MAIN_PLACE.to_owned() }];
     let Ok(revisions) = change.tool_context.repository() else { return guess() };
-    let Some(revision) = revisions.resolve(Some(instructions_revision(change))) else {
+    let Some(revision) = revisions.resolve(Some(change.instructions_revision())) else {
         return guess();
     };
     match crate::agent_files::root_files(revisions.objects(), revision) {

@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 
 use super::changed::{enclosing_symbol, is_searchable, own_name, touched_lines_within};
 use super::lookup::is_same_family;
+use crate::assignment::DiffPart;
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
-use crate::plan::DiffPart;
 use crh_review::finding::Side;
 use crh_syntax::{Language, MentionRole, mentions};
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use crate::agent_files::RevisionTree;
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks;
-use crate::context::{instructions_revision, solutions, standards_for};
+use crate::context::solutions;
+use crate::context::standards::standards_for;
 use crate::scope::{
     FileKind, FileRole, LineCounts, ScopeDecision, ScopeFile, ScopeNote, SkipReason,
 };
@@ -133,7 +134,7 @@ pub(super) fn collect_inputs<'a>(
         inputs.tree = paths.map(str::to_owned).collect();
         inputs.rails_gemfiles = rails_gemfiles(&RevisionTree { objects, revision: head }, files);
     }
-    if let Some(revision) = revisions.resolve(Some(instructions_revision(change))) {
+    if let Some(revision) = revisions.resolve(Some(change.instructions_revision())) {
         inputs.solutions = solutions::paths(&RevisionTree { objects, revision }).len();
     }
     inputs

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::sandbox::FixSandbox;
 use super::{AcceptedWork, IssueOutcome};
+use crate::assignment::{Assignment, DiffPart};
 use crate::code_reader::CodeReader;
-use crate::plan::{Assignment, DiffPart};
 use crate::prompts::fence;
 use crate::review_context::ReviewContext;
 use crate::text::one_line;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use crate::plan::Assignment;
+use crate::assignment::Assignment;
 use crate::run_folder::{CheckoutState, Timestamp};
 
 type Heard = Arc<Mutex<Vec<ReviewEvent>>>;

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{Assignment, ORCHESTRATOR, Plan};
+use super::Plan;
+use crate::assignment::{Assignment, ORCHESTRATOR, TURN_TOKENS};
 use crate::change_under_review::ChangeUnderReview;
 use crate::context::PanelContext;
 use crate::prompts::{Prompts, ReviewerBrief};
 use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
-use crate::strategies::panel::{part_prompts, tool_access};
+use crate::strategies::panel::part_prompts::part_prompts;
+use crate::strategies::panel::tool_access;
 use crate::text::plural;
 use crate::tools::session::{ReportFindings, tool_spec};
 use crh_agent::{Budget, ContextShortage, context_shortage};
@@ -21,9 +23,6 @@ use crh_llm::{
     Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens,
 };
 use crh_review::report::Strategy;
-
-/// Maximum output tokens per turn without reasoning: twice what twenty findings with quotes take.
-pub(crate) const TURN_TOKENS: u32 = 16_000;
 
 /// Likely input tokens in percent of their upper bound. Vendors count two fifths of it for code.
 const LIKELY_INPUT_PERCENT: u64 = 40;

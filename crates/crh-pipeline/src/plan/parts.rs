@@ -1,6 +1,6 @@
 //! Splits a change into parts: files, and pieces of files that are too large for one reviewer.
 
-use super::DiffPart;
+use crate::assignment::DiffPart;
 use crate::change_under_review::ChangeUnderReview;
 use crh_review::diff::{Diff, FileDiff};
 
@@ -8,9 +8,22 @@ use crh_review::diff::{Diff, FileDiff};
 /// texts less carefully, and small contexts do not hold them.
 pub(crate) const PART_CHARS: usize = 150_000;
 
+/// Every file under review, in diff order. A file that changes its type is in the diff twice and
+/// here once.
+pub(crate) fn whole_files(change: &ChangeUnderReview) -> Vec<DiffPart> {
+    let mut parts: Vec<DiffPart> = Vec::new();
+    for (file, _) in change.files() {
+        let part = DiffPart::whole(file.path.shown());
+        if parts.last() != Some(&part) {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
 /// Parts for these files, in diff order. A file that is too large is split, between hunks if
 /// possible. Paths outside the scope are skipped.
-pub fn parts_of(change: &ChangeUnderReview, paths: &[String]) -> Vec<DiffPart> {
+pub(crate) fn parts_of(change: &ChangeUnderReview, paths: &[String]) -> Vec<DiffPart> {
     let mut parts: Vec<DiffPart> = Vec::new();
     for (scope, file) in change.files() {
         let path = scope.path.shown();

@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq};
 use proptest::proptest;
 
+use super::parts::{PART_CHARS, parts_of, split_diff};
 use super::*;
 use crate::checks::ChangeOrigin;
 use crate::context;

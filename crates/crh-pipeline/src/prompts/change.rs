@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fence::fence;
 use super::files;
+use crate::assignment::DiffPart;
 use crate::change_under_review::ChangeUnderReview;
 use crate::context_pack::relations::related_functions;
-use crate::plan::{DiffPart, split_diff};
+use crate::plan::parts::split_diff;
 use crate::review_options::ReviewBudget;
 use crate::scope::{FileRole, ScopeDecision, ScopeFile};
 use crate::text::one_line;

@@ -19,10 +19,10 @@ pub use fence::fence;
 use serde_json::{Value, json};
 
 use self::template::Prompt;
+use crate::assignment::{Assignment, DiffPart};
 use crate::change_under_review::ChangeUnderReview;
 use crate::context_pack::ContextPack;
-use crate::edit::Material;
-use crate::plan::{Assignment, DiffPart};
+use crate::edit::material::Material;
 use crate::requirements::RequirementsDoc;
 use crate::review_options::{PromptOverrides, ReviewOptions};
 use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue};

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::front_matter::FILE_MAX;
-use super::{PanelRole, Returns, Reviewer, ReviewerFile, ReviewerOrigin, front_matter};
+use super::reviewer_file::FILE_MAX;
+use super::{PanelRole, Returns, Reviewer, ReviewerFile, ReviewerOrigin, reviewer_file};
+use crate::assignment::{ORCHESTRATOR, SINGLE, SUB_AGENT, is_static};
 use crate::edit::EDITOR;
-use crate::plan::{ORCHESTRATOR, SINGLE, SUB_AGENT, is_static};
 use crh_review::identity::content_id;
 
 /// Names that crh uses for runs of its own, so no reviewer may have them.
@@ -49,7 +49,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
 
 static BUILT_IN: LazyLock<ReviewerCatalogue> = LazyLock::new(|| {
     let parse = |(_, text): &(&str, &str)| {
-        front_matter::parse_reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn).ok()
+        reviewer_file::parse_reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn).ok()
     };
     // A test checks that every file parses.
     ReviewerCatalogue { reviewers: FILES.iter().filter_map(parse).collect() }
@@ -115,7 +115,7 @@ fn parse_own_reviewer(file: &ReviewerFile) -> Result<Reviewer, String> {
         return Err(format!("it has {bytes} bytes: make it shorter than {FILE_MAX}"));
     }
     let reviewer =
-        front_matter::parse_reviewer(&file.bytes, ReviewerOrigin::Repository(file.path.clone()))?;
+        reviewer_file::parse_reviewer(&file.bytes, ReviewerOrigin::Repository(file.path.clone()))?;
     if reviewer.in_full {
         return Err("`always` is reserved for built-in reviewers: use `when` or `soft`".to_owned());
     }
@@ -150,7 +150,7 @@ fn name_conflict(
             None if is_reserved => {
                 Some(format!("the name `{name}` is reserved: choose another one"))
             }
-            None if !front_matter::is_name(name) => Some(format!(
+            None if !reviewer_file::is_name(name) => Some(format!(
                 "`{name}` is not a valid name: use lower-case letters, digits and hyphens"
             )),
             None => None,

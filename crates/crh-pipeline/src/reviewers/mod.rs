@@ -2,8 +2,8 @@
 //! may report) and a prompt.
 
 mod catalogue;
-pub(crate) mod front_matter;
 mod own;
+mod reviewer_file;
 mod trigger;
 
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Reads the repository's own reviewers from git.
 
 use super::ReviewerFile;
-use super::front_matter::FILE_MAX;
+use super::reviewer_file::FILE_MAX;
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::ChangeOrigin;
 use crate::repo_config::RepoConfigFolder;

@@ -24,7 +24,7 @@ fn built_in_files_parse_and_match_their_names() {
         ReviewerCatalogue::built_in().reviewers().iter().map(|it| it.name.as_str()).collect();
     let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     for (name, text) in FILES {
-        let read = front_matter::parse_reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn);
+        let read = reviewer_file::parse_reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn);
         assert_eq!(read.map(|it| it.name).as_deref(), Ok(*name));
     }
     assert_eq!(names, listed);

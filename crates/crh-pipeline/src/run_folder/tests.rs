@@ -8,8 +8,8 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::*;
+use crate::assignment::Assignment;
 use crate::events::Stage;
-use crate::plan::Assignment;
 use crh_agent::{CallCost, CostBasis};
 use crh_llm::{Money, TokenUsage};
 use crh_review::finding::Severity;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::excerpt::excerpt;
+use crate::assignment::{Assignment, DiffPart};
 use crate::code_reader::CodeReader;
-use crate::plan::{Assignment, DiffPart};
 use crate::prompts::fence;
 use crate::text::cut;
 use crh_review::diff::Diff;

@@ -12,11 +12,11 @@ use crh_git::{BareRepository, PathGlobs};
 use crh_llm::{
     Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
 };
+use crh_pipeline::assignment::{Assignment, DiffPart};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::collect::ReviewFindings;
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::journal::ReviewJournal;
-use crh_pipeline::plan::{Assignment, DiffPart};
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::review_context::ReviewContext;
 use crh_pipeline::review_options::{

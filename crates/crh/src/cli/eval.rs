@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::ListFormatArg;
-use super::OutcomeJudgeArgs;
 use super::flags::{
     BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars, parse_repository,
 };
+use super::learning::OutcomeJudgeArgs;
+use super::plumbing::ListFormatArg;
 use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::review::StrategyChoice;

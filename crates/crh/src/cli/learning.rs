@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ListFormatArg;
 use super::flags::{parse_dollars, parse_repository};
+use super::plumbing::ListFormatArg;
 use crh_llm::Money;
 
 #[derive(Debug, Args)]

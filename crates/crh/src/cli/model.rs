@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ListFormatArg;
 use super::flags::{ModelFlags, parse_dollars};
+use super::plumbing::ListFormatArg;
 use crh_llm::Money;
 
 #[derive(Debug, Subcommand)]

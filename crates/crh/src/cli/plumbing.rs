@@ -190,6 +190,14 @@ pub(crate) enum FormatArg {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormatArg {
+    /// Human-readable text
+    Text,
+    /// JSON
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
     /// The format of this version; see `crh schema return`
     Native,

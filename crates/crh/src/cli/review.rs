@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ListFormatArg;
 use super::flags::{
     AnalyserFlags, BudgetFlags, CacheFlags, DisplayFlags, FixFlags, GitFlags, IssueLimitFlags,
     PostFlags, ReviewFlags, RoleFlags, SarifFlags, ScopeFlags, VerbosityFlags, VerdictFlags,
 };
-use super::plumbing::FormatArg;
+use super::plumbing::{FormatArg, ListFormatArg};
 use super::target::TargetArgs;
 use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ListFormatArg;
 use super::flags::DisplayFlags;
-use super::plumbing::FormatArg;
+use super::plumbing::{FormatArg, ListFormatArg};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {

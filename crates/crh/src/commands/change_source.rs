@@ -21,8 +21,9 @@ use crate::config::key::{ConfigKey, ResolvedSetting, SourcedValue};
 use crate::config::keys::{KEYS, RawSettings, Settings};
 use crate::config::value::BaseBranch;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crate::fix::journal::MARKERS;
 use crate::hand_off::todos;
-use crate::{config, fix, input, ui};
+use crate::{config, input, ui};
 use crh_forge::ChangeProposal;
 use crh_git::{
     Base, BaseError, BaseRequest, NetworkMode, Objects, PathGlobs, ReadError, Repository, Store,
@@ -461,7 +462,7 @@ impl ChangeSource {
             repository.excluded.push(canonical_output_path(path, &repository)?);
         }
         if let Some(root) = &repository.work_tree {
-            repository.excluded.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
+            repository.excluded.extend(MARKERS.map(|marker| root.join(marker)));
         }
         // A repository cannot set the store folder. Opening the store first also checks that git
         // trusts the repository.

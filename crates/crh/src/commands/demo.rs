@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::review::{Questions, ReviewCommand};
+use super::review::ReviewCommand;
+use super::review::fixing::Questions;
 use super::{review, run_lookup};
 use crate::cli::{
     AnalyserFlags, CacheFlags, DemoArgs, ModeArg, ModelFlags, OutputArgs, PanelArgs, PromptArgs,

@@ -5,13 +5,16 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::review::{ReopenRequest, ReviewSession};
+use super::review::ReopenRequest;
+use super::review::session::ReviewSession;
 use super::{review, run_lookup};
 use crate::cli::FixArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::fix::journal::{ApplyError, LockedCheckout, RolledBackFix};
+use crate::fix::found_on::forget_found_on;
+use crate::fix::interrupted_fix::roll_back_interrupted_fix;
+use crate::fix::journal::{ApplyError, LockedCheckout};
 use crate::fix::outcome::{FixPass, SkippedIssue};
 use crate::fix::{AppliedFixes, FixOrigin};
 use crate::{fix, ui};
@@ -148,22 +151,6 @@ fn is_current_checkout(environment: &Environment, checkout: &Path) -> bool {
     repository.is_ok_and(|repository| repository.work_tree.as_deref() == Some(checkout))
 }
 
-/// Rolls back an interrupted fix and prints a note.
-pub(super) fn roll_back_interrupted_fix(environment: &Environment) -> Result<(), Failure> {
-    if let Some(recovered) = fix::recover(environment)? {
-        ui::note(&recovery_message(&recovered));
-    }
-    Ok(())
-}
-
-fn recovery_message(RolledBackFix { files, is_taking_back }: &RolledBackFix) -> String {
-    let event = match is_taking_back {
-        true => "an undo was interrupted, and the fixes are in place again",
-        false => "rolled back an interrupted fix",
-    };
-    format!("{event}: {}", files.join(", "))
-}
-
 /// Undoes all fixes of a run, by default of the newest run with fixes.
 fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<(), Failure> {
     let run_dir = args.runs.run_dir.as_deref();
@@ -195,8 +182,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         let mut report = report_before_fixes(&folder, report);
         crh_review::refresh_verdict(&mut report, options.command);
         crh_pipeline::assemble::recount_summary(&mut report);
-        let stored =
-            fix::forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
+        let stored = forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
         if let Err(error) = stored {
             print_restored(&files)?;
             let retry_command = format!("crh fix --undo {}", folder.run_id());

@@ -22,6 +22,7 @@ use crate::cli::{
 };
 use crate::config;
 use crate::config::environment::{Environment, GITHUB_APP_VARIABLES};
+use crate::config::keys;
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -442,7 +443,7 @@ pub(super) fn worker_settings(
         max_cost: MicroUsd::from_usd(limit_args.max_cost),
         strangers: stranger_policy(args.strangers),
         keep_days: args.keep_days,
-        environment: environment.child_variables(),
+        environment: environment.child_variables(keys::variables()),
         forge_environment: variables
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),

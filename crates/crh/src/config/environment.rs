@@ -8,7 +8,6 @@ use std::time::SystemTime;
 
 use secrecy::SecretString;
 
-use super::keys::KEYS;
 use crate::ui;
 use crh_forge::ForgeName;
 use crh_http::{NetworkSettings, Timeouts};
@@ -75,7 +74,8 @@ pub(crate) enum UserConfigPath {
 }
 
 impl Environment {
-    pub(crate) fn from_process() -> Self {
+    /// The environment of this process. `setting_variables` are the variables that hold settings.
+    pub(crate) fn from_process(setting_variables: impl Iterator<Item = &'static str>) -> Self {
         #[expect(
             clippy::disallowed_methods,
             reason = "the only place that reads the current folder"
@@ -98,8 +98,8 @@ impl Environment {
             #[cfg(all(feature = "server", unix))]
             crh_server::worker::PARENT_VARIABLE,
         ];
-        let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(other_variables);
-        let names = names
+        let names = setting_variables
+            .chain(other_variables)
             .chain(OBEYING_CI)
             .chain(GITHUB_VARIABLES)
             .chain(GITHUB_APP_VARIABLES)
@@ -208,10 +208,12 @@ impl Environment {
     /// Variables for processes that crh starts to do its own work: settings, proxies and
     /// certificates, without secrets and without a home.
     #[cfg(all(feature = "server", unix))]
-    pub(crate) fn child_variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn child_variables(
+        &self,
+        setting_variables: impl Iterator<Item = &'static str>,
+    ) -> Vec<(String, String)> {
         let not_for_children = ["CRH_STORE", "CRH_STATE", "NO_COLOR"];
-        let settings = KEYS.iter().filter_map(|key| key.spec.variable);
-        let settings = settings.filter(|name| !not_for_children.contains(name));
+        let settings = setting_variables.filter(|name| !not_for_children.contains(name));
         let names = settings.chain([PATH]).chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY);
         let plain = names.filter_map(|name| {
             Some((name.to_owned(), self.variable(name)?.to_string_lossy().into_owned()))

@@ -750,6 +750,11 @@ settings! {
     };
 }
 
+/// Environment variables of all keys.
+pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().filter_map(|key| key.spec.variable)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -775,7 +780,7 @@ mod tests {
     #[test]
     fn keys_and_variables_are_unique() {
         let mut paths: Vec<String> = KEYS.iter().map(|key| key.spec.path()).collect();
-        paths.extend(KEYS.iter().filter_map(|key| key.spec.variable).map(str::to_owned));
+        paths.extend(variables().map(str::to_owned));
         let distinct: std::collections::BTreeSet<_> = paths.iter().collect();
         assert_eq!(distinct.len(), paths.len());
     }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::journal;
 use super::journal::{ApplyError, FixOrigin, Journal};
-use super::{fixes_of, journal};
+use super::reviewed_checkout::fixes_of;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{AppliedFix, FixOutcome};
 

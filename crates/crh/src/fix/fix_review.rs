@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::outcome::SkippedIssue;
 use super::{FixOrigin, wanted};
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::finding::AutofixClass;
 use crh_review::report::{Report, ReviewMode};

@@ -5,15 +5,18 @@
 //! here.
 
 mod applied_fixes;
+pub(crate) mod edit_authority;
 mod edits;
 mod fix_judge;
 mod fix_review;
+pub(crate) mod found_on;
+pub(crate) mod interrupted_fix;
 pub(crate) mod journal;
 pub(crate) mod outcome;
 mod planned_fixes;
 mod refusal;
 mod repair;
-mod residual;
+pub(crate) mod residual;
 mod reviewed_checkout;
 mod surroundings;
 mod tree;
@@ -30,17 +33,13 @@ pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
-pub(crate) use self::residual::{forget_left, left_before};
-use self::residual::{residual, with_kept};
-pub(crate) use self::reviewed_checkout::{
-    ELSEWHERE, fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover,
-    with_crlf,
-};
+use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
+pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
 pub(crate) use self::surroundings::lines_after;
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -52,38 +51,14 @@ use crh_review::report::{AppliedFix, FixOutcome, Issue, Queue, Report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
-const RESIDUAL: &str = "residual-work.json";
 const ADVISORY: &str = "advisory.json";
 /// The report before any fix.
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
-const NOT_ITS_TURN: &str = "fixing was stopped before";
 /// Start of the warning about a skipped issue, after its number.
 const NOT_FIXED: &str = "not fixed: ";
 /// Reason for an issue whose replacement did not help. The same replacement would be made twice.
 const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found the issue again";
-
-/// Who decides about edits of the working tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum EditAuthority {
-    /// No edits: the mode does not fix.
-    Unasked,
-    /// No edits although the mode fixes, with the reason, without a period.
-    NotAllowed(String),
-    /// Safe fixes are applied without a question, in at most so many rounds.
-    SafeFixes { rounds: u32 },
-    /// The user at the terminal decides.
-    AsAsked(SafeFixTiming),
-}
-
-/// When an interactive review applies safe fixes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SafeFixTiming {
-    /// After the user agrees.
-    AfterAgreement,
-    /// Before the first question, because the user passed `--mode interactive`.
-    BeforeQuestions,
-}
 
 /// Fixes these issues in the reviewed tree, and updates the report and the run folder.
 pub(crate) fn fix(

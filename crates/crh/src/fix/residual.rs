@@ -4,9 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::SkippedIssue;
-use super::{NOT_ITS_TURN, RESIDUAL};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{Issue, Queue, Report};
+
+/// File in the run folder.
+pub(super) const RESIDUAL: &str = "residual-work.json";
+
+pub(super) const NOT_ITS_TURN: &str = "fixing was stopped before";
 
 /// An open issue that needs work.
 #[derive(Debug, Serialize)]

@@ -3,23 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::journal;
-use super::journal::{
-    ApplyError, LockedCheckout, MARKER, MARKER_DRAFT, RolledBackFix, UNDISTURBED,
-};
-use super::tree;
-use crate::commands::review::ReviewSession;
-use crate::commands::{run_lookup, store};
-use crate::config::environment::Environment;
+use super::found_on::found_on;
+use super::interrupted_fix::recovered;
+use super::journal::{ApplyError, LockedCheckout};
+use super::{journal, tree};
+use crate::commands::review::session::ReviewSession;
+use crate::commands::store;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{AmendedFile, BareRepository, Repository, SnapshotScope};
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::resolve::CheckoutMatch;
-use crh_pipeline::run_folder::{FileWriteError, RunFolder};
+use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::AppliedFix;
 
-/// File with the commits that issues of later rounds were found on.
-const FOUND_ON: &str = "stages/found-on.json";
 /// Prefix of fixer transcripts.
 const FIXER: &str = "fixer";
 /// Maximum number of fixer runs per review.
@@ -211,31 +207,6 @@ pub(crate) fn fixes_of(run: &RunFolder) -> PathBuf {
     run.path().join(FIXES)
 }
 
-/// Commits that issues of later rounds were found on, by issue number.
-pub(crate) fn found_on(run: &RunFolder) -> BTreeMap<u32, String> {
-    run.read(FOUND_ON).unwrap_or_default()
-}
-
-/// Stores the commit that issues were found on.
-pub(crate) fn keep_found_on(
-    run: &RunFolder,
-    numbers: &[u32],
-    commit: &str,
-) -> Result<(), FileWriteError> {
-    let mut found_on = found_on(run);
-    found_on.extend(numbers.iter().map(|number| (*number, commit.to_owned())));
-    run.store_masked(FOUND_ON, &found_on)
-}
-
-/// Clears these commits, because issues will get new numbers.
-pub(crate) fn forget_found_on(run: &RunFolder) -> Result<(), FileWriteError> {
-    let none = BTreeMap::<u32, String>::new();
-    match run.read::<BTreeMap<u32, String>>(FOUND_ON) {
-        Ok(found_on) if found_on != none => run.store_masked(FOUND_ON, &none),
-        Ok(_) | Err(_) => Ok(()),
-    }
-}
-
 /// Compares a file of the checkout with a stored one. Git may have converted its line endings.
 fn is_same(working: Option<&[u8]>, known: Option<&[u8]>) -> bool {
     working == known || working.is_some() && working == known.map(with_crlf).as_deref()
@@ -279,48 +250,6 @@ pub(crate) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
         last = *byte;
     }
     with
-}
-
-/// Whether a fix was interrupted in the current checkout.
-pub(crate) fn is_interrupted(environment: &Environment) -> bool {
-    interrupted(environment).is_some()
-}
-
-/// The root of the current checkout if a fix was interrupted there.
-fn interrupted(environment: &Environment) -> Option<PathBuf> {
-    // The caller that needs the repository reports its errors.
-    let root = Repository::discover(&environment.folder).ok()?.work_tree?;
-    [MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()).then_some(root)
-}
-
-/// Rolls back an interrupted fix in the current checkout, if there is one.
-pub(crate) fn recover(environment: &Environment) -> Result<Option<RolledBackFix>, Failure> {
-    let Some(root) = interrupted(environment) else { return Ok(None) };
-    let stamp_key = run_lookup::stamp_key(environment)?;
-    let locked = LockedCheckout::take(&root, stamp_key.as_ref())?;
-    Ok(recovered(&locked, &root)?)
-}
-
-/// Rolls back an interrupted fix. Refuses a marker or its folder that comes with the repository,
-/// because crh did not write it.
-fn recovered(locked: &LockedCheckout, root: &Path) -> Result<Option<RolledBackFix>, ApplyError> {
-    let refused = |path: &str, why: &str| {
-        Err(ApplyError::Place { path: path.to_owned(), why: why.to_owned() })
-    };
-    let Ok(repository) = Repository::discover(root) else {
-        return refused(MARKER, "is not in a repository");
-    };
-    if let Some(problem) = run_lookup::state_problem(&repository, root) {
-        return refused(run_lookup::STATE, problem);
-    }
-    for (path, is_there) in
-        [(MARKER, locked.is_between()?), (MARKER_DRAFT, locked.has_draft_of_marker()?)]
-    {
-        if is_there && !matches!(repository.tracks(path), Ok(false)) {
-            return refused(path, "is part of this repository");
-        }
-    }
-    locked.recover(UNDISTURBED)
 }
 
 #[cfg(test)]

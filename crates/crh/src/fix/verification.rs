@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::reviewed_checkout::ReviewedCheckout;
 use crate::commands::interrupts;
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::config::environment::{Environment, PATH};
 use crate::programs;
 use crate::programs::VerifyJob;

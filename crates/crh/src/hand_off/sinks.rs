@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::detect::{DetectedTracker, Tracker};
 use crate::commands::forge::Forge;
 use crate::commands::github::GitHubSession;
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::commands::{github, models};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use super::detect::{DetectedTracker, DetectionConfidence, ProjectText, TextKind, Tracker};
 use super::sinks::Sink;
 use super::{detect, sinks};
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::config::hand_off::TrackerChoice;
 use crh_forge::tracker::{FiledTicket, TrackerError, TrackerTicket};

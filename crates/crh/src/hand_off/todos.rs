@@ -11,10 +11,10 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use crate::commands::review::ReviewSession;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{GitError, Repository};
+use crh_llm::Redactor;
 use crh_os::files::temp_builder;
 use crh_os::names::repository_path;
 use crh_pipeline::run_folder::remove_temp_files;
@@ -43,12 +43,13 @@ const ID_MAX: u64 = 999_999_999;
 /// yet. Returns the new files.
 /// Does nothing without a checkout.
 pub(crate) fn write(
-    session: &ReviewSession,
+    checkout: Option<&Path>,
     report: &Report,
     settings: &Settings,
+    redactor: &Redactor,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let Some(root) = &session.checkout else { return Ok(Vec::new()) };
-    let mask = |text: &str| session.redactor.redact(text).into_owned();
+    let Some(root) = checkout else { return Ok(Vec::new()) };
+    let mask = |text: &str| redactor.redact(text).into_owned();
     write_masked(root, settings.todos_dir.value.path(), report, &mask)
 }
 

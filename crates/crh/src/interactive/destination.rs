@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::commands::github::PullRequestTarget;
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;

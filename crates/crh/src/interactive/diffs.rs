@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::fix;
-use crate::fix::AppliedFixes;
+use crate::fix::{AppliedFixes, found_on};
 use crh_git::BareRepository;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::Diff;
@@ -25,7 +25,7 @@ pub(super) struct Diffs {
 impl Diffs {
     /// Reads the diffs of a review and of its rounds.
     pub(super) fn load(session: &ReviewSession) -> Self {
-        let found_on = session.place.folder().map(fix::found_on).unwrap_or_default();
+        let found_on = session.place.folder().map(found_on::found_on).unwrap_or_default();
         let base = &session.subject.report_change.base_sha;
         let later = found_on.values().filter_map(|commit| {
             let (bare, _) = session.files.as_ref()?;

@@ -14,7 +14,7 @@ use super::next::{
 };
 use super::replacement::Replacement;
 use crate::fix;
-use crate::fix::SafeFixTiming;
+use crate::fix::edit_authority::SafeFixTiming;
 use crate::fix::outcome::FixPass;
 use crate::hand_off::tickets::TrackerLabel;
 use crh_review::finding::{AutofixClass, Owner};

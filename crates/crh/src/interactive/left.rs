@@ -3,53 +3,24 @@
 //! Invariant: fixes are undone only at the commit and branch where they were made, and only if
 //! every file is as the fixes left it.
 
-use serde::{Deserialize, Serialize};
-
 use super::destination::CheckoutPosition;
 use super::flow::Flow;
 use super::next::Decision;
-use crate::commands::review::ReviewSession;
+use super::stored_questions::{QUESTIONS, Questions, StartPosition, StoredDecision};
+use crate::commands::review::session::ReviewSession;
 use crate::failure::Failure;
+use crate::fix::found_on::forget_found_on;
 use crate::fix::journal::{LockedCheckout, UNDISTURBED};
+use crate::fix::residual::forget_left;
 use crate::fix::{AppliedFixes, FixOrigin};
 use crate::{fix, ui};
-use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::Report;
-
-/// File of the questions in the run folder.
-const QUESTIONS: &str = "stages/questions.json";
 
 /// Error and hint if the run has fixes of another command.
 const OTHERS_FIXES: (&str, &str) = (
     "the checkout has fixes of this run that another command applied",
     "run `crh fix --undo RUN`, then resume the review",
 );
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
-enum Questions {
-    /// At least one question is not answered.
-    Open(StartPosition),
-    /// All questions are answered.
-    Answered { decisions: Vec<StoredDecision> },
-}
-
-/// Position of the checkout when the questions began. It must be the same for an undo.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct StartPosition {
-    #[serde(default)]
-    head: Option<String>,
-    #[serde(default)]
-    branch: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct StoredDecision {
-    number: u32,
-    decision: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    detail: String,
-}
 
 /// Stores that questions are open, and the position of the checkout.
 pub(super) fn keep_open(session: &ReviewSession, place: &CheckoutPosition) {
@@ -97,21 +68,6 @@ pub(super) fn taken_back(
         return Err(Failure::usage(why));
     }
     undo(session)
-}
-
-pub(crate) fn is_answered(run: &RunFolder) -> bool {
-    match run.read::<Questions>(QUESTIONS) {
-        Ok(Questions::Answered { .. }) => true,
-        Ok(Questions::Open(_)) | Err(_) => false,
-    }
-}
-
-/// Drops stored answers before a new review.
-pub(crate) fn forget_answers(run: &RunFolder) -> Result<(), FileWriteError> {
-    match is_answered(run) {
-        true => run.store(QUESTIONS, &Questions::Open(StartPosition::default())),
-        false => Ok(()),
-    }
 }
 
 /// Error: the run has fixes that the questions did not make and must not undo.
@@ -172,7 +128,7 @@ fn undo(session: &ReviewSession) -> Result<Vec<String>, Failure> {
     let locked = LockedCheckout::take(checkout, folder.stamp_key())?;
     let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
     // Issues that failed are tried again after an undo.
-    if let Err(problem) = fix::forget_left(folder).and_then(|()| fix::forget_found_on(folder)) {
+    if let Err(problem) = forget_left(folder).and_then(|()| forget_found_on(folder)) {
         ui::warn(&problem.to_string());
     }
     Ok(files)

@@ -9,7 +9,7 @@ use super::destination::{
 };
 use super::next::PublishStep;
 use crate::commands::hidden_variables;
-use crate::commands::review::ReviewSession;
+use crate::commands::review::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crh_agent::UsageTotals;
 use crh_llm::Money;
+use crh_pipeline::assignment::is_static;
 use crh_pipeline::events::{ReviewEvent, Stage};
-use crh_pipeline::plan::is_static;
 use crh_review::one_line;
 
 /// Current state of a review. All texts but the errors are escaped and on one line.

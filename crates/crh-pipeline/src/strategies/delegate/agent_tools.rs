@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::agent_rules::{AgentRules, DelegateRule};
 use super::files::DelegateFiles;
+use crate::assignment::DiffPart;
 use crate::events::ReviewEvent;
-use crate::plan::DiffPart;
 use crate::review_context::ReviewContext;
 use crate::tools::ReviewTools;
 use crh_agent::{ToolOutcome, Toolbox};

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::assignment::{Assignment, DiffPart};
 use crate::change_under_review::ChangeUnderReview;
-use crate::plan::{Assignment, DiffPart, PART_CHARS, parts_of};
+use crate::plan::parts::{PART_CHARS, parts_of};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
 
 /// Files to distribute, in diff order.

@@ -29,16 +29,13 @@ use self::orchestrator::{OrchestratorTools, SharedBoard};
 use self::resume::EarlierAttempt;
 use self::sub_agent::SubAgentContext;
 use self::sub_agent_pool::SubAgentPool;
+use crate::assignment::{Assignment, DiffPart};
 use crate::events::ReviewEvent;
-use crate::plan::{Assignment, DiffPart};
 use crate::review_context::ReviewContext;
 use crate::runs::{RunEnd, RunRecord, RunResults, STOPPED_BEFORE_FILE, milliseconds};
 use crh_agent::{AgentOutcome, FinishedRun};
 use crh_llm::ModelError;
 use crh_review::report::{CoverageState, FileCoverage};
-
-/// Reviewer name of all sub-agents.
-const REVIEWER: &str = "delegate";
 
 /// Reviews the files of the orchestrator's assignment.
 pub async fn delegate(ctx: &ReviewContext, assignment: &Assignment) -> RunResults {

@@ -13,7 +13,7 @@ use super::agent_tools::{AgentTools, with_period};
 use super::board::{Board, Delegation, FindingId, OrchestratorSubmission};
 use super::files::DelegateFiles;
 use super::scopes::ScopeDivision;
-use crate::plan::{DiffPart, TURN_TOKENS};
+use crate::assignment::{DiffPart, TURN_TOKENS};
 use crate::review_context::ReviewContext;
 use crate::tools::session;
 use crate::tools::session::{

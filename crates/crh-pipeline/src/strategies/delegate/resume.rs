@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::DelegateFiles;
-use crate::plan::{DiffPart, SUB_AGENT};
+use crate::assignment::{DiffPart, SUB_AGENT};
 use crate::runs::{RunRecord, RunResults};
 
 /// Results of an earlier attempt.
@@ -58,7 +58,7 @@ impl EarlierAttempt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Assignment;
+    use crate::assignment::Assignment;
     use crate::strategies::delegate::files::tests::files;
     use crh_review::report::{CoverageState, FileCoverage};
 

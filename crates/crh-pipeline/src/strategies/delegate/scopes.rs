@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::{DelegateFile, DelegateFiles, FilePiece};
-use crate::plan::DiffPart;
+use crate::assignment::DiffPart;
 use crate::text::{cut, one_line};
 use crate::tools::session::ScopeWanted;
 

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::REVIEWER;
 use super::agent_rules::{AgentRules, DelegateRule};
 use super::agent_tools::{AgentTools, UnmarkedParts, path_argument};
 use super::answer::NO_REPORT;
 use super::board::Delegation;
 use super::files::DelegateFiles;
 use super::scopes::path_list;
+use crate::assignment::{Assignment, DiffPart, TURN_TOKENS};
 use crate::events::ReviewEvent;
-use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
 use crate::prompts::diff_lines;
 use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::ReviewContext;
@@ -26,6 +25,9 @@ use crh_agent::{
 use crh_llm::{CallArguments, ToolCall};
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
+
+/// Reviewer name of all sub-agents.
+pub(super) const REVIEWER: &str = "delegate";
 
 /// Base number of turns: start, corrections of refused calls or reports, and the final report.
 const TURNS: u32 = 12;

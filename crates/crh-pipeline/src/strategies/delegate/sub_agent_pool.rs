@@ -13,9 +13,9 @@ use super::answer::build_answer;
 use super::board::Delegation;
 use super::orchestrator::{SharedBoard, WorkOrder};
 use super::scopes::{AgentScope, ScopeDivision};
-use super::sub_agent::{SubAgentContext, SubAgentTask};
-use super::{REVIEWER, sub_agent};
-use crate::plan::{Assignment, SUB_AGENT};
+use super::sub_agent;
+use super::sub_agent::{REVIEWER, SubAgentContext, SubAgentTask};
+use crate::assignment::{Assignment, SUB_AGENT};
 use crate::runs::RunRecord;
 
 /// The sub-agents of one review.

@@ -1,3 +1,4 @@
+use super::sub_agent::REVIEWER;
 use super::*;
 use crate::strategies::delegate::files::tests::files;
 

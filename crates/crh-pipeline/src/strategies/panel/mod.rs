@@ -5,6 +5,7 @@
 //! in which reviewers end does not matter.
 
 mod gates;
+pub(crate) mod part_prompts;
 mod parts;
 mod prompt_cache;
 mod requirements_run;
@@ -14,33 +15,23 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use parts::signatures;
 pub(crate) use reviewer_run::tool_access;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 
+use self::part_prompts::part_prompts;
 use self::prompt_cache::{CacheTicket, PromptCacheGate};
 use self::reviewer_run::{ReviewerRun, RunAttempt};
-use crate::change_under_review::ChangeUnderReview;
+use crate::assignment::Assignment;
 use crate::context::PanelContext;
 use crate::events::ReviewEvent;
-use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
-use crate::prompts::{ChangePart, Prompts, ReviewerBrief};
+use crate::prompts::Prompts;
 use crate::requirements;
 use crate::requirements::RequirementsDoc;
 use crate::review_context::ReviewContext;
-use crate::review_options::ReviewOptions;
 use crate::reviewers::{ModelTier, Reviewer};
 use crate::runs::{RunEnd, RunRecord, RunResults};
-use crate::team::ChosenReviewer;
-use crate::tools::session::{ReportFindings, tool_spec};
-use crh_agent::context_shortage;
-use crh_llm::ModelRequest;
 use crh_review::report::CoverageState;
-
-/// Number of parts that crh renders to find out whether a part can fit. All parts have the same
-/// fixed texts, and about the same room for their diffs.
-const PARTS_TRIED: usize = 4;
 
 /// Runs the assignments of a panel, including the check of requirements.
 pub async fn panel(
@@ -88,85 +79,6 @@ fn completed_record(ctx: &ReviewContext, assignment: &Assignment) -> Option<RunR
 
 fn panicked_record(assignment: &Assignment) -> RunRecord {
     RunRecord::failed(assignment.clone(), "crashed (a bug in crh)")
-}
-
-/// Shared prompt prefixes of a panel, one per part of the change.
-pub(crate) fn part_prompts(
-    change: &ChangeUnderReview,
-    options: &ReviewOptions,
-    context_tokens: u64,
-    context: &PanelContext,
-    whole_change_prompts: &Arc<Prompts>,
-) -> Vec<Arc<Prompts>> {
-    let (parts, count) = (&context.parts, context.parts.len());
-    if count <= 1 {
-        return vec![whole_change_prompts.clone()];
-    }
-    let render = |part: &ChangePart| Prompts::for_part(change, options, context_tokens, part);
-    (1..)
-        .zip(parts)
-        .map(|(number, own_parts)| {
-            let signatures = signatures(change, context_tokens, own_parts);
-            let part = ChangePart { number, count, parts: own_parts.clone(), signatures };
-            let prompts = render(&part);
-            let all_fit =
-                fit(&prompts, own_parts, options, context_tokens, context).all(|fits| fits);
-            Arc::new(match all_fit {
-                true => prompts,
-                false => render(&ChangePart { signatures: String::new(), ..part }),
-            })
-        })
-        .collect()
-}
-
-/// Whether one of the first parts fits into the model's context for one reviewer at least, without
-/// signatures. If none does, splitting the change does not help.
-pub(crate) fn parts_fit(
-    change: &ChangeUnderReview,
-    options: &ReviewOptions,
-    context_tokens: u64,
-    context: &PanelContext,
-) -> bool {
-    let (parts, count) = (&context.parts, context.parts.len());
-    (1..).zip(parts).take(PARTS_TRIED).any(|(number, own_parts)| {
-        let part =
-            ChangePart { number, count, parts: own_parts.clone(), signatures: String::new() };
-        let prompts = Prompts::for_part(change, options, context_tokens, &part);
-        fit(&prompts, own_parts, options, context_tokens, context).any(|fits| fits)
-    })
-}
-
-/// Whether the first request of a reviewer of a part fits into the model's context, with no tool but
-/// the one that reports. One value for each reviewer.
-fn fit<'a>(
-    prompts: &'a Prompts,
-    own_parts: &'a [DiffPart],
-    options: &'a ReviewOptions,
-    context_tokens: u64,
-    context: &'a PanelContext,
-) -> impl Iterator<Item = bool> + 'a {
-    context.team.chosen.iter().map(move |ChosenReviewer { reviewer, why }| {
-        let assignment = Assignment {
-            name: reviewer.name.clone(),
-            reviewer: reviewer.name.clone(),
-            label: String::new(),
-            why: why.clone(),
-            focus: String::new(),
-            parts: own_parts.to_vec(),
-        };
-        let brief = ReviewerBrief {
-            reviewer,
-            assignment: &assignment,
-            intent: &context.intent.text,
-            others: &context.others(reviewer),
-            extra_material: &context.extra_material_for(reviewer),
-            tools: tool_access(reviewer, &options.budget),
-        };
-        let conversation = prompts.reviewer_conversation(&brief, "");
-        let tools = vec![tool_spec::<ReportFindings>()];
-        let request = ModelRequest { tools, ..ModelRequest::new(conversation, TURN_TOKENS) };
-        context_shortage(&request, context_tokens).is_none()
-    })
 }
 
 /// State shared by all reviewers of a panel.

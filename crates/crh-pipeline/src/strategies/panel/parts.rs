@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::assignment::DiffPart;
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::context_pack::{own_name, touched_lines};
-use crate::plan::DiffPart;
 use crate::text::cut;
 use crh_review::diff::FileDiff;
 use crh_review::finding::Side;

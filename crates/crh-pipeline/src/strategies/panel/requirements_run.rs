@@ -3,8 +3,8 @@
 
 use tokio::sync::Semaphore;
 
+use crate::assignment::{Assignment, TURN_TOKENS};
 use crate::model_question::{ModelQuestion, ask};
-use crate::plan::{Assignment, TURN_TOKENS};
 use crate::requirements;
 use crate::requirements::{RequirementJudgements, RequirementsDoc};
 use crate::review_context::ReviewContext;

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::gates;
 use super::prompt_cache::CacheTicket;
+use crate::assignment::{Assignment, DiffPart, TURN_TOKENS};
 use crate::events::ReviewEvent;
-use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
 use crate::prompts::{Prompts, ReviewerBrief, ToolAccess};
 use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::{ReviewContext, rate_limit_wait};

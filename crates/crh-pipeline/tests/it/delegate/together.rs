@@ -8,8 +8,8 @@ use super::scene::{
     Rendezvous, Scene, SceneOptions, check, delegates, finding, many_files, marks, render, reports,
     shop, slot, submits, tool_results,
 };
+use crh_pipeline::assignment::{Assignment, DiffPart};
 use crh_pipeline::events::ReviewEvent;
-use crh_pipeline::plan::{Assignment, DiffPart};
 use crh_pipeline::run_folder::{RunFolder, Timestamp};
 use crh_pipeline::runs::RunRecord;
 use crh_review::finding::Member;

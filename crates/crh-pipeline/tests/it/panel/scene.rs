@@ -13,6 +13,7 @@ use crh_git::{BareRepository, PathGlobs};
 use crh_llm::{
     Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
 };
+use crh_pipeline::assignment::is_static;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::CheckOptions;
 use crh_pipeline::consolidate::Calibration;
@@ -21,7 +22,6 @@ use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::pipeline;
 use crh_pipeline::pipeline::{ReviewInputs, ReviewOutput};
-use crh_pipeline::plan::is_static;
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;

@@ -6,7 +6,7 @@ use tokio::runtime::Runtime;
 
 use super::posting_messages::HINT_SECRET_IN_SCHEMA;
 use crate::cli::PostFlags;
-use crate::commands::launchpad;
+use crate::commands::launchpad::credentials::HINT_LOG_IN;
 use crate::failure::{Failure, FailureKind};
 use crh_forge::ForgeError;
 use crh_forge::posting::{
@@ -177,7 +177,7 @@ pub(crate) fn refusal_failure(refusal: &PostingRefusal) -> Failure {
         PostingRefusal::NotLoggedIn(name) => {
             let rest = ForgeName::all_rest().find(|rest| rest.profile().name == *name);
             let permissions = rest.map(|rest| rest.rest_profile().permissions);
-            (FailureKind::Usage, permissions.unwrap_or(launchpad::HINT_LOG_IN))
+            (FailureKind::Usage, permissions.unwrap_or(HINT_LOG_IN))
         }
     };
     Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint)

@@ -1,6 +1,6 @@
 //! Merge proposals on Launchpad: finds and reads them.
 
-mod credentials;
+pub(super) mod credentials;
 mod login;
 mod login_file;
 mod posting;

@@ -17,7 +17,7 @@ use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
 use super::github::GitHubSession;
 use super::models::ModelResolver;
 use super::rest_session::RestSession;
-use super::review::BASIS;
+use super::review::session::BASIS;
 use super::review::since::{INCREMENTAL_BASE, IncrementalBase};
 use super::{forge, github, interrupts, rest_forge, run_lookup, store};
 use crate::cli::PostArgs;

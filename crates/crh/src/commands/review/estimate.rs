@@ -1,6 +1,6 @@
 //! `crh review --estimate`: prints the plan and its maximum cost.
 
-use super::ReviewSession;
+use super::session::ReviewSession;
 use crate::cli::{FormatArg, ListFormatArg};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;

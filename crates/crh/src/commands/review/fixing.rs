@@ -5,14 +5,16 @@ use std::io::IsTerminal;
 
 use super::outcome::ReviewEnding;
 use super::progress::Progress;
+use super::repeat;
 use super::session::{PostDestination, ReviewSession};
-use super::{Questions, repeat};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
+use crate::fix::edit_authority::{EditAuthority, SafeFixTiming};
 use crate::fix::outcome::FixPass;
-use crate::fix::{AppliedFixes, EditAuthority, FixOrigin, SafeFixTiming};
+use crate::fix::residual::left_before;
+use crate::fix::{AppliedFixes, FixOrigin};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
 use crate::{fix, ui};
@@ -30,6 +32,15 @@ const FIXING_STOPPED: &str = "you stopped the fixing; crh applied only the fixes
 
 /// Prefix of the warning that todo files could not be written.
 pub(super) const NO_TODOS: &str = "todo files not written";
+
+/// Whether crh may ask the user about the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Questions {
+    /// If there is a terminal and the mode asks.
+    AtTerminal,
+    /// Never.
+    Never,
+}
 
 /// When safe fixes are applied. Only a mode that the user named on the command line allows edits
 /// before the first question.
@@ -216,7 +227,12 @@ fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
     let said_before = report.warnings.clone();
     // Drop the warning of an earlier attempt.
     report.warnings.retain(|warning| !warning.starts_with(NO_TODOS));
-    let failure = match todos::write(session, report, &session.settings) {
+    let failure = match todos::write(
+        session.checkout.as_deref(),
+        report,
+        &session.settings,
+        &session.redactor,
+    ) {
         Ok(new) => {
             for path in new {
                 ui::note(&format!("wrote todo `{}`", path.display()));
@@ -295,7 +311,7 @@ fn rounds_of_fixes(
     // Issues that another command skipped are tried again: the model or the verification command
     // may have changed.
     let mut all = match progress.has_tried {
-        true => FixPass::leaving(fix::left_before(run)),
+        true => FixPass::leaving(left_before(run)),
         false => FixPass::default(),
     };
     while progress.rounds < rounds && !all.is_stopped {

@@ -8,7 +8,7 @@ mod description;
 mod estimate;
 #[cfg(all(feature = "server", unix))]
 pub(super) mod fix_check;
-mod fixing;
+pub(crate) mod fixing;
 mod naming;
 mod outcome;
 pub(super) mod panel;
@@ -20,10 +20,11 @@ mod reopened;
 mod repeat;
 pub(super) mod resolved_change;
 mod resumed;
+mod resumed_run;
 pub(super) mod reviewers;
 mod run_location;
 mod runner;
-mod session;
+pub(crate) mod session;
 pub(super) mod since;
 pub(crate) mod terms;
 mod untracked;
@@ -32,16 +33,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use self::description::TitleAndBody;
-pub(crate) use self::fixing::{chosen_fixes, safe_fixes};
+use self::fixing::Questions;
 use self::outcome::{ExitRules, IncompletePolicy, Outcome, ReviewEnding};
 use self::progress::Progress;
 use self::recovery::TreeAccess;
 use self::remaining_work::RemainingWork;
 pub(super) use self::reopened::{ReopenRequest, reopened};
 use self::runner::EndedReview;
-pub(crate) use self::session::ReviewSession;
-pub(super) use self::session::{BASIS, NO_MODEL};
-use self::session::{PostDestination, ReopenPurpose, ReviewRequest, StaleApprovals, StoragePolicy};
+use self::session::{
+    PostDestination, ReopenPurpose, ReviewRequest, ReviewSession, StaleApprovals, StoragePolicy,
+};
 use self::since::ReviewExtent;
 use self::untracked::UntrackedAnswer;
 use super::forge::posting_messages::{check_sinks, sink_hint};
@@ -60,7 +61,7 @@ use crate::config::keys::{RawSettings, Settings};
 use crate::config::models::ModelChoice;
 use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::fix::EditAuthority;
+use crate::fix::edit_authority::EditAuthority;
 use crate::interactive::{ConversationEnd, QuestionContext};
 use crate::ui::questions::TerminalPrompt;
 use crate::{interactive, ui};
@@ -90,15 +91,6 @@ pub(super) struct ReviewCommand {
     pub(super) cache: CacheFlags,
     pub(super) flags: RawSettings,
     pub(super) questions: Questions,
-}
-
-/// Whether crh may ask the user about the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Questions {
-    /// If there is a terminal and the mode asks.
-    AtTerminal,
-    /// Never.
-    Never,
 }
 
 pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<ExitCode, Failure> {

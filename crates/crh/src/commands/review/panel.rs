@@ -17,7 +17,7 @@ use crh_os::names::{as_repository_path, canonical};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::ChangeOrigin;
 use crh_pipeline::requirements::PLANS_FOLDER;
-use crh_pipeline::review_options::{PanelOptions, RequirementsFile, ReviewOptions};
+use crh_pipeline::review_options::{RequirementsFile, ReviewOptions};
 use crh_pipeline::reviewers::ReviewerCatalogue;
 use crh_pipeline::{context, team};
 use crh_review::report::Strategy;
@@ -125,20 +125,6 @@ fn panel_hint(settings: &Settings) -> String {
             let origins = origins.join(", ");
             format!("pass `--strategy panel`, or change `review.strategy` ({origins})")
         }
-    }
-}
-
-/// Panel options from the settings and the command line.
-pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelOptions {
-    let only: Vec<String> = args.reviewers.iter().map(|name| name.trim().to_owned()).collect();
-    PanelOptions {
-        depth: settings.review_depth.value.depth(),
-        only: Some(only).filter(|names| !names.is_empty()),
-        off: settings.reviewers_off.value.0.clone(),
-        tiers: settings.model_tiers.value.0.clone(),
-        plan: None,
-        untracked_plans: Vec::new(),
-        waived: args.waive.iter().map(|id| id.trim().to_uppercase()).collect(),
     }
 }
 

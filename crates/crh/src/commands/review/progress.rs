@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::session::ReviewSession;
-use crate::{fix, interactive, ui};
+use crate::fix::found_on::forget_found_on;
+use crate::fix::residual::forget_left;
+use crate::interactive::stored_questions::{forget_answers, is_answered};
+use crate::ui;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::ReviewMode;
 
@@ -26,7 +29,7 @@ pub(super) struct Progress {
 /// The mode in which a run finished, if it did.
 pub(super) fn ended_in(run: &RunFolder) -> Option<ReviewMode> {
     let fixing: Progress = run.read(FIXING).unwrap_or_default();
-    fixing.ended_in.or_else(|| interactive::is_answered(run).then_some(ReviewMode::Interactive))
+    fixing.ended_in.or_else(|| is_answered(run).then_some(ReviewMode::Interactive))
 }
 
 impl Progress {
@@ -47,12 +50,7 @@ impl Progress {
             true => Ok(()),
             false => run.store_masked(FIXING, &Self::default()),
         };
-        for problem in [
-            fixing,
-            fix::forget_found_on(run),
-            fix::forget_left(run),
-            interactive::forget_answers(run),
-        ] {
+        for problem in [fixing, forget_found_on(run), forget_left(run), forget_answers(run)] {
             if let Err(problem) = problem {
                 ui::warn(&problem.to_string());
             }

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use super::super::fix::roll_back_interrupted_fix;
 use super::super::forge::ForgeProposal;
 use super::resolved_change::ResolvedChange;
-use super::resumed::ResumedRun;
+use super::resumed_run::ResumedRun;
 use super::session::ReviewRequest;
 use crate::cli::WorkspaceArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix::EditAuthority;
-use crate::{fix, ui};
+use crate::fix::edit_authority::EditAuthority;
+use crate::fix::interrupted_fix::{is_interrupted, roll_back_interrupted_fix};
+use crate::ui;
 use crh_pipeline::resolve::CheckoutMatch;
 use crh_pipeline::target_args::Target;
 
@@ -44,9 +44,7 @@ impl ReviewRequest {
         runs: Option<&Path>,
         environment: &Environment,
     ) -> Option<Failure> {
-        if !fix::is_interrupted(environment)
-            || !self.is_of_checkout(pull, resumed, runs, environment)
-        {
+        if !is_interrupted(environment) || !self.is_of_checkout(pull, resumed, runs, environment) {
             return None;
         }
         match self.tree {

@@ -13,6 +13,7 @@ use super::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
+use crate::fix::found_on::keep_found_on;
 use crate::fix::{AppliedFixes, FixReviewResult};
 use crate::ui::Verbosity;
 use crh_git::BareRepository;
@@ -75,7 +76,7 @@ pub(super) fn review(
     }
     let new = take_in(report, second, &changed);
     let found_here = [new.numbers, new.moved].concat();
-    fix::keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
+    keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
     let looked =
         applied_fixes.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
     report.applied_fixes = looked.applied();

@@ -13,7 +13,7 @@ use super::super::forge::ForgeProposal;
 use super::super::{change_source, tool};
 use super::checks::{BaselineAt, SuppressionSettings};
 use super::naming;
-use super::resumed::{ANEW, ResumedRun};
+use super::resumed_run::{ANEW, ResumedRun};
 use crate::cli::{SarifFlags, WorkspaceArgs};
 use crate::config;
 use crate::config::environment::Environment;

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::super::run_lookup;
 use super::resolved_change::ResumeState;
+use super::resumed_run::{ANEW, ResumedRun};
 use super::session::ReviewRequest;
 use super::since::ReviewExtent;
 use super::{progress, terms};
@@ -19,16 +20,6 @@ use crh_review::verdict::CommandKind;
 
 /// File with the stored facts about the change.
 const FOUND: &str = "stages/found.json";
-
-/// Hint if a run cannot be resumed.
-pub(super) const ANEW: &str = "start a new review without `--resume`";
-
-/// A run that is being resumed. It is locked.
-pub(super) struct ResumedRun {
-    pub(super) folder: RunFolder,
-    pub(super) terms: ReviewOptions,
-    pub(super) found: ResumeState,
-}
 
 impl ResumedRun {
     /// Opens a run by name or by the path of its folder.
@@ -54,10 +45,6 @@ impl ResumedRun {
         };
         let found = read(&folder, FOUND)?;
         Ok(Self { folder, terms, found })
-    }
-
-    pub(super) fn workspace(&self) -> std::path::PathBuf {
-        self.folder.workspace()
     }
 }
 

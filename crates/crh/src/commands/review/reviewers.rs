@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::forge::PullRequestLookup;
 use super::super::{change_source, forge};
 use super::resolved_change::ResolvedChange;
-use super::{panel, terms};
+use super::terms;
 use crate::cli::{ListFormatArg, PanelArgs, ReviewersArgs};
 use crate::config::environment::Environment;
 use crate::config::key::SourcedValue;
@@ -63,7 +63,7 @@ pub(in crate::commands) fn run(
     )?;
     let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
     let subject = resolved.subject(&folder.path().join(run_folder::WORKSPACE))?;
-    let options = panel::terms(&resolved.settings, &PanelArgs::default());
+    let options = terms::panel_options(&resolved.settings, &PanelArgs::default());
     let chosen = context::panel(&subject, &options, resolved.work());
     for note in chosen.notes.iter().chain(&chosen.team.notes) {
         ui::warn(note);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use tempfile::TempDir;
 
-use super::resumed::ResumedRun;
+use super::resumed_run::ResumedRun;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_llm::Redactor;
 use crh_pipeline::change_secrets::ChangeSecrets;

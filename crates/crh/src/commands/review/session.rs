@@ -14,7 +14,7 @@ use super::super::{change_source, forge, github, learning, run_lookup};
 use super::description::TitleAndBody;
 use super::recovery::TreeAccess;
 use super::resolved_change::{Origin, ResolvedChange};
-use super::resumed::ResumedRun;
+use super::resumed_run::ResumedRun;
 use super::run_location::RunLocation;
 use super::since::{BasisInputs, INCREMENTAL_BASE, IncrementalBase, ReviewExtent};
 use super::{checks, resumed, since, terms};

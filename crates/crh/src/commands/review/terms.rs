@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
-use super::panel;
 use crate::cli::{PanelArgs, PromptArgs};
 use crate::config::key::{SettingOrigin, SourcedValue};
 use crate::config::keys::{RawSettings, Settings};
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 use crate::input;
 use crh_llm::Money;
 use crh_pipeline::review_options::{
-    DEFAULT_PUBLISH_RULES, PromptOverrides, ReviewBudget, ReviewOptions,
+    DEFAULT_PUBLISH_RULES, PanelOptions, PromptOverrides, ReviewBudget, ReviewOptions,
 };
 use crh_review::PublishRules;
 use crh_review::report::{ReviewMode, Strategy};
@@ -52,8 +51,22 @@ pub(crate) fn terms(
             system: prompts.system_prompt.as_deref().map(prompt).transpose()?,
             reviewer: prompts.reviewer_prompt.as_deref().map(prompt).transpose()?,
         },
-        panel: panel::terms(settings, panel),
+        panel: panel_options(settings, panel),
     })
+}
+
+/// Panel options from the settings and the command line.
+pub(super) fn panel_options(settings: &Settings, args: &PanelArgs) -> PanelOptions {
+    let only: Vec<String> = args.reviewers.iter().map(|name| name.trim().to_owned()).collect();
+    PanelOptions {
+        depth: settings.review_depth.value.depth(),
+        only: Some(only).filter(|names| !names.is_empty()),
+        off: settings.reviewers_off.value.0.clone(),
+        tiers: settings.model_tiers.value.0.clone(),
+        plan: None,
+        untracked_plans: Vec::new(),
+        waived: args.waive.iter().map(|id| id.trim().to_uppercase()).collect(),
+    }
 }
 
 /// The budget of static checks, whose reports show more issues.

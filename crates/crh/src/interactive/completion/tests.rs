@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::super::flow::tests::issue;
 use super::*;
-use crate::fix::SafeFixTiming;
+use crate::fix::edit_authority::SafeFixTiming;
 use crate::fix::outcome::{FixPass, SkippedIssue};
 use crh_review::report::{AppliedFix, FileCoverage, FixOutcome};
 use crh_review::verdict::Verdict;

@@ -81,8 +81,9 @@ fn reviewer_is_measured_on_cases_of_its_category() {
         sections.find(|section| section.starts_with("Contribution per reviewer")).unwrap();
     expect![[r#"
         Contribution per reviewer
-          Matched of the expected issues of its category, and how many others; wrong is what is known to be
-          so, and a second report of one issue. A report of several reviewers counts for each of them.
+          Matched: found and expected issues in the category of the reviewer. Others: matches in other
+          categories. Wrong: duplicates and reports known to be wrong. A report of several reviewers counts
+          for each of them.
           Reviewer  Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
           security  security      1/1       0      0         1           0         0"#]]
     .assert_eq(section);

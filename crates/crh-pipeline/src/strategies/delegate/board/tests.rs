@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::{Assignment, DiffPart};
+use crate::assignment::{Assignment, DiffPart};
 use crate::tools::session::DropWanted;
 use crh_review::finding::{AutofixClass, Category, Confidence, Evidence, Member, Owner};
 
