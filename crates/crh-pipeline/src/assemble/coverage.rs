@@ -25,7 +25,7 @@ const LINK_LOOP: &str = "a symlink that leads back to itself, or through too man
 /// its reason.
 const UNREAD_BY_CHECK: &str = "a failed check did not read it";
 
-/// End of the reason of a failed run, after its name.
+/// Suffix of a reason that names a failed run: `NAME failed`.
 const FAILED: &str = " failed";
 
 /// How the review ended.
@@ -106,8 +106,8 @@ pub(crate) fn coverage(
         .collect()
 }
 
-/// Files that a static check could not fully check, with the reason. If the checks are the review,
-/// a file that one of them did not check counts, too: no check stands in for another.
+/// Files that a static check could not fully check, with the reason. With the strategy `static`,
+/// this includes files that only one check did not read: no check replaces another.
 fn check_gaps<'a>(
     review_runs: &[&'a RunRecord],
     all_runs: &[&'a RunRecord],
@@ -205,7 +205,7 @@ fn file_coverage(
     (state, reason)
 }
 
-/// Reasons in one line. Those that name a failed run become one: `a, b failed`.
+/// Reasons in one line. Reasons that name a failed run are combined: `a, b failed`.
 fn join_reasons(reasons: &[String]) -> String {
     let failed_name = |reason: &str| reason.strip_suffix(FAILED).map(str::to_owned);
     let failed: Vec<String> = reasons.iter().filter_map(|reason| failed_name(reason)).collect();

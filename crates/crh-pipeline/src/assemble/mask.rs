@@ -14,8 +14,8 @@ use crh_review::{CandidatePair, Location, Quote};
 
 struct ReportMask<'a>(&'a ChangeSecrets);
 
-/// Masks these secrets in every text of the report: quotes, raw findings, unreadable output. Also
-/// masks secrets that quotes from other files contain.
+/// Masks `credentials` in every text of the report: quotes, raw findings, unreadable output. Also
+/// masks secrets in quotes from files outside the change.
 pub fn mask(report: Report, credentials: &ChangeSecrets) -> Report {
     let value = serde_json::to_value(&report).unwrap_or_default();
     let quoted_secrets = credentials.quoted_in(&value);

@@ -13,12 +13,13 @@ use crh_review::render::hidden_findings;
 use crh_review::report::{CoverageState, Issue, Report, ReviewerRow, RunOutcome, Strategy};
 use crh_review::verdict::counted_hidden;
 
-/// A count that stands for all counts above 1.
+/// Any count above 1, to get the plural of a noun.
 const PLURAL: usize = 2;
 /// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
 
-/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file); changed since 0123456789ab`.
+/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file)`. An
+/// incremental review adds `changed since COMMIT`.
 pub(super) fn scope_line(change: &ChangeUnderReview) -> String {
     let files = files_line(change);
     match &change.incremental {
@@ -125,8 +126,8 @@ fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
     notes
 }
 
-/// Reviewers and checks that failed, for readers of `warnings` alone. A warning of its own says that
-/// the user cancelled the review.
+/// Reviewers and checks that failed, for readers who read only `warnings`. Cancelled runs are left
+/// out, since a separate warning says that the user cancelled the review.
 fn failures(records: &[&RunRecord], strategy: Strategy) -> Vec<String> {
     let is_failure = |row: &ReviewerRow| {
         let mut runs = records.iter().filter(|run| run.assignment.name == row.name);
@@ -140,17 +141,17 @@ fn failures(records: &[&RunRecord], strategy: Strategy) -> Vec<String> {
 /// only the counts.
 pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
     let mut paragraphs = vec![counts_sentence(report)];
-    // The run folder has the summaries of a panel. They repeat what the issues say.
-    let has_one_voice = report.strategy != Strategy::Panel;
+    // The summaries of a panel are only in the run folder, since they repeat the issues.
+    let shows_run_summaries = report.strategy != Strategy::Panel;
     let summarised_runs: Vec<&RunRecord> = records
         .iter()
         .copied()
-        .filter(|record| has_one_voice && !record.summary.trim().is_empty())
+        .filter(|record| shows_run_summaries && !record.summary.trim().is_empty())
         .collect();
     for record in &summarised_runs {
         // The summary of a model is put on one line, so it cannot imitate a line of crh.
         let text = truncate(&one_line(&record.summary));
-        paragraphs.push(format!("{}{text}", speaker_prefix(record, summarised_runs.len())));
+        paragraphs.push(format!("{}{text}", run_prefix(record, summarised_runs.len())));
     }
     paragraphs.join("\n\n")
 }
@@ -161,11 +162,11 @@ pub fn recount_summary(report: &mut Report) {
     report.summary = format!("{}{}", counts_sentence(report), rest.unwrap_or_default());
 }
 
-fn speaker_prefix(record: &RunRecord, speakers: usize) -> String {
+fn run_prefix(record: &RunRecord, run_count: usize) -> String {
     let assignment = &record.assignment;
     match assignment.name.strip_prefix(SUB_AGENT) {
         Some(slot) => format!("[{slot}] {}: ", assignment.label),
-        None if speakers == 1 || assignment.name == ORCHESTRATOR => String::new(),
+        None if run_count == 1 || assignment.name == ORCHESTRATOR => String::new(),
         None => format!("{}: ", assignment.name),
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn status(
     // Whether a file was left out for lack of budget: runs covered only a part of it, or none of it
     // although no run failed.
     let is_left_out = |(file, scoped): (&FileCoverage, &ScopeFile)| match file.state {
-        // Not for lack of budget, but by the scope.
+        // The scope left the file out, not the budget.
         _ if scoped.effect == SkipEffect::Incomplete => false,
         CoverageState::Truncated => true,
         CoverageState::NotReviewed => !reviewer_failed,
