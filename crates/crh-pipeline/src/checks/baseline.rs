@@ -29,12 +29,12 @@ pub const BASELINE: &str = ".crh/baseline.json";
 
 /// Format version. Increased when older readers would misread the file.
 const SCHEMA_VERSION: u32 = 1;
-/// Hex digits of a line hash: enough to distinguish the lines of a file. A reader of the baseline
-/// can check a guess of a whole line against its hash, but cannot compute the line from the hash.
+/// Hex digits of a line hash: enough to distinguish the lines of a file. A person who reads the
+/// baseline can check a guess of a whole line, but cannot compute a line from its hash.
 const HASH_CHARS: usize = 16;
 
-/// Prefix of the names of rules for credentials. A change cannot suppress their findings by baseline
-/// entries that the change itself adds.
+/// Prefix of the names of rules for credentials. A baseline entry that the change itself adds does
+/// not suppress findings of these rules.
 pub(super) const SECRETS_PREFIX: &str = "secrets/";
 
 /// Known findings, with the number of findings for each entry.
@@ -124,8 +124,8 @@ impl Baseline {
     /// files, as if every file were new. Returns the baseline and notes for the user: problems of
     /// the repository's rules, and notes and failures of the checks.
     ///
-    /// `diff` is the diff from the empty tree. Installed analysers are not run: they report only
-    /// new findings anyway.
+    /// `diff` is the diff from the empty tree. Installed analysers do not run here, since they
+    /// report only new findings in every review.
     pub fn from_tree(
         diff: &Diff,
         scope: &Scope,
@@ -199,7 +199,7 @@ fn distinct_notes(records: &[RunRecord]) -> Vec<String> {
     notes
 }
 
-/// Entries of a baseline that findings can still claim.
+/// Entries of a baseline, with how often findings can still claim each of them.
 pub(super) struct BaselineClaims {
     unclaimed: BTreeMap<BaselineEntry, ClaimsLeft>,
 }

@@ -57,7 +57,8 @@ pub fn check_fix(
         lessons: Arc::default(),
         ..subject.clone()
     };
-    // SARIF files are about the reviewed tree. A fix must not suppress findings about itself.
+    // SARIF files describe the reviewed tree, not the fixed one. A fix must not suppress findings
+    // about itself.
     let options = CheckOptions {
         sarif: Vec::new(),
         sarif_base: Vec::new(),

@@ -69,8 +69,8 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
         let injection = injection_run(subject, parts, &all_files);
         (runs.join(), injection)
     });
-    // Each check catches its own panics. A panic that arrives here is a bug in the code around
-    // them.
+    // Each check catches its own panics. A panic that arrives here is a bug in the code that runs
+    // the checks.
     let runs = runs.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let no_repository = match &revisions {
         Ok(_) => None,
@@ -98,7 +98,8 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
     records
 }
 
-/// If the repository could not be listed or searched, the checks that do so missed something.
+/// Marks files as partly reviewed in the record of a check that lists or searches the repository.
+/// Call it if listing or searching failed.
 fn mark_repository_unread(record: &mut RunRecord, why: &str) {
     if !REPOSITORY_CHECKS.contains(&record.assignment.name.as_str()) {
         return;
@@ -111,7 +112,7 @@ fn mark_repository_unread(record: &mut RunRecord, why: &str) {
     }
 }
 
-/// If one check could not read a file, the file counts as partly reviewed.
+/// Marks the files that some check could not read as partly reviewed.
 fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, String>) {
     for file in &mut record.coverage {
         if let (CoverageState::Reviewed, Some(why)) = (file.state, unread_files.get(&file.path)) {
@@ -182,8 +183,8 @@ fn cap_findings(record: &mut RunRecord) {
     record.notes.push(format!("{surplus_count} more finding{s} over the limit of {FINDINGS_MAX}"));
 }
 
-/// Searches files and texts for prompt injection. A text that cannot be read may contain one, so
-/// the run fails. A mere note would let the review pass.
+/// Searches files and texts for prompt injection. If a text cannot be read, the run fails, since
+/// the text may contain an injection and a note would let the review pass.
 fn injection_run(
     subject: &ChangeUnderReview,
     parts: Vec<DiffPart>,
@@ -316,7 +317,7 @@ fn checked_files(subject: &ChangeUnderReview) -> CheckedFiles {
     files
 }
 
-/// A file as far as the diff shows it.
+/// A file with the lines that the diff shows.
 fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
     let (mut added, mut unchanged) = (Vec::new(), Vec::new());
     let (mut removed, mut removed_numbers) = (Vec::new(), Vec::new());

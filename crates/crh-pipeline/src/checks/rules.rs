@@ -10,8 +10,8 @@ const FOLDER: RepoConfigFolder = RepoConfigFolder {
     path: ".crh/rules",
     item: "rule",
     extensions: &[".yml", ".yaml"],
-    // crh matches every changed file against all rules. A project with more rules needs a separate
-    // tool.
+    // crh matches every changed file against all rules. A project with more rules should use a
+    // separate tool.
     files_max: 100,
     // The rule parser has its own, lower limit.
     file_max: 1 << 20,

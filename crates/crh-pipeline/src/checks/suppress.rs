@@ -27,12 +27,13 @@ const UNSUPPRESSABLE: &str = "injection/";
 /// Maximum number of lines of a statement above and below its finding.
 const STATEMENT_LINES_MAX: usize = 200;
 
-/// How far above a finding an ineffective `crh:ignore` is still reported.
+/// Maximum number of lines between an ineffective `crh:ignore` and a finding below it, so that crh
+/// reports the comment.
 const INVALID_IGNORE_LINES_MAX: u32 = 3;
 
 struct SuppressionReason {
     reason: String,
-    /// Where the change adds the suppression, if it does.
+    /// Place where the change adds the suppression. None if the suppression is older.
     added_at: Option<String>,
 }
 
@@ -104,7 +105,7 @@ fn may_suppress_itself(member: &Member, author: ChangeAuthor) -> bool {
     }
 }
 
-/// Names the findings that the change suppresses about itself.
+/// A warning that names the findings that the change suppresses about itself.
 fn self_suppression_warning(mut findings: Vec<String>) -> Option<String> {
     let finding_count = findings.len();
     let s = if finding_count == 1 { "" } else { "s" };
@@ -119,7 +120,7 @@ fn self_suppression_warning(mut findings: Vec<String>) -> Option<String> {
     })
 }
 
-/// Says which suppressions that the change adds have no effect.
+/// A note on the suppressions that the change adds and crh ignores.
 fn refused_suppression_note(places: &[String]) -> Option<String> {
     let places: BTreeSet<&str> = places.iter().map(String::as_str).collect();
     let shown: Vec<&str> = places.iter().copied().take(SHOWN_PLACES_MAX).collect();
@@ -169,10 +170,10 @@ struct SuppressedText {
     length: u32,
 }
 
-/// Places of a text that ignore comments cover.
+/// Places with the same text that ignore comments cover.
 #[derive(Debug)]
 struct SuppressedPlaces {
-    /// Their number before the change.
+    /// Number of places before the change.
     old_count: usize,
     /// Maximum number of these places that the change may have moved. Unchanged lines did not move.
     moved_max: usize,
@@ -200,7 +201,7 @@ impl FileText {
     }
 
     /// First line of a finding, and all lines of the statement around it, without indentation. A
-    /// change of one of them can cause the finding.
+    /// change of any line of the statement can cause the finding.
     fn statement(&self, (first, last): (u32, u32)) -> Option<(&str, Vec<&str>)> {
         let index = |number: u32| usize::try_from(number).ok()?.checked_sub(1);
         let (first, last) = (index(first)?, index(last.max(first))?);
@@ -480,7 +481,7 @@ fn open_brackets(path: &str, text: &str, lines: &[String]) -> Vec<i64> {
     let mut cursor = syntax_tree.tree().walk();
     loop {
         let node = cursor.node();
-        // Signs are the nodes without a name. A missing sign is empty.
+        // In a syntax tree, punctuation has nodes without a name. A missing bracket has no text.
         if !node.is_named()
             && !node.is_missing()
             && let Some(count) = counts.get_mut(node.start_position().row)
