@@ -1,5 +1,5 @@
-//! Stage "context": prepares the reviewers. It finds the intent of the change, chooses the team with
-//! reasons, and collects extra material.
+//! Stage "context": prepares the reviewers. It finds the intent of the change, chooses the team
+//! with reasons, and collects extra material.
 //!
 //! Rules choose the team. Then one cheap model call, the scout, states the intent and may add
 //! reviewers. If that call fails, the review continues with the team that the rules chose.
@@ -90,7 +90,8 @@ pub async fn build_context(
         return draft.context;
     }
     let candidates = draft.candidates();
-    // A default team needs the scout's intent even if the scout can add no reviewer.
+    // Without candidates, the scout cannot add a reviewer. A default team still needs the intent
+    // from the scout.
     let mut context = if candidates.is_empty() && !draft.context.team.is_narrowed {
         draft.context
     } else {
@@ -173,7 +174,7 @@ fn single_context(
     };
     let has_files = |part: &Vec<DiffPart>| !part.is_empty();
     let panel_context = PanelContext {
-        // No user is asked, so an unclear intent is not worth a warning.
+        // With `single`, crh does not ask the user about the intent, so it does not warn either.
         intent: Intent { doubt: None, ..intent::intent_from_metadata(change) },
         team: Team::of_single(),
         parts: parts.into_iter().filter(has_files).collect(),
@@ -234,7 +235,6 @@ impl PanelDraft {
         candidates(&self.catalogue, &self.facts, &self.selection, &self.context.team)
     }
 
-    /// Applies the answer of the scout.
     fn with_scout_answer(
         self,
         answer: Option<scout::ScoutAnswer>,
@@ -257,8 +257,8 @@ impl PanelDraft {
 }
 
 impl PanelContext {
-    /// The context with the whole change in one part, if the parts do not fit into the model's
-    /// context either. Then one failed run tells what is missing, instead of one per part.
+    /// Joins the parts into one if they do not fit into the model's context either. Then one failed
+    /// run says how many tokens are missing, instead of one run per part.
     fn without_unfit_parts(
         self,
         change: &ChangeUnderReview,

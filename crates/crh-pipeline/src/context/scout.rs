@@ -39,7 +39,6 @@ enum UnlistedNames {
     Ignored,
 }
 
-/// Answer of the scout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScoutAnswer {
     pub(super) intent: Intent,
@@ -68,8 +67,8 @@ pub(super) async fn ask_scout(
     let already_refused = AtomicBool::new(false);
     let parse = move |value| {
         let report = parse_arguments::<ReportScout>(value)?;
-        // The model gets one chance to correct unknown names. Then they are ignored, since the rest
-        // of the answer is worth more.
+        // The model gets one chance to correct unknown names. After that, crh ignores them and uses
+        // the rest of the answer.
         let refused_before = already_refused.swap(true, Ordering::Relaxed);
         validate_answer(
             report,

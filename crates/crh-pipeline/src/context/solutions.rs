@@ -184,7 +184,6 @@ fn best_matches(files: &[SolutionFile], keywords: &BTreeSet<String>) -> Vec<Solu
     critical.into_iter().chain(best).map(to_solution).collect()
 }
 
-/// Words of a solution with their weights.
 fn word_weights(file: &SolutionFile) -> BTreeMap<String, u32> {
     let (front_matter, body) = split_front_matter(&file.text);
     let mut weights = BTreeMap::new();

@@ -22,7 +22,7 @@ pub struct StandardsFile {
 /// The standards files for the files under review. Those of the whole repository come first.
 pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
     let Ok(workspace) = change.workspace() else { return Vec::new() };
-    // An unreadable workspace is reported by the stages that depend on it.
+    // The stages that depend on the workspace report an unreadable one.
     let instruction_files = workspace.instruction_files().unwrap_or_default();
     let changed: Vec<&RepoPath> = change.files().map(|(file, _)| &file.path).collect();
     let instruction_files = instruction_files.iter().map(String::as_str).collect();
