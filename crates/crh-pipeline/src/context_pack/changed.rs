@@ -22,7 +22,7 @@ const REMOVED_LINES_MAX: usize = 12;
 const REMOVED_LINE_CHARS: usize = 30;
 /// Shorter names have too many uses to be helpful.
 const NAME_CHARS: usize = 4;
-/// A type with a changed line outside of functions is shown whole up to this length.
+/// Maximum length of a type that is shown as a whole if a line outside its functions changed.
 const TYPE_LINES_MAX: u32 = 60;
 
 /// A function, method or small type with changed lines, at head.
@@ -149,16 +149,16 @@ impl ChangedCode {
     ) {
         let lines = (1..).zip(text.lines()).filter(|(number, _)| added.contains(number));
         let words: BTreeSet<&str> = lines.flat_map(|(_, line)| words(line)).collect();
-        let Ok(mut found) = mentions(language, text, &words) else { return };
-        found.retain(|mention| added.contains(&mention.line));
+        let Ok(mut name_mentions) = mentions(language, text, &words) else { return };
+        name_mentions.retain(|mention| added.contains(&mention.line));
         let is_call =
             |role: &MentionRole| matches!(role, MentionRole::Called | MentionRole::Member { .. });
-        found.sort_by_key(|mention| (!is_call(&mention.role), mention.line));
-        for mention in found {
+        name_mentions.sort_by_key(|mention| (!is_call(&mention.role), mention.line));
+        for mention in name_mentions {
             let is_use = match mention.role {
                 MentionRole::Named | MentionRole::Destructured => false,
                 MentionRole::Called | MentionRole::Member { .. } | MentionRole::Imported => true,
-                // Other words are mostly local variables.
+                // Lower-case names that a line only reads are mostly local variables.
                 MentionRole::Read => mention.name.starts_with(char::is_uppercase),
             };
             let owner = match mention.role {

@@ -23,7 +23,7 @@ const MATCHES_MAX: usize = 40_000;
 const PARSED_FILES_MAX: usize = 60;
 /// Maximum lines of a constant or variable, which the parser does not list as a symbol.
 const VALUE_LINES: u32 = 3;
-/// A removed line with more copies is boilerplate.
+/// Maximum copies of a removed line. A line with more copies is boilerplate.
 const COPIES_MAX: usize = 4;
 
 /// Words that start a definition in one of the languages.
@@ -158,7 +158,8 @@ impl<'a> CodeLookup<'a> {
         candidates
     }
 
-    /// Definitions of a name among the candidates, in their order. Parses at most `max_files` files.
+    /// Definitions of a name among the candidates, in their order. Parses at most `max_files`
+    /// files.
     pub(super) fn confirm(
         &self,
         name: &str,
@@ -408,7 +409,6 @@ fn line_number(hit: &LineMatch) -> u32 {
     u32::try_from(hit.line).unwrap_or(u32::MAX)
 }
 
-/// The folder of a path.
 pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

@@ -1,6 +1,6 @@
-//! The context pack: code that reviewers need besides the diff, chosen by code before any model is
-//! asked. It contains the changed functions, definitions of what changed lines use, users of changed
-//! and removed symbols, other definitions with the same name, and copies of removed lines.
+//! The context pack: code that reviewers need besides the diff. crh chooses it without asking a
+//! model. It contains the changed functions, definitions of what changed lines use, users of
+//! changed and removed symbols, other definitions with the same name, and copies of removed lines.
 //!
 //! Invariants:
 //! - The pack depends on the two commits and the diff alone. Work is bounded by counts and never by
@@ -28,11 +28,10 @@ use crate::code_reader::CodeReader;
 use crate::text::numbered_line;
 use crh_review::finding::Side;
 
-/// Maximum lines of an item.
 const ITEM_LINES_MAX: u32 = 120;
-/// Lines around a change in a function that is too long.
+/// Lines to show around a change in a function that is too long.
 const LONG_FUNCTION_LINES: u32 = 25;
-/// Lines after the first one at the head of a function that is too long.
+/// Lines to show after the first line of a function that is too long.
 const LONG_FUNCTION_HEAD: u32 = 5;
 /// Maximum lines of a definition that a changed line uses.
 const DEFINITION_LINES: u32 = 30;
@@ -121,7 +120,7 @@ impl PackItem {
     }
 }
 
-/// Space for items that is not yet taken.
+/// Remaining space for items.
 struct PackSpace {
     max_chars: usize,
     chars_left: usize,
@@ -268,7 +267,7 @@ impl<'a> PackBuilder<'a> {
                 self.add(NewItem { kind, changed_path, title, path, range: lines.clone() });
                 continue;
             }
-            // The head of a long function, and the lines around its changes.
+            // The first lines of a long function, and the lines around its changes.
             let range = *lines.start()..=lines.start() + LONG_FUNCTION_HEAD;
             let title = format!("{path}: start of {name}");
             self.add(NewItem { kind, changed_path, title, path, range });
@@ -289,7 +288,7 @@ impl<'a> PackBuilder<'a> {
                     let sites = lookup.confirm(name, &candidates, OWNER_FILES_MAX);
                     sites.into_iter().filter(|site| site.belongs_to(owner)).collect()
                 }
-                // A name with many definitions elsewhere says nothing about which one is used.
+                // If none of many definitions is near, crh cannot tell which one is used.
                 None if near == 0 && candidates.len() > COMMON_NAME_DEFINITIONS => continue,
                 None => {
                     let count = if near == 0 { candidates.len() } else { near };
@@ -342,7 +341,7 @@ impl<'a> PackBuilder<'a> {
             let Some(mut sites) = uses.get(used.0).cloned() else { continue };
             sites.retain(|site| !site.is_import);
             if sites.len() > COMMON_NAME_USES {
-                // Most of them use other things with this name.
+                // Most of these uses are about other things with the same name.
                 let folder = lookup::folder(&function.path);
                 sites.retain(|site| lookup::folder(&site.path) == folder);
             }
@@ -354,7 +353,8 @@ impl<'a> PackBuilder<'a> {
         }
     }
 
-    /// Adds uses of a name, which the changed path defines or defined.
+    /// Adds uses of a name. The file at `changed_path` defines the name, or defined it before the
+    /// change.
     fn add_use_sites(
         &mut self,
         kind: ItemKind,

@@ -12,9 +12,11 @@ use crate::code_reader::CodeReader;
 use crh_review::finding::Side;
 use crh_syntax::{Language, MentionRole, mentions};
 
-/// Maximum changed files with code. A larger change is cut by folders alone.
+/// Maximum changed files with code, or pieces of such files. crh divides a larger change by folders
+/// alone.
 const FILES_MAX: usize = 1_000;
-/// Calls to a name are ignored if more changed functions have it: the callee is unclear.
+/// Maximum changed functions with the same name. crh ignores calls to a more common name, since the
+/// callee is unclear.
 const SAME_NAMES_MAX: usize = 4;
 
 /// A changed function, by the index of its part.
