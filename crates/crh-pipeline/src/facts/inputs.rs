@@ -15,7 +15,7 @@ use crh_review::diff::{FileChange, LineKind};
 /// Maximum number of executable lines that are read. Larger changes are mostly generated, and their
 /// first lines show the facts.
 const LINES_MAX: usize = 50_000;
-/// Maximum bytes of a line that are read. What follows is mostly data, not code.
+/// Maximum bytes of a line that are read. The rest of a longer line is mostly data, not code.
 const LINE_BYTES_MAX: usize = 500;
 /// Maximum size of a `Gemfile`.
 const GEMFILE_MAX: u64 = 64 << 10;
@@ -50,7 +50,6 @@ pub(super) struct InputFile {
     pub(super) language: Option<&'static str>,
     pub(super) added: LineCounts,
     pub(super) removed: LineCounts,
-    /// Whether the file is in scope.
     pub(super) is_in_scope: bool,
     /// Whether crh knows the role of the file and all of its changed lines.
     pub(super) is_fully_known: bool,
@@ -115,14 +114,13 @@ fn is_fully_known(file: &ScopeFile) -> bool {
     })
 }
 
-/// Collects the inputs.
 pub(super) fn collect_inputs<'a>(
     change: &ChangeUnderReview,
     files: &'a [InputFile],
 ) -> FactInputs<'a> {
     let mut inputs = FactInputs { lines: input_lines(change, files), ..FactInputs::default() };
     if let Ok(workspace) = change.workspace() {
-        // Unreadable comments are reported by the static checks.
+        // The static checks report unreadable comments.
         inputs.comments = checks::comments(workspace, &mut Vec::new()).len();
     }
     inputs.standards = standards_for(change).into_iter().map(|file| file.path).collect();

@@ -98,8 +98,8 @@ const SHELL: &str = r#"(?x)
   | \b (?: eval | exec ) \s* \( \s* [^)"'\s]
 "#;
 
-/// Commands for a shell that are joined from parts. `pattern_of_parts` replaces the names in
-/// capitals.
+/// Shell commands that are joined from parts. `pattern_of_parts` replaces the names in capitals by
+/// the constants of these names.
 const JOINED_COMMAND: &str = r#"(?x)
     RUN \s* \( \s*
       (?:
@@ -114,20 +114,20 @@ const JOINED_COMMAND: &str = r#"(?x)
     # system "ls #{name}"
   | RUN \s* \(? \s* " [^"]* \#\{
 "#;
-/// A call that gives a text to a shell. Some of these functions do so only if another argument asks
-/// for it.
+/// A call that passes a text to a shell. Some of these functions do so only with another argument,
+/// such as `shell=True`.
 const RUN: &str = r"\b (?:
     exec (?: Sync | Async )? | execa (?: Command )? (?: Sync )? | spawn (?: Sync )?
   | system | [pP]open | check_output | check_call | getoutput | getstatusoutput
   | create_subprocess_shell | subprocess \. (?: run | call ) | capture2e? | capture3
 )";
-/// Commands of Ruby with a value, in backticks or `%x`. Messages quote names with backticks, too, so
-/// no other quote may come first.
+/// Ruby commands that contain a value, in backticks or `%x`. Messages in quotes may also contain
+/// backticks, so no other quote may come before the backtick.
 const RUBY_COMMAND: &str = r#"(?x) ^ [^"'`\#]* ` [^`]* \#\{ [^`]* ` | % x \s? [\[({<|!/] .* \#\{"#;
-/// Commands of PHP with a value.
+/// PHP commands that contain a value.
 const PHP_COMMAND: &str = r#"(?x) \b (?: exec | system | popen ) \s* \( \s* " [^"]* \$ [a-z_{]"#;
 
-/// An SQL statement that is recognisable outside of a database call, too.
+/// An SQL statement that crh recognises even outside of a database call.
 const STATEMENT: &str =
     r"(?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b";
 
@@ -138,7 +138,7 @@ const CALL: &str = r"\b (?:
   | exec (?: context | _query | _driver_sql ) | raw (?: query | sql )? | prepare (?: statement | context )?
   | create (?: native )? query | find_by_sql | select_all | fromsqlraw
 ) !? \s* \( \s* (?: \w+ \s* , \s* )? &?";
-/// The first word of such a text.
+/// The first word of an SQL statement in a database call.
 const VERB: &str = r"\s* (?: select | insert | update | delete | drop | alter | create | truncate | merge | replace ) \b";
 
 /// Database queries that are joined from parts. `pattern_of_parts` replaces the names in
@@ -162,12 +162,12 @@ const JOINED_QUERY: &str = r#"(?xi)
     # where("name = '#{name}'")
   | \b where \s* \( \s* " [^"]* \#\{
 "#;
-/// What joins a literal and a value.
+/// Operator or method that joins a literal and a value.
 const JOIN: &str = r"(?: \+ | % \s* [\w(] | \. \s* (?: format \s* \( | \$ ) | \|\| )";
 /// Start of a call that formats a literal.
 const FORMAT: &str =
     r#"\b (?: (?: format!? | String\.format ) \s* \( | sn?printf \s* \( [^"']* ) \s* ["']"#;
-/// Queries in languages that put `$name` into a text.
+/// Queries in languages that interpolate `$name` in a string.
 const DOLLAR_QUERY: &str = r#"(?xi) (?: " [^"]* \b STATEMENT | CALL " VERB ) [^"]* \$ [a-z_]"#;
 
 static SHELLS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHELL).ok());

@@ -135,7 +135,6 @@ impl ChangeFacts {
         Self::from_inputs(&files, &inputs::collect_inputs(change, &files))
     }
 
-    /// Derives the facts from inputs.
     fn from_inputs(files: &[InputFile], inputs: &FactInputs<'_>) -> Self {
         let in_scope = files.iter().filter(|file| file.is_in_scope);
         let is_about_storage =

@@ -117,7 +117,6 @@ const AUTH_NAMES: &[&str] = &[
     "rbac",
 ];
 
-/// Names of schema files.
 const SCHEMA_NAMES: &[&str] = &["schema.rb", "structure.sql", "schema.sql", "schema.prisma"];
 
 static GUARD_GLOBS: LazyLock<Vec<(&'static str, PathGlobs)>> = LazyLock::new(|| {
@@ -176,7 +175,6 @@ pub(super) fn is_migration(file: &InputFile) -> bool {
         || name.ends_with(".sql") && name.starts_with('v') && name.contains("__")
 }
 
-/// Whether a file is a database schema.
 pub(super) fn is_schema(file: &InputFile) -> bool {
     let name = file.name();
     let is_schema_name = SCHEMA_NAMES.contains(&name.as_str()) || name.ends_with(".prisma");
@@ -195,7 +193,7 @@ pub(super) fn is_for_agents(path: &str) -> bool {
     folders.split('/').any(is_agent_folder) || matches!(name, "SKILL.md" | ".mcp.json" | "mcp.json")
 }
 
-/// Whether a file defines a public interface, whichever of its lines changed.
+/// Whether every line of a file belongs to a public interface.
 pub(super) fn is_contract(file: &InputFile) -> bool {
     let name = file.name();
     let extensions = [".proto", ".graphql", ".graphqls", ".avsc", ".thrift", ".d.ts"];

@@ -10,7 +10,6 @@ use crh_review::diff::FileChange;
 /// Number of added executable lines from which a change counts as structural.
 const STRUCTURE_LINES: u64 = 100;
 
-/// Extensions of browser code.
 const BROWSER_EXTENSIONS: &[&str] = &["astro", "jsx", "svelte", "tsx", "vue"];
 
 /// Derives all facts with their evidence.
@@ -161,7 +160,7 @@ fn solutions(inputs: &FactInputs<'_>) -> Option<String> {
     }
 }
 
-/// A new feature for users that agents may lack.
+/// Evidence that users get a feature that the project's agents may not have.
 fn agent_surface(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
     let tools = inputs.tree.iter().find(|path| paths::is_for_agents(path))?;
     let added_argument = || lines::cli_argument(inputs).filter(|line| line.is_added);

@@ -25,7 +25,6 @@ struct WordPlace {
 }
 
 impl WordIndex {
-    /// Indexes lines.
     pub(super) fn from_lines<'a>(lines: impl Iterator<Item = &'a InputLine<'a>>) -> Self {
         let mut index = Self::default();
         for line in lines {
