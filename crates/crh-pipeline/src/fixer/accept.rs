@@ -1,5 +1,5 @@
-//! Decides what to accept of a fixer's work: compares its tree with the reviewed one, and with its
-//! report.
+//! Decides which work of a fixer to accept: compares the fixer's tree with the reviewed tree and
+//! with the fixer's report.
 
 use std::collections::{BTreeMap, BTreeSet};
 

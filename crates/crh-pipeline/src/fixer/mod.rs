@@ -84,7 +84,7 @@ pub async fn repair(
         caller: name.clone(),
         conversation: fix_task.conversation(context, &sandbox),
         tools: fixer_tool_specs(),
-        submit: submit(fix_task, &sandbox),
+        submit: submit_tool(fix_task, &sandbox),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
@@ -121,13 +121,13 @@ pub async fn repair(
     });
     record.notes.extend(notes);
     let prompt_version = prompts::fixer::version(&fixer_tool_specs());
-    // Runs that older versions stored have the key `told`.
+    // Older versions stored runs with the key `told`.
     record.answer = json!({ "told": outcomes, "prompt_version": prompt_version });
     context.finish_run(&record);
     FixerResult { edits, outcomes, record }
 }
 
-fn submit(
+fn submit_tool(
     fix_task: &FixTask,
     sandbox: &Arc<FixSandbox>,
 ) -> SubmitTool<BTreeMap<u32, ReportedRepair>> {
@@ -140,7 +140,7 @@ fn submit(
     let report = SubmitTool::new(session::tool_spec::<ReportRepairs>(), move |value| {
         report::parse_report(value, &expectations, &sandbox.changed_files())
     });
-    // A report in the turn of an edit that failed says "done" all the same.
+    // The model writes its report before it knows whether the edits of the same turn failed.
     report.with_required_calls()
 }
 

@@ -60,7 +60,7 @@ pub(super) struct ReportedRepair {
     pub(super) files: BTreeSet<String>,
 }
 
-/// What a report is checked against.
+/// Issues and files of the task, to check a report against.
 #[derive(Debug, Clone)]
 pub(super) struct ReportExpectations {
     /// File of each issue, by issue number.
@@ -69,8 +69,9 @@ pub(super) struct ReportExpectations {
     pub(super) files: BTreeSet<String>,
 }
 
-/// Parses a report. The error is a sentence for the model. Each file in `changed` must belong to an
-/// issue that is done, and its other issues must be answered too, since an edit may be for them.
+/// Parses a report. The error is a sentence for the model. If an issue is done, each file in
+/// `changed` must belong to an issue that is done. The report must also answer the other issues in
+/// these files, since an edit may be for one of them.
 pub(super) fn parse_report(
     value: Value,
     expectations: &ReportExpectations,
@@ -119,7 +120,7 @@ pub(super) fn parse_report(
         ));
     }
     match changed.iter().find(belongs_to_no_issue) {
-        // If no issue is done, nothing is accepted anyway.
+        // If no issue is done, crh rejects all changes later.
         Some(path) if !done_repairs.is_empty() => Err(format!(
             "`{path}` is changed and belongs to no issue that is done: name it in the `files` of the \
              one that it is for, or put it back as it was."
@@ -230,7 +231,7 @@ mod tests {
             1 Done("x") {"a.py", "c.py"}
         "#]],
         );
-        // No issue is done, so nothing is accepted.
+        // No issue is done, so crh rejects all changes later.
         check(
             json!([entry(1, "not_done")]),
             &["a.py"],

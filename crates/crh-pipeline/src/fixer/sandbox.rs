@@ -1,4 +1,4 @@
-//! The files of a fix task in a working tree of their own.
+//! The files of a fix task in a separate working tree.
 //!
 //! Invariant: a fixer writes only regular files that the task names. Neither its requests nor the
 //! contents of the tree change that.
@@ -14,8 +14,8 @@ use super::tools::{EditFile, ReadWorktree, WriteFile};
 use crate::text::{cut, numbered_line, one_line};
 use crh_git::{TempCheckout, check_path};
 
-/// Maximum size of a file that the fixer may edit. Larger files are hardly written by hand, and a
-/// person could not check edits of them.
+/// Maximum size of a file that the fixer may edit. People rarely write larger files by hand, and
+/// could not check edits of them.
 const FILE_MAX: u64 = 1 << 20;
 /// Lines to show around a change, as in a diff.
 const CONTEXT_LINES: u32 = 3;
@@ -23,9 +23,9 @@ const CONTEXT_LINES: u32 = 3;
 const EXCERPT_CONTEXT: u32 = 30;
 /// Maximum number of lines to show with an issue.
 const EXCERPT_LINES_MAX: u32 = 240;
-/// Maximum number of lines per reply. The model can read on.
+/// Maximum number of lines per reply. The model can ask for the next lines.
 const LINES_MAX: usize = 800;
-/// Maximum characters of a line to show. Longer lines are hardly written by hand.
+/// Maximum characters of a line to show. People rarely write longer lines by hand.
 const LINE_CHARS: usize = 400;
 /// How many files an error lists.
 const SHOWN_FILES_MAX: usize = 10;
@@ -45,7 +45,7 @@ pub(super) struct FixSandbox {
 
 #[derive(Debug, Default)]
 struct SandboxState {
-    /// The run has ended. Late tool calls change nothing.
+    /// Whether the run has ended. Then every tool call fails.
     is_closed: bool,
     /// Messages of refused calls.
     refusals: Vec<String>,
@@ -95,18 +95,18 @@ impl FixSandbox {
     pub(super) fn edit(&self, input: &EditFile) -> Result<String, ToolRejection> {
         let mut state = self.open_state()?;
         let EditFile { path, old, new } = input;
-        let file = self.count_refusal(&mut state, self.writable_path(path))?;
-        let Some(bytes) = self.count_refusal(&mut state, read_bytes(path, &file))? else {
+        let file = self.record_refusal(&mut state, self.writable_path(path))?;
+        let Some(bytes) = self.record_refusal(&mut state, read_bytes(path, &file))? else {
             return Err(failed(format!(
                 "there is no {} yet: `write_file` makes it",
                 display_path(path)
             )));
         };
-        let text = self.count_refusal(&mut state, decode_text(path, bytes.clone()))?;
+        let text = self.record_refusal(&mut state, decode_text(path, bytes.clone()))?;
         let spliced = splice(&text, old, new).map_err(ToolRejection::Failed)?;
         let write_result =
             self.write_text(&mut state, path, &file, Some(bytes), spliced.text.as_bytes());
-        self.count_refusal(&mut state, write_result)?;
+        self.record_refusal(&mut state, write_result)?;
         let rows = numbered_rows(&spliced.text, &with_context(&spliced.lines));
         Ok(format!("{} is changed. Lines as they are now:\n{rows}", display_path(path)))
     }
@@ -114,11 +114,11 @@ impl FixSandbox {
     pub(super) fn write(&self, input: &WriteFile) -> Result<String, ToolRejection> {
         let mut state = self.open_state()?;
         let WriteFile { path, content } = input;
-        let file = self.count_refusal(&mut state, self.writable_path(path))?;
-        let old_bytes = self.count_refusal(&mut state, read_bytes(path, &file))?;
+        let file = self.record_refusal(&mut state, self.writable_path(path))?;
+        let old_bytes = self.record_refusal(&mut state, read_bytes(path, &file))?;
         let line_endings = match &old_bytes {
             Some(bytes) => LineEndings::detect(
-                &self.count_refusal(&mut state, decode_text(path, bytes.clone()))?,
+                &self.record_refusal(&mut state, decode_text(path, bytes.clone()))?,
             ),
             None => LineEndings::Lf,
         };
@@ -130,18 +130,18 @@ impl FixSandbox {
             return Err(failed(format!("{} holds that already", display_path(path))));
         }
         let write_result = self.write_text(&mut state, path, &file, old_bytes, content.as_bytes());
-        self.count_refusal(&mut state, write_result)?;
+        self.record_refusal(&mut state, write_result)?;
         Ok(format!("{} is written: {} lines.", display_path(path), content.lines().count()))
     }
 
     pub(super) fn read(&self, input: &ReadWorktree) -> Result<String, ToolRejection> {
         let mut state = self.open_state()?;
         let path = &input.path;
-        let file = self.count_refusal(&mut state, self.resolve_path(path))?;
-        let Some(bytes) = self.count_refusal(&mut state, read_bytes(path, &file))? else {
+        let file = self.record_refusal(&mut state, self.resolve_path(path))?;
+        let Some(bytes) = self.record_refusal(&mut state, read_bytes(path, &file))? else {
             return Err(failed(format!("there is no file {} in the tree", display_path(path))));
         };
-        let text = self.count_refusal(&mut state, decode_text(path, bytes))?;
+        let text = self.record_refusal(&mut state, decode_text(path, bytes))?;
         let count = text.lines().count();
         let range = input.start.unwrap_or(1).max(1)..=input.end.unwrap_or(u32::MAX);
         let rows = numbered_rows(&text, &range);
@@ -200,7 +200,7 @@ impl FixSandbox {
         Ok(file)
     }
 
-    /// Path of an existing or new file in the tree. Rejects symlinks on the way.
+    /// Path of an existing or new file in the tree. Rejects a path through a symlink.
     fn resolve_path(&self, path: &str) -> Result<PathBuf, ToolRejection> {
         if path.is_empty() || check_path(path.as_bytes()).is_err() {
             let message = "is no path inside the repository: write it from the root, without `..`";
@@ -253,8 +253,8 @@ impl FixSandbox {
             .map_err(|why| failed(format!("{} could not be written: {why}", display_path(path))))
     }
 
-    /// Records the message of a refusal and passes the result on.
-    fn count_refusal<T>(
+    /// Records the message of a refusal and returns the result.
+    fn record_refusal<T>(
         &self,
         state: &mut SandboxState,
         result: Result<T, ToolRejection>,

@@ -13,7 +13,6 @@ pub(super) struct SplicedText {
     pub(super) lines: RangeInclusive<u32>,
 }
 
-/// Line endings of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEndings {
     /// Only `\n`, or no line ending.

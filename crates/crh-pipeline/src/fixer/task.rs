@@ -14,7 +14,7 @@ use crh_llm::Conversation;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-/// Maximum number of issues per run. A run cannot repair more of them with care.
+/// Maximum number of issues per run. With more issues, the model works less carefully.
 const ISSUES_MAX: usize = 40;
 
 /// Issues to repair and files to edit.
