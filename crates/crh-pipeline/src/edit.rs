@@ -74,9 +74,9 @@ pub struct EditOutcome {
 }
 
 impl EditOutcome {
-    /// Keys of the issues that validation has to check: one per group that is to be published, one
-    /// per group with a P0 or P1, and one per group that may be graded too low. None if the editor
-    /// gave no answer.
+    /// Keys of the issues that validation has to check: one per group that the editor would
+    /// publish, one per group with a P0 or P1, and one per group that may be graded too low. None
+    /// if the editor gave no answer.
     pub fn undecided_issues(
         &self,
         merged: &MergeResult,
@@ -95,8 +95,9 @@ impl EditOutcome {
         Some(groups.filter_map(|group| lead_issue(group, merged)).collect())
     }
 
-    /// The editor's decisions as judgements on findings, for a budget without validation. A P0 or P1
-    /// that the editor refutes gets none, so it stays open: one model alone does not close it.
+    /// The editor's decisions as judgements on findings, for a budget without validation. A P0 or
+    /// P1 that the editor refutes gets no judgement and stays open: one model alone must not close
+    /// the issue.
     pub fn judgements(&self, rules: PublishRules) -> BTreeMap<Member, Judgement> {
         let judgement = |group: &EditedGroup| match &group.judgement {
             EditorJudgement::Probable(probability) if *probability >= rules.threshold => {
@@ -125,8 +126,8 @@ fn is_urgent(group: &EditedGroup) -> bool {
         || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
 }
 
-/// Whether a group is about security or data, or names a danger. Its severity may be too low, such
-/// as P3 for an SQL injection, and validation can raise it. What the editor refutes stays refuted.
+/// Whether a group is about security or data, or names a danger, and the editor does not refute it.
+/// Its severity may be too low, such as P3 for an SQL injection. Validation can raise it.
 fn may_be_graded_too_low(group: &EditedGroup) -> bool {
     let names_danger = |member: &Member| {
         let title = member.finding.title.to_lowercase();
@@ -235,7 +236,8 @@ fn orchestrator_groups(runs: &RunResults) -> Option<Vec<EditedGroup>> {
     serde_json::from_value(orchestrator.answer.clone()).ok()
 }
 
-/// The label identifies the findings, so that a resumed review asks again about other findings.
+/// The assignment of the editor. Its label identifies the findings. If a resumed review has other
+/// findings, it therefore asks the editor again.
 fn assignment(findings: &str) -> Assignment {
     Assignment {
         name: EDITOR.to_owned(),

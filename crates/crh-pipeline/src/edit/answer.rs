@@ -1,5 +1,5 @@
-//! Parses the editor's answer. If an id is missing, unknown or repeated, the answer goes back to the
-//! model once. In the last answer, a missing finding forms a group of its own.
+//! Parses the editor's answer. If an id is missing, unknown or repeated, the answer goes back to
+//! the model once. In the last answer, a missing finding forms a group of its own.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,12 @@ use crate::tools::session::{EditVerdict, EditedIssue, ReportEdit, parse_argument
 use crh_review::finding::Member;
 use crh_review::{EditedGroup, EditorJudgement};
 
-/// Id of the finding with this index.
 pub(super) fn finding_id(index: usize) -> String {
     format!("F{}", index + 1)
 }
 
-/// A parser of the editor's answers about these findings. `can_ask_again` is false if no call is left
-/// for a second answer.
+/// A parser of the editor's answers about these findings. `can_ask_again` is false if no call is
+/// left for a second answer.
 pub(super) fn parse_edit(
     members: Vec<Member>,
     can_ask_again: bool,
@@ -56,34 +55,35 @@ fn index_of(id: &str, count: usize) -> Option<usize> {
     (0..count).find(|index| finding_id(*index).eq_ignore_ascii_case(id.trim()))
 }
 
-/// The groups with their findings. An id counts where it occurs first.
+/// The groups with their findings. If an id occurs in several groups, the first one counts.
 fn groups(answer: ReportEdit, members: &[Member]) -> Vec<EditedGroup> {
-    let mut left: BTreeSet<usize> = (0..members.len()).collect();
+    let mut unassigned: BTreeSet<usize> = (0..members.len()).collect();
     let mut groups = Vec::new();
     for group in answer.groups {
         let indices = group.findings.iter().filter_map(|id| index_of(id, members.len()));
-        let own: Vec<Member> = indices
-            .filter(|index| left.remove(index))
+        let group_members: Vec<Member> = indices
+            .filter(|index| unassigned.remove(index))
             .filter_map(|index| members.get(index).cloned())
             .collect();
-        if !own.is_empty() {
-            groups.push(edited_group(group, own));
+        if !group_members.is_empty() {
+            groups.push(edited_group(group, group_members));
         }
     }
-    groups.extend(left.into_iter().filter_map(|index| members.get(index)).map(unedited_group));
+    let unassigned = unassigned.into_iter().filter_map(|index| members.get(index));
+    groups.extend(unassigned.map(unedited_group));
     groups
 }
 
 /// Fits groups to `members`: removes other findings from groups, and adds a group for each member
 /// that is in none.
 pub(super) fn complete_groups(groups: Vec<EditedGroup>, members: &[Member]) -> Vec<EditedGroup> {
-    let mut left: Vec<&Member> = members.iter().collect();
+    let mut unassigned: Vec<&Member> = members.iter().collect();
     let mut complete = Vec::new();
     for mut group in groups {
         group.members.retain(|member| {
-            let index = left.iter().position(|known| *known == member);
+            let index = unassigned.iter().position(|known| *known == member);
             index.is_some_and(|index| {
-                left.remove(index);
+                unassigned.remove(index);
                 true
             })
         });
@@ -91,7 +91,7 @@ pub(super) fn complete_groups(groups: Vec<EditedGroup>, members: &[Member]) -> V
             complete.push(group);
         }
     }
-    complete.extend(left.into_iter().map(unedited_group));
+    complete.extend(unassigned.into_iter().map(unedited_group));
     complete
 }
 
@@ -105,7 +105,7 @@ fn edited_group(issue: EditedIssue, members: Vec<Member>) -> EditedGroup {
     EditedGroup { members, judgement, severity, title, text, is_forgotten: false, test }
 }
 
-/// A finding that the editor forgot. Its own confidence counts.
+/// A group for a finding that the editor forgot. The confidence of its reviewer counts.
 fn unedited_group(member: &Member) -> EditedGroup {
     EditedGroup {
         judgement: EditorJudgement::Probable(member.finding.confidence),

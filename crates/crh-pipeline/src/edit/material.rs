@@ -72,8 +72,7 @@ impl Material {
     }
 }
 
-/// Findings of the check for instructions to the reviewer. Their quotes stay out: the place is
-/// enough.
+/// Findings of the check for instructions to the reviewer, with their places and without quotes.
 fn addressed_text(members: &[Member]) -> String {
     let is_instruction =
         |member: &&Member| member.origin == Origin::Code && member.reviewer == INJECTION;
@@ -183,9 +182,9 @@ async fn find_callers(
     }
     let stop = Arc::new(AtomicBool::new(false));
     let (change, stop_flag) = (change.clone(), stop.clone());
-    let found = task::spawn_blocking(move || callers_text(&names, &change, &stop_flag));
+    let search = task::spawn_blocking(move || callers_text(&names, &change, &stop_flag));
     let text = tokio::select! {
-        found = found => found.unwrap_or_default(),
+        text = search => text.unwrap_or_default(),
         () = cancel.cancelled() => String::new(),
         () = time::sleep(CALLERS_TIMEOUT) => String::new(),
     };

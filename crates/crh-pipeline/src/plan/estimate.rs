@@ -24,15 +24,16 @@ use crh_llm::{
 };
 use crh_review::report::Strategy;
 
-/// Likely input tokens in percent of their upper bound. Vendors count two fifths of it for code.
+/// Likely input tokens in percent of their upper bound. For code, vendors count two fifths of the
+/// upper bound.
 const LIKELY_INPUT_PERCENT: u64 = 40;
 
-/// Likely output tokens of a call in percent of those that the ledger reserves at least. In
-/// recorded reviews a call has 200 to 500 output tokens on average, without reasoning.
+/// Likely output tokens of a call, in percent of the minimum that the ledger reserves. In recorded
+/// reviews a call has 200 to 500 output tokens on average, without reasoning.
 const LIKELY_OUTPUT_PERCENT: u64 = 10;
 
-/// Likely further calls of a run, in percent of its first call. In recorded reviews most runs answer
-/// at once, and a third looks up code first.
+/// Likely cost of the further calls of a run, in percent of its first call. In recorded reviews
+/// most runs answer at once. About a third of all runs look up code first.
 const FURTHER_CALLS_PERCENT: u64 = 30;
 
 /// Likely runs after the reviewers: one that decides what is published, and one that validates.
@@ -81,7 +82,7 @@ pub struct PlannedAssignment {
 pub enum PlanShortfall {
     /// Too little money is left for the first call.
     Money {
-        /// Money that the ledger reserves for the first call at least.
+        /// Minimum amount that the ledger reserves for the first call.
         #[serde(rename = "cost_usd", serialize_with = "dollars")]
         cost: Money,
         /// Money that is left.
@@ -105,18 +106,18 @@ pub struct FirstCallEstimate {
     /// Upper bound on the part of these tokens that other calls do not share.
     #[serde(skip)]
     rest_tokens: u64,
-    /// Output tokens that the ledger reserves for a call at least.
+    /// Minimum number of output tokens that the ledger reserves for a call.
     pub output_tokens: u64,
-    /// Money that the ledger reserves for the first call at least. None if the price is unknown.
+    /// Minimum amount that the ledger reserves for the first call. None if the price is unknown.
     #[serde(rename = "max_call_cost_usd", serialize_with = "optional_dollars")]
     pub max_call_cost: Option<Money>,
     /// Likely cost of all calls of the assignment. None if the price is unknown.
     #[serde(rename = "likely_cost_usd", serialize_with = "optional_dollars")]
     pub likely_cost: Option<Money>,
-    /// `likely_cost` if an earlier run has sent the shared prompt to the vendor's cache.
+    /// `likely_cost` if an earlier run has put the shared prompt into the vendor's cache.
     #[serde(skip)]
     cached_cost: Option<Money>,
-    /// Maximum number of calls: that of the whole review.
+    /// Maximum number of calls. This is the limit of the whole review.
     pub calls: u32,
 }
 
@@ -151,7 +152,7 @@ pub fn estimate(
         estimate_prompts.first_question(assignment, models, options, context)
     });
     let shortages = questions.filter_map(|question| Some((question.shortage()?, question.model)));
-    // All reviewers need about the same number of tokens, so one note is enough.
+    // All reviewers need about the same number of tokens, so one note about the largest is enough.
     let largest = shortages.max_by_key(|(shortage, _)| shortage.needed);
     notes.extend(largest.map(|(shortage, model)| {
         format!("`{}` cannot review this change: {shortage}", model.name())
@@ -292,8 +293,8 @@ fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEst
     }
 }
 
-/// Likely cost of a run: the first call reads `cached_bound` of its input from the vendor's cache, the
-/// others all of it.
+/// Likely cost of a run. The first call reads `cached_bound` of its input from the vendor's cache.
+/// Later calls read all of that input from the cache.
 fn likely_run_cost(price: &Price, input_bound: u64, cached_bound: u64, output: u64) -> Money {
     let input = input_bound * LIKELY_INPUT_PERCENT / 100;
     let cache_read = cached_bound * LIKELY_INPUT_PERCENT / 100;
@@ -303,16 +304,15 @@ fn likely_run_cost(price: &Price, input_bound: u64, cached_bound: u64, output: u
     price.cost(&first) + price.cost(&later).percent(FURTHER_CALLS_PERCENT)
 }
 
-/// Likely cost of all assignments that fit, and of the runs after them, as far as the number of calls
-/// allows those. A run of a model that was asked before reads the shared prompt from the vendor's
-/// cache.
+/// Likely cost of all assignments that fit, and of the later runs that the number of calls allows.
+/// A run reads the shared prompt from the vendor's cache if an earlier run used the same model.
 fn likely_cost(assignments: &[PlannedAssignment], editor: &Model, max_calls: u32) -> Money {
     let first_calls = assignments.iter().filter(|planned| planned.shortfall.is_none());
     let first_calls: Vec<_> = first_calls.filter_map(|it| it.first_call.as_ref()).collect();
-    let mut asked_models: BTreeSet<&str> = BTreeSet::new();
+    let mut called_models: BTreeSet<&str> = BTreeSet::new();
     let mut total = Money::ZERO;
     for first_call in &first_calls {
-        let is_cached = !asked_models.insert(&first_call.model);
+        let is_cached = !called_models.insert(&first_call.model);
         let cost = if is_cached { first_call.cached_cost } else { first_call.likely_cost };
         total += cost.unwrap_or(Money::ZERO);
     }
@@ -321,7 +321,7 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model, max_calls: u32
         let FirstCallEstimate { input_tokens, rest_tokens, output_tokens, .. } = **largest;
         let max_calls = usize::try_from(max_calls).unwrap_or(usize::MAX);
         for _ in 0..LATER_RUNS.min(max_calls.saturating_sub(first_calls.len())) {
-            let is_cached = !asked_models.insert(editor.name());
+            let is_cached = !called_models.insert(editor.name());
             let cached = if is_cached { input_tokens - rest_tokens } else { 0 };
             total += likely_run_cost(price, input_tokens, cached, output_tokens);
         }
@@ -329,7 +329,8 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model, max_calls: u32
     total
 }
 
-/// Finds the assignments that the ledger would refuse, if each earlier one costs what is likely.
+/// Finds the assignments that the ledger would refuse, assuming the likely cost for each earlier
+/// assignment.
 pub(super) fn find_shortfalls(
     assignments: &mut [PlannedAssignment],
     models: &ModelSet,
@@ -430,8 +431,8 @@ impl fmt::Display for CostEstimate {
 impl CostEstimate {
     /// Whether the plan has reviewers and the budget is too small for all of them.
     fn fits_no_reviewer(&self) -> bool {
-        let mut asking = self.assignments.iter().filter(|it| it.first_call.is_some()).peekable();
-        asking.peek().is_some() && asking.all(|planned| planned.shortfall.is_some())
+        let mut reviewers = self.assignments.iter().filter(|it| it.first_call.is_some()).peekable();
+        reviewers.peek().is_some() && reviewers.all(|planned| planned.shortfall.is_some())
     }
 }
 

@@ -155,7 +155,8 @@ new file mode 120000
 
 #[test]
 fn large_file_is_split_between_hunks_if_possible() {
-    // A line has some 55 characters: the second hunk does not fit beside the first, the third alone is too large.
+    // A line has some 55 characters: the second hunk does not fit beside the first, the third alone
+    // is too large.
     let large = sample::file_of("large.rs", &[2_000, 1_500, 7_000, 10]);
     let diff = sample::files_of(&["a.rs"], 10) + &large + &sample::files_of(&["b.rs"], 10);
     let (_folder, change) = sample::change_under_review(&sample::contents(diff));
