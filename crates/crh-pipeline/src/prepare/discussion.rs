@@ -22,8 +22,8 @@ impl Discussion {
         Self::from_forge(&round.comments, &round.threads)
     }
 
-    /// Comments of a round, on the lines of another diff of the round. Launchpad's diff has other
-    /// line numbers than ours once the target branch has moved. A comment that cannot be mapped
+    /// Comments of a round, on the lines of another diff of the round. If the target branch has
+    /// moved, Launchpad's diff has other line numbers than ours. A comment that cannot be mapped
     /// with certainty has no line.
     pub(super) fn from_round_on_diff(round: &ProposalRound, diff: &Diff) -> Self {
         let mut discussion = Self::from_round(round);

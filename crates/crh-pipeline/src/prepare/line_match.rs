@@ -12,7 +12,6 @@ const CONTEXT_LINES_MAX: usize = 50;
 /// cost for hostile diffs.
 const CANDIDATES_MAX: usize = 200;
 
-/// Kind and text of a line.
 type LineContent<'d> = (LineKind, &'d [u8]);
 
 /// One file in the forge's diff and in ours.
@@ -43,7 +42,7 @@ impl<'d> LineMatcher<'d> {
         Self { theirs, ours, is_identical }
     }
 
-    /// Our line for a line number of their diff. `None` if there is no certain match.
+    /// The line of our diff for a line number of the forge's diff. `None` if no match is certain.
     pub(super) fn our_line(&self, number: u32) -> Option<&DiffLine<'d>> {
         let their_index =
             self.theirs.lines.binary_search_by_key(&number, |(_, line)| line.number).ok()?;
@@ -51,9 +50,9 @@ impl<'d> LineMatcher<'d> {
         self.ours.lines.get(our_index).map(|(_, line)| line)
     }
 
-    /// Our line with the same content that has the most context in common with their line. If
+    /// Index of our line with the same content and the most context in common with their line. If
     /// several of our lines are equally good, their diff must have equally many such lines. Then
-    /// the n-th of them matches our n-th.
+    /// the n-th line of their diff matches our n-th line.
     fn best_match(&self, their_index: usize) -> Option<usize> {
         let text = content(&self.theirs.lines[their_index].1);
         let (our_candidates, their_candidates) =

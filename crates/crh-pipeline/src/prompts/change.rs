@@ -18,7 +18,7 @@ use crh_llm::text_tokens;
 use crh_review::diff::{Diff, FileDiff, FileStatus, write_number};
 
 /// Maximum characters of diff in the shared prefix: about 35,000 tokens. crh splits most larger
-/// diffs into parts ([`group_files`]). Agents read the others with tools.
+/// diffs into parts ([`group_files`]). Agents read the remaining diffs with tools.
 const DIFF_CHARS: usize = 120_000;
 
 /// Tokens of the context that are not available for the diff: tools, rules, instructions (about
@@ -188,7 +188,8 @@ fn left_out_row(file: &ScopeFile) -> Option<String> {
     }
 }
 
-/// A reviewer that does not know about an untracked file may take an import of it for an error.
+/// A row for an untracked file. Without it, a reviewer may report an import of the file as an
+/// error.
 fn untracked_row(name: &str) -> String {
     format!("{}: untracked in the checkout, not part of the change", path(name))
 }
@@ -238,8 +239,8 @@ fn sized_parts(change: &ChangeUnderReview, space: &DiffSpace) -> (Vec<DiffPart>,
 }
 
 /// Groups parts, as indices in diff order. A group first takes the parts that its members call or
-/// are called by, most calls first, and then the next part of the diff. A new folder starts a new
-/// group if the current group is at least half full.
+/// are called by, most calls first. Then it takes the next part of the diff. A new folder starts a
+/// new group if the current group is at least half full.
 fn group_parts(
     parts: &[DiffPart],
     sizes: &[DiffSize],
@@ -250,9 +251,9 @@ fn group_parts(
     for (one, other) in calls.iter().flat_map(|(one, other)| [(one, other), (other, one)]) {
         *related.entry(*one).or_default().entry(*other).or_default() += 1;
     }
-    let mut left: BTreeSet<usize> = (0..parts.len()).collect();
+    let mut ungrouped: BTreeSet<usize> = (0..parts.len()).collect();
     let mut groups = Vec::new();
-    while let Some(first) = left.pop_first() {
+    while let Some(first) = ungrouped.pop_first() {
         let mut space = full_space.clone();
         // A part that fits into no prompt is alone in its group, and its diff is not shown.
         let is_alone = !space.try_take(sizes[first]);
@@ -264,10 +265,10 @@ fn group_parts(
             for (part, count) in related.get(&member).into_iter().flatten() {
                 *near.entry(*part).or_default() += count;
             }
-            near.retain(|part, _| left.contains(part) && space.clone().try_take(sizes[*part]));
+            near.retain(|part, _| ungrouped.contains(part) && space.clone().try_take(sizes[*part]));
             let nearest = near.iter().max_by_key(|(part, count)| (**count, Reverse(**part)));
             let is_half_full = space.chars * 2 <= full_space.chars;
-            let next = left.first().copied().filter(|next| {
+            let next = ungrouped.first().copied().filter(|next| {
                 let is_new_folder = folder(&parts[*next].path) != folder(&parts[last].path);
                 !(is_new_folder && is_half_full) && space.clone().try_take(sizes[*next])
             });
@@ -277,7 +278,7 @@ fn group_parts(
                     last = member;
                 }
                 space.try_take(sizes[member]);
-                left.remove(&member);
+                ungrouped.remove(&member);
                 group.push(member);
             }
         }
@@ -326,7 +327,7 @@ fn select_lines(text: &str, first: u32, (from, to): (u32, u32)) -> String {
     lines.filter(|(number, _)| (from..=to).contains(number)).map(|(_, line)| line).collect()
 }
 
-/// Space for diffs in a prompt that is not yet taken.
+/// Remaining space for diffs in a prompt.
 #[derive(Debug, Clone)]
 struct DiffSpace {
     chars: usize,
@@ -386,9 +387,9 @@ fn first_lines(diff: &str) -> String {
     }
 }
 
-/// The numbered diffs that fit, and the files whose diff is not shown: it does not fit, or is in no
-/// part. A diff, or its lines in `parts`, is shown completely or not at all. If not all fit, the
-/// files with the most changed lines come first.
+/// The numbered diffs that fit, and the files whose diff does not fit or is in no part. A diff, or
+/// its lines in `parts`, is shown completely or not at all. If not all diffs fit, files with the
+/// most changed lines take precedence.
 fn diff(
     change: &ChangeUnderReview,
     mut space: DiffSpace,

@@ -2,8 +2,8 @@
 
 use crh_review::identity::content_id;
 
-/// Hex digits of the hash in a tag. 64 bits are too many for finding a text that contains its own
-/// hash.
+/// Hex digits of the hash in a tag: 64 bits. An attacker cannot find a text that contains that much
+/// of its own hash.
 const TAG_DIGITS: usize = 16;
 
 /// Puts a text between two tags that contain the hash of the text. The text cannot contain its own

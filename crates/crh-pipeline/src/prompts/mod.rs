@@ -136,7 +136,8 @@ impl Prompts {
 
     /// Hash of all prompt files in use, overrides included, and of the tool descriptions.
     pub fn version(overrides: &PromptOverrides) -> String {
-        // Computed once per process: hashing all texts is slow, and a review needs it several times.
+        // Computed once per process: hashing all texts is slow, and a review needs it several
+        // times.
         static BUILT_IN: OnceLock<String> = OnceLock::new();
         let compute = || version(overrides, &agent_tool_specs(), &panel_tool_specs());
         match overrides {
@@ -504,8 +505,8 @@ fn strategy_files(strategy: Strategy) -> Vec<&'static str> {
 
 fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) -> String {
     let files = prompt_files(overrides);
-    // As JSON, no text can imitate a file boundary.
     let reviewers = ReviewerCatalogue::built_in().version();
+    // Hashed as JSON, so that no text can imitate the boundary between two files.
     hash_json(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
 }
 

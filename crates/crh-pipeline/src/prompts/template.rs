@@ -16,7 +16,7 @@ pub(super) trait Prompt {
     /// Values of the slots.
     fn slots(&self) -> Vec<(&'static str, &str)>;
 
-    /// Renders the prompt. Values are inserted verbatim; slots inside them are not filled.
+    /// Renders the prompt. Inserts values verbatim, without filling slots inside them.
     fn render(&self) -> String {
         fill_slots(Self::TEXT.trim_end(), &self.slots())
     }
@@ -102,7 +102,8 @@ const fn is_at(text: &[u8], start: usize, expected: &[u8]) -> bool {
     true
 }
 
-/// Fills the slots of a text. Unknown slots stay; the compile-time check excludes them.
+/// Fills the slots of a text. Leaves unknown slots unchanged. The compile-time check excludes
+/// unknown slots.
 fn fill_slots(text: &str, slots: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
