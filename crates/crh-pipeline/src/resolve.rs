@@ -238,7 +238,7 @@ pub fn resolve_target(
     }
 }
 
-/// Whether crh finds the base of the target.
+/// Whether the user names no base, so that crh determines the base of the target.
 fn detects_base(target: &Target) -> bool {
     matches!(target, Target::CurrentBranch | Target::Named(_))
 }
@@ -314,8 +314,8 @@ fn fetch_missing_objects(
     let history = ChangeHistory::load(store.bare(), &range.base, &range.head)?;
     let mut commits = vec![range.base.as_str(), &range.head];
     commits.extend(tip);
-    // Offline, crh requires only the objects of base and head. A clone without blobs hardly ever
-    // has the blobs of the commits between them.
+    // Offline, crh requires only the objects of base and head. A clone without blobs rarely has the
+    // blobs of the commits between them.
     if options.network == NetworkMode::Online {
         commits.extend(history.commits());
     }
@@ -359,7 +359,7 @@ fn current_branch(
     })
 }
 
-/// Uncommitted work on a branch that is its own base. Nothing else can be new there. None if there
+/// Uncommitted work on a branch that is its own base, where nothing else can be new. None if there
 /// is no uncommitted work.
 fn uncommitted_on_own_base(
     store: &Store,
@@ -673,9 +673,10 @@ fn resolve_base(
     let named = find_commit(store, name, &offline)?;
     let full_name = repository.full_name(name).unwrap_or_default();
     let upstream = full_name.strip_prefix("refs/heads/").and_then(|name| repository.upstream(name));
-    let ahead = upstream.as_deref().and_then(|name| Some((name, repository.commit(name)?)));
+    let upstream_and_tip =
+        upstream.as_deref().and_then(|name| Some((name, repository.commit(name)?)));
     let mut notes = Vec::new();
-    if let Some((upstream, tip)) = ahead
+    if let Some((upstream, tip)) = upstream_and_tip
         && tip != named.id
         && store.bare().is_ancestor(&named.id, &tip)?
     {

@@ -151,10 +151,14 @@ pub fn discover(
     search
 }
 
-/// The document that the description links to. If a proposal has one link, its document counts as
-/// explicit. If there are several, the newest document that matches the title or the branch counts
-/// as inferred. A commit message may mention a plan in passing: its link counts as inferred, unless
-/// a line `Plan: PATH` states it, also next to other links. Only existing files count.
+/// The document that the description links to. Only existing files count.
+///
+/// - If a proposal has one link, its document counts as explicit.
+/// - If there are several links, the newest document that matches the title or the branch counts as
+///   inferred.
+/// - A single link in commit messages counts as inferred, since a message may mention a plan in
+///   passing. If lines `Plan: PATH` state exactly one plan, that plan counts as explicit, even next
+///   to other links.
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {

@@ -138,8 +138,9 @@ fn identified_item(
     (!text.is_empty()).then(|| (Some(id), item(&text, entry.line, done)))
 }
 
-/// Units: the headings with the level of the first heading, if there is one. Otherwise: items of
-/// the outermost lists. A heading in the section on requirements only groups requirements.
+/// Items without ids. For units: the headings with the level of the first heading, if there is one.
+/// Otherwise: items of the outermost lists. A heading in the section on requirements only groups
+/// requirements.
 fn unidentified_items(
     entries: &[MarkdownEntry],
     section: DocSection,

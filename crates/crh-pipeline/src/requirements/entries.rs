@@ -49,7 +49,6 @@ struct EntryReader {
     entries: Vec<MarkdownEntry>,
     /// Offsets of the line ends.
     line_ends: Vec<usize>,
-    /// The current entry.
     current_entry: Option<MarkdownEntry>,
     /// Nesting depth of lists.
     list_depth: usize,
@@ -92,7 +91,7 @@ impl EntryReader {
             }
             Tag::Item => self.begin(EntryKind::Item { depth: self.list_depth, done: None }, at),
             Tag::Paragraph if self.list_depth == 0 => self.begin(EntryKind::Line, at),
-            // The first paragraph of an item is its text; the others explain it.
+            // The first paragraph of an item is its text. Further paragraphs explain it.
             Tag::Paragraph if self.has_text() => self.flush(),
             Tag::Table(_) => self.flush(),
             Tag::TableHead => self.in_table_head = true,

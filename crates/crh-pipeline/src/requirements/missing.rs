@@ -17,7 +17,7 @@ use crh_review::report::{Plan, PlanSource, Requirement, RequirementState};
 /// Confidence in a judgement on a requirement. The model gives none, so crh uses the default
 /// confidence of a finding.
 const JUDGED_CONFIDENCE: Confidence = Confidence::thousandths(750);
-/// Id of all items beyond the maximum.
+/// Id of the row that stands for all items beyond the maximum.
 const OMITTED_ID: &str = "more";
 
 /// The report section, and a finding for each missing requirement. Unjudged and waived requirements
@@ -129,10 +129,10 @@ fn missing_finding(
     Some(Member { origin: Origin::Plan, ..Member::new(REVIEWER, finding) })
 }
 
-/// File of findings about a document outside the repository.
+/// File name in findings about a document outside the repository.
 const OUTSIDE: &str = "(plan)";
 
-/// The path of the document in a form that a finding may have.
+/// The path of the document in a form that is valid in a finding.
 fn anchor(path: &str) -> String {
     let path = path.replace('\\', "/");
     if Path::new(&path).is_absolute() || path.split('/').any(|part| part == "..") {

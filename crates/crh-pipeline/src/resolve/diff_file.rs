@@ -4,8 +4,8 @@ use super::{PinnedChange, ResolveOptions, TargetError, from_diff, take_snapshot}
 use crh_git::{Objects, PatchDirection, ReadError, SnapshotScope, Store};
 use crh_review::diff::{Content, Diff, FileDiff, LineKind};
 
-/// Builds a change from a diff. If the diff is one of the checkout, the index or the last commit, or
-/// applies to the last commit, the change has a base and a head.
+/// Builds a change from a diff. If the diff is one of the checkout, the index or the last commit,
+/// or applies to the last commit, the change has a base and a head.
 pub(super) fn resolve_diff(
     store: &Store,
     bytes: Vec<u8>,

@@ -213,8 +213,8 @@ fn local_tip(
     let Some(tip) = repository.head()? else { return Ok(None) };
     Ok(match under_review {
         ReviewedHead::Checkout => Some(tip),
-        // The proposal is closed. If it was merged, every later checkout contains its head, so that
-        // says nothing about this checkout.
+        // The proposal is closed. If it was merged, every later checkout contains its head, so a
+        // checkout that contains the head need not be a checkout of the proposal.
         ReviewedHead::Proposed if !proposal.open => None,
         // Authors work on a branch. CI checks out a detached head, often a test merge of the target
         // branch and the proposal.

@@ -8,9 +8,9 @@ use crate::assignment::{ORCHESTRATOR, SINGLE, SUB_AGENT, is_static};
 use crate::edit::EDITOR;
 use crh_review::identity::content_id;
 
-/// Names that crh uses for runs of its own, so no reviewer may have them.
+/// Names that crh uses for its own runs, so no reviewer may have them.
 const RESERVED_NAMES: [&str; 5] = ["scout", "requirements", EDITOR, SINGLE, ORCHESTRATOR];
-/// Prefixes of names that crh uses for runs of its own.
+/// Prefixes of names that crh uses for its own runs.
 const RESERVED_PREFIXES: [&str; 2] = [SUB_AGENT, "validate"];
 
 /// Embeds the built-in reviewer files, in catalogue order.

@@ -49,8 +49,8 @@ pub struct Reviewer {
     pub returns: Returns,
     /// Extra material that it gets.
     pub given: Vec<ExtraMaterial>,
-    /// Facts that it needs. One of them is enough. If none holds, the reviewer never runs. An empty
-    /// list needs nothing.
+    /// Facts that it needs. One of them is enough. If none holds, the reviewer never runs. With an
+    /// empty list, it needs no fact.
     pub needs: Vec<ChangeFact>,
     /// Prompt.
     pub prompt: String,

@@ -16,9 +16,9 @@ const REVIEWERS_FOLDER: RepoConfigFolder = RepoConfigFolder {
     file_max: FILE_MAX,
 };
 
-/// The files of the repository's own reviewers, and notes on unreadable files. crh reads them from
-/// the base revision, since the author of a change must not choose its reviewers. Only for
-/// uncommitted work, crh reads them from the working tree.
+/// The files of the repository's own reviewers, and notes on unreadable files. crh reads the files
+/// from the base revision, since the author of a change must not choose its reviewers. For
+/// uncommitted work, crh reads them from `head`, the snapshot of the working tree.
 pub fn own_reviewers(
     change: &ChangeUnderReview,
     origin: ChangeOrigin,

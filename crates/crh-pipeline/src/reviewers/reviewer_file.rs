@@ -28,7 +28,6 @@ const DEFAULT_CAP: usize = 8;
 /// Largest allowed value of `cap`.
 const CAP_MAX: usize = 50;
 
-/// Keys of the front matter.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrontMatter {
@@ -146,7 +145,6 @@ pub(super) fn parse_reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Rev
     })
 }
 
-/// Default of `route`.
 const DEFAULT_ROUTE: Route =
     Route { class: AutofixClass::Manual, owner: Owner::DownstreamResolver };
 
