@@ -88,8 +88,8 @@ pub(super) fn vendored_folder(path: &str) -> Option<&'static str> {
         .min_by_key(position)
 }
 
-/// Folders of the vendored package that a path belongs to, if any: its own folder, and the folder of
-/// the whole package. A file directly in a vendored folder belongs to no package.
+/// Folders of the vendored package that a path belongs to, if any: its own folder, and the folder
+/// of the whole package. A file directly in a vendored folder belongs to no package.
 pub(super) fn vendored_packages(path: &str) -> impl Iterator<Item = &str> {
     let package_paths = || {
         let root = vendored_folder(path)?;

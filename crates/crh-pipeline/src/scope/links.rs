@@ -62,9 +62,9 @@ enum HeadEntry {
 
 /// Files and links of the whole tree.
 struct LinkTree {
-    /// Sorted.
+    /// Paths of files and links, sorted.
     paths: Vec<Vec<u8>>,
-    /// Links that lead through another link, by the path of the latter.
+    /// Links that lead through another link, by the path of that other link.
     through: BTreeMap<Vec<u8>, Vec<LinkName>>,
     /// Paths of links by their target.
     by_target: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
@@ -171,7 +171,7 @@ impl<'a, F: FileSource> HeadLinks<'a, F> {
     fn resolve(&self, link: &[u8]) -> (LinkTarget, Vec<Vec<u8>>) {
         let mut hops = Vec::new();
         let mut folder: Vec<Vec<u8>> = Vec::new();
-        // Parts of the path that are still to follow, last one first.
+        // Remaining parts of the path, in reverse order.
         let mut pending = parts_reversed(link);
         while let Some(part) = pending.pop() {
             self.steps.set(self.steps.get() + 1);

@@ -1,6 +1,5 @@
 //! Recognises lock files by their content. Code that only has the name of a lock file is reviewed.
 
-/// Format of a lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LockFormat {
     Json,
@@ -85,7 +84,7 @@ fn fits(format: LockFormat, line: &str, indent: usize) -> bool {
     };
     let line = line.trim();
     if has_hash_comments && line.starts_with('#') {
-        // `#!` would make the file a script.
+        // A line that starts with `#!` would make the file a script.
         return !line.starts_with("#!");
     }
     match format {
@@ -191,7 +190,7 @@ fn section_line(line: &str, indent: usize) -> bool {
         line.starts_with("empty=")
             || ["github ", "git ", "binary "].iter().any(|start| line.starts_with(start))
     };
-    // A call has a bracket behind a name, or text in quotes.
+    // A call has a bracket directly after a name, or a quoted text.
     let has_call = || {
         let mut calls =
             line.match_indices('(').filter(|(at, _)| !line[..*at].ends_with([' ', '(']));

@@ -12,9 +12,9 @@
 //!   changes by others). Ignored claims are listed in the notes of the file. A *new* file with a
 //!   marker is skipped, and the report lists it.
 //!
-//! Precedence, strongest first: `paths`; `exclude`; nothing to read (submodule, binary, no changed line);
-//! `include`; `generated`; attributes; name and folder; size; text. Contents are read only if
-//! necessary.
+//! Precedence, strongest first: `paths`; `exclude`; nothing to read (submodule, binary, no changed
+//! line); `include`; `generated`; attributes; name and folder; size; text. crh reads contents only
+//! if necessary.
 
 mod content;
 mod file_source;
@@ -190,7 +190,8 @@ impl ScopeFile {
 
 impl Scope {
     /// Skips files that an earlier review has covered up to a commit. Keeps a file that makes the
-    /// review incomplete: it did not do so then, so another file has changed its effect.
+    /// review incomplete. It did not do so in the earlier review, so a change of another file must
+    /// have changed its effect.
     #[must_use]
     pub fn without_reviewed(mut self, commit: &str, was_reviewed: impl Fn(&str) -> bool) -> Self {
         self.totals = ScopeTotals::default();

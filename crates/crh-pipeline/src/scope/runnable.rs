@@ -10,11 +10,11 @@ pub(super) enum Runnable {
     Code,
     /// A compiled program or a package with one.
     Program,
-    /// Configuration. Some tool may run what it says.
+    /// Configuration. A tool may run commands that it contains.
     Config,
     /// Data or documentation.
     No,
-    /// The name does not tell.
+    /// Unknown from the name.
     Unknown,
 }
 
@@ -30,7 +30,7 @@ const PROGRAM_EXTENSIONS: &[&str] = &[
     "xlsb", "xlsm", "xltm", "xpi",
 ];
 
-/// Data that no tool starts. Archives are in the list, because no reader can see into them.
+/// Data that no tool starts. Archives are in the list, because no reviewer can read them.
 const DATA_EXTENSIONS: &[&str] = &[
     "7z", "aac", "ai", "aif", "aiff", "arrow", "asc", "aseprite", "astc", "avi", "avif", "avro",
     "blend", "bmp", "br", "bson", "bz2", "cer", "crt", "csv", "cur", "dat", "db", "dds", "der",
@@ -52,7 +52,7 @@ const INERT_CODE_EXTENSIONS: &[&str] = &[
     "sass", "scss", "styl", "thrift", "vert", "wgsl",
 ];
 
-/// Templates. Programs make the files that run from them.
+/// Templates, from which programs generate the files that run.
 const TEMPLATE_EXTENSIONS: &[&str] = &[
     "ejs",
     "erb",
@@ -205,7 +205,6 @@ const AUTO_RUN_FOLDERS: &[&str] = &[
 /// Folders of files that tests read but do not run.
 const FIXTURE_FOLDERS: &[&str] =
     &["__fixtures__", "corpus", "fixtures", "test-data", "test_data", "testdata"];
-/// Folders of documentation.
 const DOC_FOLDERS: &[&str] = &["doc", "docs", "documentation"];
 
 /// First bytes of compiled programs: ELF, Mach-O, Java, WebAssembly, Windows.
@@ -279,8 +278,9 @@ const DATA_STARTS: &[&[u8]] = &[
     b"bplist",
 ];
 
-/// Whether the content of a file with the name of data is data, too. An executable file must begin
-/// as a known format of data does, and a shell must not run it. Markup in UTF-16 is not data.
+/// Whether the content of a file with the name of data is data, too. If the file is executable, the
+/// content must start as a known data format does, and shells must refuse to run it. Markup in
+/// UTF-16 is not data.
 pub(super) fn has_data_content(content: &[u8], is_executable: bool) -> bool {
     let starts_with = |starts: &[&[u8]]| starts.iter().any(|start| content.starts_with(start));
     let is_format = || is_container(content) || starts_with(DATA_STARTS);
@@ -290,19 +290,19 @@ pub(super) fn has_data_content(content: &[u8], is_executable: bool) -> bool {
         && (!is_executable || is_format() && is_refused_by_shells(content))
 }
 
-/// Whether a shell does not run the content as a script: it has a zero byte in its first line. A
-/// PNG image has one behind its signature, which contains line ends.
+/// Whether shells refuse to run the content as a script, because its first line has a zero byte.
+/// The signature of a PNG image contains line ends, so the line after the signature counts.
 fn is_refused_by_shells(content: &[u8]) -> bool {
     let content = content.strip_prefix(b"\x89PNG\r\n\x1a\n").unwrap_or(content);
     content.iter().take_while(|byte| **byte != b'\n').any(|byte| *byte == 0)
 }
 
-/// Whether content is an ISO media file, which has its mark behind a length.
+/// Whether content is an ISO media file. Its mark `ftyp` follows a length of four bytes.
 fn is_container(content: &[u8]) -> bool {
     content.get(4..8) == Some(b"ftyp")
 }
 
-/// Whether a file can run by its content. `None` if the content does not tell.
+/// Whether a file can run, by its content. `None` if the content does not show it.
 pub(super) fn by_content(content: &[u8]) -> Option<Runnable> {
     if PROGRAM_STARTS.iter().any(|start| content.starts_with(start)) {
         Some(Runnable::Program)
@@ -329,7 +329,7 @@ pub(super) fn is_found_in_root(path: &str) -> bool {
     AUTO_RUN_FOLDERS.iter().any(is_below) || !path.contains('/') && is_named()
 }
 
-/// Whether a file is a template, from which a program makes the file that runs.
+/// Whether a file is a template, from which a program generates the file that runs.
 pub(super) fn is_template(path: &str) -> bool {
     TEMPLATE_EXTENSIONS.contains(&role::extension(file_name(path)).as_str())
 }
@@ -344,7 +344,7 @@ pub(super) fn is_out_of_use(path: &str) -> bool {
     is_fixture(path) || contains_folder(path, DOC_FOLDERS)
 }
 
-/// Whether tools may find a file by its place: hidden files, and files in hidden folders.
+/// Whether a file is hidden or in a hidden folder. Tools may find it there.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }

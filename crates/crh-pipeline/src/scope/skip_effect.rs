@@ -108,7 +108,8 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// A checkout replaces the pointer by the content, which crh does not have.
+    /// Effect of a Git LFS pointer. A checkout replaces the pointer by content that crh does not
+    /// have.
     fn lfs_effect(&self, name: &str) -> SkipEffect {
         match runnable::by_path(name) {
             _ if self.is_executable() => SkipEffect::Incomplete,
@@ -121,11 +122,12 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// A submodule may move to another commit of the same repository.
+    /// Effect of a submodule. The base accepts that a submodule moves to another commit of the same
+    /// repository.
     fn submodule_effect(&self) -> SkipEffect {
         let was_submodule = match (self.file.change, self.file.old_mode) {
             (FileChange::Added | FileChange::Copied | FileChange::Renamed, _) => false,
-            // A diff that shows a submodule as a log does not tell whether it is new.
+            // A diff that shows a submodule as a log does not show whether the submodule is new.
             (_, mode) => mode == Some(MODE_SUBMODULE),
         };
         let is_list = |file: &FileDiff| file.path.as_bytes() == b".gitmodules";
@@ -136,8 +138,9 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Git calls a file binary if it has a zero byte or an attribute says so. Scripts in UTF-16
-    /// have zero bytes, too. So a file is harmless only if it is data by name and content.
+    /// Effect of a binary file. Git calls a file binary if it has a zero byte or an attribute says
+    /// so. Scripts in UTF-16 have zero bytes, too. So a file is harmless only if both its name and
+    /// its content are those of data.
     fn binary_effect(&self, name: &str) -> SkipEffect {
         let content = self.small_content();
         let is_data = match &content {
@@ -170,8 +173,8 @@ impl<F: FileSource> FileCase<'_, F> {
         self.file.new_mode == Some(MODE_EXECUTABLE)
     }
 
-    /// Whether the file can run: by its name, or by its mode or content if the name does not tell.
-    /// The content of executable configuration and data counts too.
+    /// Whether the file can run, by its name. If the name does not show it, the mode and the
+    /// content decide. For executable configuration and data, the content decides, too.
     fn runnable(&self, name: &str) -> Runnable {
         let by_content = || runnable::by_content(&self.small_content()?);
         match runnable::by_path(name) {
@@ -218,8 +221,8 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether a file that is not a link did not run before the change and may run after it,
-    /// because of a new name or because it becomes executable. Its unchanged lines are new in use.
+    /// Whether a file did not run before the change and may run after it, because of a new name or
+    /// because it becomes executable. Then its unchanged lines count as new. False for a link.
     pub(super) fn comes_into_use(&self, name: &str) -> bool {
         match (self.file.change, &self.file.old_path) {
             _ if self.is_link() => false,
@@ -242,8 +245,8 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether a symlink gives a file that did not run, or that is outside of the repository, a
-    /// name that runs. Unchanged links that lead through this one give it more names.
+    /// Whether a symlink gives a name that runs to a file that did not run, or to a file outside of
+    /// the repository. Unchanged links that lead through this link give the file more names.
     fn links_into_use(&self, name: &str) -> bool {
         let path = self.file.path.as_bytes();
         let is_used = self.target_gets_used(name, &self.links.target(path));
@@ -259,10 +262,11 @@ impl<F: FileSource> FileCase<'_, F> {
     /// Whether a link with this name and target brings unread content into use.
     fn target_gets_used(&self, name: &str, target: &LinkTarget) -> bool {
         let LinkTarget::Inside(target) = target else {
-            // The content is not part of the change, whatever its name says.
+            // The change does not show the content. It counts as unused only if the link is in a
+            // folder of documentation or test data and has a name that does not run.
             return !runnable::is_out_of_use(name) || runs(name);
         };
-        let brings = |end: &[u8]| {
+        let is_brought_into_use = |end: &[u8]| {
             let old_path = match (target.as_slice(), end) {
                 (target, []) => target.to_vec(),
                 ([], end) => end.to_vec(),
@@ -274,13 +278,13 @@ impl<F: FileSource> FileCase<'_, F> {
             };
             self.brings_into_use(&name, &RepoPath::new(old_path))
         };
-        if brings(b"") || self.links.is_file(target) {
-            return brings(b"");
+        if is_brought_into_use(b"") || self.links.is_file(target) {
+            return is_brought_into_use(b"");
         }
-        // The target may be a folder. `x` stands for any file that the folder gets later.
-        brings(b"x")
+        // The target may be a folder. `x` is an example of a file that the folder gets later.
+        is_brought_into_use(b"x")
             || match self.links.files_below(target) {
-                Some(files) => files.into_iter().any(brings),
+                Some(files) => files.into_iter().any(is_brought_into_use),
                 None => self.links.has_tree(),
             }
     }
@@ -319,7 +323,8 @@ impl<F: FileSource> FileCase<'_, F> {
             || was_skipped()
     }
 
-    /// Whether the base declares that such files come from elsewhere, or has their vendored folder.
+    /// Whether the base marks the file as generated or vendored, or already has the folder of its
+    /// vendored package.
     fn base_accepts(&self, name: &str) -> bool {
         let attributes = self.files.attributes(&self.file.path);
         let is_marked = |mark: &AttributeMark| matches!(mark, AttributeMark::Marked(_));
