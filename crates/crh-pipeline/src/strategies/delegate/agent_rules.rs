@@ -105,7 +105,6 @@ impl ToolClass {
 }
 
 impl AgentRules {
-    /// Rules for the orchestrator.
     pub(super) fn orchestrator() -> Self {
         Self::new(AgentRole::Orchestrator)
     }
@@ -128,12 +127,13 @@ impl AgentRules {
         }
     }
 
-    /// The agent has read what was shown in its earlier turns.
+    /// Begins a turn. The agent has now read the diffs that its earlier turns showed.
     pub(super) fn begin_turn(&mut self) {
         self.shown_in_turn.clear();
     }
 
-    /// Files whose diff was shown first in this turn, so that the agent wrote the turn without it.
+    /// Files whose diff this turn showed for the first time. The agent had not read these diffs
+    /// when it wrote the calls of this turn.
     pub(super) fn shown_in_turn(&self) -> Vec<String> {
         self.shown_in_turn.iter().cloned().collect()
     }
@@ -181,13 +181,13 @@ impl AgentRules {
         Ok(())
     }
 
-    /// Counts a refusal that was decided elsewhere.
+    /// Counts a refusal and returns it with the message for the model.
     pub(super) fn refuse(&mut self, rule: DelegateRule, message: String) -> RuleViolation {
         *self.refusals.entry(rule).or_default() += 1;
         RuleViolation { rule, message }
     }
 
-    /// Takes back the count of an allowed call that failed.
+    /// Undoes the count of an allowed call that failed.
     pub(super) fn call_failed(&mut self, tool: &str) {
         match ToolClass::from_tool(tool) {
             ToolClass::Lookup => self.lookups = self.lookups.saturating_sub(1),

@@ -54,7 +54,7 @@ struct FindingEntry<'a> {
     evidence: String,
 }
 
-/// Builds the answer. `scope_notes` say where scopes differ from the request.
+/// Builds the answer. `scope_notes` describe how the scopes differ from the request.
 pub(super) fn build_answer<'a>(
     runs: impl IntoIterator<Item = (u32, &'a RunRecord)>,
     scope_notes: &[String],

@@ -160,12 +160,10 @@ impl Board {
         }
     }
 
-    /// Records by slot.
     pub(super) fn records(&self) -> impl Iterator<Item = (u32, &RunRecord)> {
         self.records.iter().map(|(slot, record)| (*slot, record))
     }
 
-    /// A finding by id.
     pub(super) fn finding(&self, id: FindingId) -> Option<&Finding> {
         Some(&self.member(id)?.finding)
     }
@@ -254,7 +252,8 @@ impl Board {
         Ok(OrchestratorSubmission { groups, summary: submitted.summary.trim().to_owned() })
     }
 
-    /// A group of findings. Without a probability or severity, those of the first finding count.
+    /// A group of findings. If the orchestrator gives no probability or severity, the values of the
+    /// first finding count.
     fn kept_group(&self, ids: &[FindingId], group: &KeptGroup) -> Option<EditedGroup> {
         let members: Vec<Member> = ids.iter().filter_map(|id| self.member(*id)).cloned().collect();
         let first = &members.first()?.finding;

@@ -1,4 +1,4 @@
-//! The files to distribute, with their sizes. Large files come in pieces.
+//! The files to distribute, with their sizes. Large files are split into pieces.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,6 @@ pub(super) struct FilePiece {
 }
 
 impl DelegateFiles {
-    /// Files of an assignment.
     pub(super) fn from_assignment(change: &ChangeUnderReview, assignment: &Assignment) -> Self {
         // A file that changes its type is in the diff twice: removed and added.
         let mut entries: HashMap<String, Vec<&FileDiff>> = HashMap::new();
@@ -77,7 +76,6 @@ impl DelegateFiles {
         self.files.iter()
     }
 
-    /// A file by index.
     pub(super) fn get(&self, index: usize) -> Option<&DelegateFile> {
         self.files.get(index)
     }

@@ -1,4 +1,4 @@
-//! The orchestrator: distributes work with `delegate_review`, decides about findings with
+//! The orchestrator: it distributes work with `delegate_review`, decides about findings with
 //! `submit_review`, and does nothing else.
 
 use std::collections::BTreeSet;
@@ -51,7 +51,6 @@ pub(super) struct WorkOrder {
     pub(super) answer_sender: oneshot::Sender<String>,
 }
 
-/// Tools of the orchestrator.
 #[derive(Debug)]
 pub(super) struct OrchestratorTools {
     pub(super) tools: Arc<AgentTools>,
@@ -62,7 +61,6 @@ pub(super) struct OrchestratorTools {
     pub(super) orders: mpsc::Sender<WorkOrder>,
 }
 
-/// Runs the orchestrator.
 pub(super) async fn run(
     ctx: &ReviewContext,
     name: &str,

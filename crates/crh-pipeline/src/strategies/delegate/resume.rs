@@ -6,7 +6,6 @@ use super::files::DelegateFiles;
 use crate::assignment::{DiffPart, SUB_AGENT};
 use crate::runs::{RunRecord, RunResults};
 
-/// Results of an earlier attempt.
 #[derive(Debug, Default)]
 pub(super) struct EarlierAttempt {
     /// Sub-agents that reported, by slot.

@@ -47,7 +47,6 @@ const TOOL_CALLS_MAX: u32 = 400;
 /// spends the budget of all agents.
 const TOKENS: u64 = 2_000_000;
 
-/// Task of a sub-agent.
 #[derive(Debug, Clone)]
 pub(super) struct SubAgentTask {
     /// Number of the sub-agent in this review: part of its name and of the ids of its findings.
@@ -121,8 +120,8 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
     }
 }
 
-/// The tool that reports findings. A report is sent back once for unmarked files, and once for findings
-/// with problems. Files may be marked in the same turn.
+/// The tool that reports findings. crh sends a report back once for unmarked files, and once for
+/// findings with problems. The agent may mark files in the turn of the report.
 fn report_tool(
     own_tools: Arc<AgentTools>,
     repair: Arc<ReportRepair>,
@@ -135,7 +134,7 @@ fn report_tool(
     })
 }
 
-/// Refuses a report of the turn in which a diff was shown: the agent has not read it yet.
+/// Refuses a report if a diff was first shown in the same turn: the agent has not read it yet.
 fn refuse_unread_diffs(own_tools: &AgentTools) -> Result<(), String> {
     let files = own_tools.rules().shown_in_turn();
     match files.is_empty() {
@@ -147,7 +146,8 @@ fn refuse_unread_diffs(own_tools: &AgentTools) -> Result<(), String> {
     }
 }
 
-/// The refusal of a report before all files are marked. None if they are, or after one refusal.
+/// The refusal of a report before all files are marked. None if all are marked, or if an earlier
+/// report was refused for this reason.
 fn refuse_unmarked_files(own_tools: &AgentTools) -> Option<String> {
     let files = {
         let rules = own_tools.rules();

@@ -62,8 +62,8 @@ pub(super) fn apply_gates(
                 finding.autofix_class = AutofixClass::Advisory;
             }
         }
-        // A finding outside the reviewer's family of categories keeps its severity.
-        // `P0` sorts first: smaller means more severe.
+        // A finding outside the reviewer's family of categories keeps its severity. `P0` is the
+        // smallest value: smaller means more severe.
         let is_own_family = finding.category.family() == reviewer.category.family();
         if is_own_family && finding.severity < reviewer.max_severity {
             lowered_count += 1;
@@ -98,8 +98,8 @@ fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer) {
     }
 }
 
-/// The reviewer's notes, each cut to one line, up to the reviewer's cap. Also a remark of crh on
-/// those left out.
+/// The reviewer's notes, each cut to one line, up to the reviewer's cap. The second value has a
+/// remark of crh if it left notes out.
 pub(super) fn bounded_notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<String>, Vec<String>) {
     let notes: Vec<String> = notes
         .iter()

@@ -176,8 +176,8 @@ impl PanelRun {
         requirements_run::judge_requirements(&self.ctx, assignment, document, &self.permits).await
     }
 
-    /// The cache ticket of the requirements run. It shares the prefix of the reviewers only if
-    /// there is one part.
+    /// The cache ticket of the requirements run. None if there are several parts: then the run does
+    /// not share the prefix of the reviewers.
     fn judge_ticket(&self) -> Option<CacheTicket> {
         let model = self.ctx.models.for_tier(ModelTier::Strong).name();
         (self.prompts.len() == 1).then(|| self.cache_gate.ticket(model, 0))

@@ -15,7 +15,7 @@ use crh_agent::context_shortage;
 use crh_llm::ModelRequest;
 
 /// Number of parts that crh renders to find out whether a part can fit. All parts have the same
-/// fixed texts, and about the same room for their diffs.
+/// fixed texts, and about the same space for their diffs.
 const PARTS_TRIED: usize = 4;
 
 /// Shared prompt prefixes of a panel, one per part of the change.
@@ -47,8 +47,8 @@ pub(crate) fn part_prompts(
         .collect()
 }
 
-/// Whether one of the first parts fits into the model's context for one reviewer at least, without
-/// signatures. If none does, splitting the change does not help.
+/// Whether at least one reviewer's prompt of one of the first parts fits into the model's context,
+/// without signatures. If none fits, splitting the change does not help.
 pub(crate) fn parts_fit(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
@@ -64,8 +64,8 @@ pub(crate) fn parts_fit(
     })
 }
 
-/// Whether the first request of a reviewer of a part fits into the model's context, with no tool but
-/// the one that reports. One value for each reviewer.
+/// For each reviewer: whether its first request about a part fits into the model's context. The
+/// request has only the tool that reports.
 fn fit<'a>(
     prompts: &'a Prompts,
     own_parts: &'a [DiffPart],

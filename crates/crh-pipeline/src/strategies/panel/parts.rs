@@ -14,8 +14,8 @@ use crh_syntax::SymbolKind;
 
 /// Maximum characters of signatures: an eighth of the diff of a part.
 const SIGNATURES_CHARS: usize = 15_000;
-/// The signatures may take one character per this many tokens of the model's context, as the
-/// context pack may.
+/// The signatures may take one character per this many tokens of the model's context. The context
+/// pack has the same limit.
 const SIGNATURES_DIVISOR: u64 = 4;
 /// Maximum characters of a signature.
 const LINE_CHARS: usize = 200;
@@ -33,8 +33,8 @@ struct Declaration {
     text: String,
 }
 
-/// Functions and types of the changed files outside this part, one per line, as declared at head:
-/// first those that the change touches. Among them, those that the part names come first.
+/// Functions and types of the changed files outside this part, one per line, as declared at head.
+/// Declarations that the change touches come first, and among equals those that the part names.
 pub(crate) fn signatures(
     change: &ChangeUnderReview,
     context_tokens: u64,

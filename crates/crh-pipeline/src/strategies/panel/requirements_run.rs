@@ -35,7 +35,7 @@ pub(super) async fn judge_requirements(
         tool_calls: TOOL_CALLS,
         output_tokens: TURN_TOKENS,
         role_phrase: "for judging a plan",
-        // As long as reviewers may wait, since a review with unjudged requirements is incomplete.
+        // The same limit as for reviewers, since a review with unjudged requirements is incomplete.
         max_wait: ctx.working_time(),
         permits: Some(permits),
     };

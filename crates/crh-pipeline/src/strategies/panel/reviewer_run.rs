@@ -28,9 +28,10 @@ use crh_llm::Model;
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Maximum turns of a finder, and of other reviewers. The prompt contains the diff and the context
-/// pack, so a reviewer looks up a few things, reports, and may correct its report.
+/// Maximum turns of a finder. The prompt contains the diff and the context pack, so a reviewer
+/// looks up a few things, reports, and may correct its report.
 const FINDER_TURNS: u32 = 4;
+/// Maximum turns of other reviewers.
 const TURNS: u32 = 3;
 /// Maximum tool calls: one or two lookups per candidate.
 const TOOL_CALLS: u32 = 60;
@@ -60,7 +61,6 @@ pub(super) enum RunAttempt {
     RateLimited(RunRecord, Duration),
 }
 
-/// Answer of a reviewer.
 #[derive(Debug, Clone)]
 enum ReviewerAnswer {
     Findings(Box<ReviewerReturn>),
@@ -165,8 +165,8 @@ fn limit_of(reviewer: &Reviewer, finished: &FinishedRun<ReviewerAnswer>) -> Opti
 }
 
 /// Whether a reviewer can look things up. The reviewer of upkeep cannot: look-ups would cost more
-/// than its minor findings are worth. With a budget of two calls no reviewer can: the second call
-/// is the editor's.
+/// than its minor findings are worth. With a budget of two calls no reviewer can, since the editor
+/// needs the second call.
 pub(crate) fn tool_access(reviewer: &Reviewer, budget: &ReviewBudget) -> ToolAccess {
     match reviewer.role {
         PanelRole::Upkeep => ToolAccess::NoTools,
