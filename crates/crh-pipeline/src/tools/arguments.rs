@@ -80,7 +80,7 @@ fn explain_error(path: &str, problem: &str) -> String {
     }
 }
 
-/// Describes the given value, shortened.
+/// Describes the value that the model passed, shortened.
 fn value_in_words(got: &str) -> String {
     let got = match got.split_once(' ') {
         Some(("integer", number)) => format!("the number {number}"),

@@ -90,8 +90,8 @@ impl AgentTool for MarkFileReviewed {
         let diff = workspace.diff(&round.id)?;
         let path = diff::find_file(&diff, &input.path)?.path();
         workspace.mark_reviewed(&path)?;
-        // No count of marked files: it depends on concurrent agents, and replies must be
-        // replayable.
+        // The reply has no count of marked files. The count depends on concurrent agents, but a
+        // replay must produce the same reply.
         ToolReply::json(&json!({ "path": path, "reviewed": true }))
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn list_reply<T: serde::Serialize>(
         if shown < rows.len() && value.get("truncated").is_some() {
             value["truncated"] = json!(true);
         }
-        // A page of a longer list already contains its total.
+        // If the list is one page of a longer list, the other fields already contain the total.
         if value.get("total").is_none() {
             value["total"] = json!(rows.len());
         }

@@ -17,7 +17,8 @@ type OpenRepository = Box<dyn FnOnce() -> Result<Revisions, ToolError> + Send>;
 /// A repository that is opened on first use.
 type LazyRepository = LazyLock<Result<Revisions, ToolError>, OpenRepository>;
 
-/// Symbols of parsed files. Files with the same text share them. `None` for files that do not parse.
+/// Symbols of parsed files. Files with the same text share them. `None` for files that do not
+/// parse.
 #[derive(Debug, Default)]
 struct ParsedSymbols {
     by_path: BTreeMap<(Side, String), Option<Arc<Symbols>>>,

@@ -168,7 +168,7 @@ impl AgentTool for DiffNumbered {
                 "totalLines": total,
                 "truncated": last < total,
             });
-            // A single line is longer than a reply; only its beginning can be shown.
+            // If a single line is longer than a reply, only its beginning is shown.
             if content.len() < full_length && !content.ends_with('\n') {
                 value["cutLine"] = json!(true);
             }

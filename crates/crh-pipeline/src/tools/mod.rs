@@ -191,8 +191,8 @@ fn unknown_tool(name: &str) -> ToolError {
     ToolError::TellModel(format!("there is no tool `{name}`; did you mean {}?", similar.join(", ")))
 }
 
-/// Runs the work on its own thread. On a timeout the caller continues at once; the work is told to
-/// stop and ends by itself.
+/// Runs the work on its own thread. On a timeout the caller continues at once. The stop flag then
+/// tells the work to end.
 fn run_with_timeout<T: Send + 'static>(
     limit: Duration,
     name: &str,

@@ -139,8 +139,8 @@ fn rows_that_fit(
     Ok("{}\n".to_owned())
 }
 
-/// Sets the field `truncated`, if there is one. The tool computed it from whole lines, before texts
-/// were cut.
+/// Sets the field `truncated` to true, if there is one. The tool computed it before crh cut the
+/// texts.
 fn mark_truncated(mut value: Value) -> Value {
     if let Some(truncated) = value.get_mut("truncated") {
         *truncated = Value::Bool(true);

@@ -27,7 +27,7 @@ pub(super) const READ_LINES: u32 = 2_000;
 /// Default and maximum number of matches.
 const MATCHES: u32 = 200;
 const MATCHES_MAX: u32 = 10_000;
-/// Maximum characters of a matching line to show. Longer lines are hardly written by hand.
+/// Maximum characters of a matching line to show. People rarely write longer lines.
 const TEXT_CHARS: usize = 500;
 /// A search returns what it has found after this time, which is below the timeout of a call.
 const SEARCH_TIME: Duration = Duration::from_secs(8);
@@ -255,8 +255,8 @@ pub(super) fn resolve_revision<'a>(
     })
 }
 
-/// The path as written, or unquoted if that does not exist: paths that are not UTF-8 are shown
-/// quoted.
+/// The path as written. If it does not exist, the unquoted path, since crh shows paths that are not
+/// UTF-8 in git's quoted form.
 pub(super) fn resolve_path(repository: &Revisions, revision: &str, requested: &str) -> Vec<u8> {
     let bytes = requested.as_bytes();
     match RepoPath::from_quoted(bytes) {

@@ -60,8 +60,8 @@ mod tests {
         };
         let sum = call("calc", CallArguments::Json(json!({ "expression": "1 + 1" }))).await;
         assert!(matches!(&sum, ToolOutcome::Answered(text) if text.contains('2')), "{sum:?}");
-        let torn = call("calc", CallArguments::Malformed("{".to_owned())).await;
-        assert!(matches!(torn, ToolOutcome::Failed(_)), "{torn:?}");
+        let malformed = call("calc", CallArguments::Malformed("{".to_owned())).await;
+        assert!(matches!(malformed, ToolOutcome::Failed(_)), "{malformed:?}");
         let nothing_there = call("mp_metadata", CallArguments::Json(json!({}))).await;
         assert!(matches!(nothing_there, ToolOutcome::Abort(_)), "{nothing_there:?}");
     }

@@ -326,8 +326,8 @@ impl SessionTool for ReportTestedEdit {
     const NAME: &'static str = ReportEdit::NAME;
 }
 
-/// Tools for reading that the agents of a panel see. Every request carries the list, so it has only
-/// what recorded reviews use. The other tools can be called all the same.
+/// Reading tools in the requests of a panel. Every request contains the list, so it has only the
+/// tools that recorded reviews use. Agents can call the other reading tools, too.
 const IN_PANEL: [&str; 9] = [
     "read",
     "diff_get_file",
@@ -371,7 +371,7 @@ fn shorten(mut tool: ToolSpec) -> ToolSpec {
     tool
 }
 
-/// Report tool of specialised reviewers: that of sub-agents with another description.
+/// Report tool of specialised reviewers: the report tool of sub-agents with another description.
 pub(crate) fn lens_spec() -> ToolSpec {
     let description = "Reports the findings of a reviewer. Call it once, last.";
     ToolSpec { description: description.to_owned(), ..tool_spec::<ReportFindings>() }
@@ -388,8 +388,8 @@ pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<ReviewerRe
     parsed.map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
 }
 
-/// Drops fields that a report of findings does not have. Models add remarks of their own, and the
-/// findings are worth more than the form.
+/// Drops unknown fields of a report of findings. Models sometimes add fields, and crh should not
+/// reject the findings because of them.
 pub(crate) fn drop_unknown_fields(value: &mut Value, spec: &ToolSpec) {
     if value["findings"].is_array() {
         drop_fields_outside(value, &spec.schema);

@@ -2,12 +2,13 @@
 
 use strsim::levenshtein;
 
-/// Maximum characters of a name that are compared. Of a longer name, only the end is compared,
-/// since computing the edit distance takes quadratic time.
+/// Maximum characters of a name to compare. crh compares only the end of a longer name, since
+/// computing the edit distance takes quadratic time.
 const COMPARED_MAX: usize = 64;
 
-/// Candidates, most similar first; equally similar ones keep their order. An unqualified name
-/// (`run` for `Cart.run`, `a.rs` for `src/a.rs`) is nearly as good as the whole.
+/// Candidates, most similar first. Equally similar ones keep their order. A match of the
+/// unqualified name (`run` of `Cart.run`, `a.rs` of `src/a.rs`) is nearly as good as a match of the
+/// whole name.
 pub(super) fn rank_by_similarity<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -16,8 +17,8 @@ pub(super) fn rank_by_similarity<'a>(
     let mut ranked: Vec<_> = candidates
         .into_iter()
         .map(|candidate| {
-            // Distances are doubled, so that a match of the last part can be half a letter farther
-            // than a match of the whole name.
+            // Distances are doubled, and a match of the last part costs 1 more. So a match of the
+            // whole name wins if both are equally close.
             let last_part_distance =
                 2 * levenshtein(&last_part_of_name, &comparable(last_part(candidate))) + 1;
             (

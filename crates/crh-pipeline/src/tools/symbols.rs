@@ -19,7 +19,7 @@ const DEFINITIONS_MAX: usize = 8;
 const DEFINITION_LINES: u32 = 80;
 /// Maximum listed uses.
 const USES_MAX: usize = 60;
-/// Maximum files in which the parser tells uses from definitions, comments and texts.
+/// Maximum files in which the parser distinguishes uses from definitions, comments and strings.
 const PARSED_FILES_MAX: usize = 60;
 /// Maximum characters of a line.
 const LINE_CHARS: usize = 300;
@@ -113,8 +113,8 @@ impl AgentTool for FindCallers {
         let name = searchable_name(&input.name)?;
         let sites = lookup.uses(&BTreeSet::from([name.to_owned()]));
         let sites = sites.into_values().next().unwrap_or_default();
-        let asked_name = AskedName::new(&lookup, &input.name, name);
-        let sites = asked_name.rank_sites(ctx, &lookup, sites)?;
+        let requested_name = AskedName::new(&lookup, &input.name, name);
+        let sites = requested_name.rank_sites(ctx, &lookup, sites)?;
         if sites.is_empty() {
             return Ok(ToolReply::text(format!("[no line of code uses `{name}`]\n")));
         }
@@ -205,11 +205,11 @@ fn open_lookup(ctx: &ToolContext) -> Result<CodeLookup<'_>, ToolError> {
         .ok_or_else(|| ToolError::Abort("the head of the change cannot be read".to_owned()))
 }
 
-/// What a line with the asked name does, best first.
+/// What a line does with the requested name, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LineRank {
     Use,
-    /// `Other::name` where another type is asked for, or the name in a text.
+    /// `Other::name` if the model asks for another type, or the name in a string.
     DoubtfulUse,
     Definition,
 }
@@ -240,14 +240,15 @@ impl<'a> AskedName<'a> {
         Self { name, owner, is_method }
     }
 
-    /// Lines of a file whose code contains the name. None if the parser cannot tell, as in languages
-    /// where it does not list every use as a name.
+    /// Lines of a file whose code contains the name. None if the parser cannot find all uses, as in
+    /// some languages or in a file with too many of them.
     fn rank_lines(&self, lookup: &CodeLookup<'_>, path: &str) -> Option<BTreeMap<u32, LineRank>> {
         let language = Language::from_path(path).filter(|language| {
             use Language::{Go, JavaScript, Python, Rust, Tsx, TypeScript};
             matches!(language, Go | JavaScript | Python | Rust | Tsx | TypeScript)
         })?;
-        let found = mentions(language, &lookup.text(path)?, &BTreeSet::from([self.name])).ok()?;
+        let name_mentions =
+            mentions(language, &lookup.text(path)?, &BTreeSet::from([self.name])).ok()?;
         let symbols = lookup.symbols(path)?;
         let own_symbols = symbols.all().iter().filter(|symbol| {
             searchable_name(&symbol.name).is_ok_and(|own_name| own_name == self.name)
@@ -256,11 +257,11 @@ impl<'a> AskedName<'a> {
             let is_definition = |it: &&NameMention| {
                 it.role == MentionRole::Named && (symbol.start..=symbol.end).contains(&it.line)
             };
-            found.iter().find(is_definition).map(|it| it.line)
+            name_mentions.iter().find(is_definition).map(|it| it.line)
         });
         let definitions: BTreeSet<u32> = definitions.collect();
         let mut ranks = BTreeMap::new();
-        for NameMention { line, role, .. } in &found {
+        for NameMention { line, role, .. } in &name_mentions {
             let rank = match role {
                 MentionRole::Named if definitions.contains(line) => LineRank::Definition,
                 MentionRole::Member { owner } if self.is_other_type(owner) => LineRank::DoubtfulUse,
@@ -273,16 +274,16 @@ impl<'a> AskedName<'a> {
             let best = ranks.entry(*line).or_insert(rank);
             *best = rank.min(*best);
         }
-        (found.len() < MENTIONS_MAX).then_some(ranks)
+        (name_mentions.len() < MENTIONS_MAX).then_some(ranks)
     }
 
     fn is_other_type(&self, owner: &str) -> bool {
         let is_type = owner.starts_with(char::is_uppercase) && owner != "Self";
-        is_type && self.owner.is_some_and(|asked| asked != owner)
+        is_type && self.owner.is_some_and(|requested| requested != owner)
     }
 
-    /// Removes lines that have the name only in a comment or within a text, and sorts the others:
-    /// tests last, and in each part the best first.
+    /// Removes lines that have the name only in a comment or inside a string. Sorts the others:
+    /// lines outside of tests first, and by rank in each half.
     fn rank_sites(
         &self,
         ctx: &ToolContext,
@@ -309,7 +310,8 @@ impl<'a> AskedName<'a> {
     }
 }
 
-/// Whether a text of the line ends with the name: `"list[Cart]"` as a type in Python, `"shop.Cart"`.
+/// Whether a string in the line ends with the name: `"list[Cart]"` as a type in Python,
+/// `"shop.Cart"`.
 fn is_quoted(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let after = line[at + name.len()..].trim_start_matches(']');

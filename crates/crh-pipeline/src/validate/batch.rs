@@ -1,5 +1,5 @@
-//! Batches of issues for validation runs. A run sees the whole claim and the code, not the opinions of
-//! other reviewers.
+//! Batches of issues for validation runs. A run sees the whole claim and the code, not the opinions
+//! of other reviewers.
 
 use std::collections::BTreeSet;
 

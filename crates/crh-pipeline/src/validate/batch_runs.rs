@@ -107,11 +107,11 @@ fn is_answer_for(record: &RunRecord, batch: &Batch) -> bool {
 /// Checks a batch with a fresh run and stores the record.
 async fn check_batch(batch: &Batch, ctx: &ReviewContext, limits: RunLimits) -> RunRecord {
     let run = batch.assignment.name.clone();
-    // The label of the assignment consists of issue ids. People get the number of issues instead.
+    // The label of the assignment consists of issue ids. Events show the number of issues instead.
     let label = plural(batch.issues.len(), "issue");
     let files = batch.assignment.parts.len();
     ctx.journal.emit(ReviewEvent::RunStarted { run: run.clone(), label, files });
-    // A cheap model would save less than a wrongly refuted P0 costs.
+    // Use the stronger model: a wrongly refuted P0 costs more than a cheaper model would save.
     let model = &ctx.models.escalation;
     let mut record = RunRecord::new(batch.assignment.clone());
     let finished = loop {

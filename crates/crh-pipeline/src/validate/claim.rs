@@ -197,7 +197,7 @@ const CLAIMS: &[(&str, ClaimKind)] = &[
     ("duplicate import of N", ClaimKind::ImportedTwice),
 ];
 
-/// Titles that state a claim without the name, which is then in the first sentence.
+/// Titles that state a claim without the name. The first sentence then has the name.
 const NAMELESS_TITLES: &[&str] = &[
     "dead code",
     "duplicate definition",

@@ -84,7 +84,7 @@ fn window(location: &Location, code: &CodeReader<'_>) -> RangeInclusive<u32> {
             last = last.max(function.end);
         }
     }
-    // Without this, the cap on the length could cut off the cited lines.
+    // Otherwise the limit on lines could cut off the cited lines.
     first = first.max(location.line_start.saturating_sub(FUNCTION_MAX));
     first..=last.min(first.saturating_add(LINES_MAX - 1))
 }

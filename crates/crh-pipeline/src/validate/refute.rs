@@ -239,7 +239,7 @@ impl<'a> NameIndex<'a> {
         let paths: Vec<String> = self.files_by_name.get(name.as_str())?.iter().cloned().collect();
         let mut count = 0;
         for path in &paths {
-            // A file that does not parse may define anything.
+            // A file that does not parse may define the name, too.
             count += self.file(path)?.definitions_of(&name).count();
         }
         (self.is_complete && count == 1)
@@ -295,8 +295,8 @@ fn use_in_file(file: &ParsedFile, definition: &Symbol, claim: ClaimKind) -> Opti
                 .is_some_and(|symbol| symbol.name.starts_with(prefix))
         };
         let is_use_of_definition = match &mention.role {
-            MentionRole::Member { owner: of } => {
-                let is_self = matches!(of.as_str(), "self" | "this" | "Self" | "cls");
+            MentionRole::Member { owner } => {
+                let is_self = matches!(owner.as_str(), "self" | "this" | "Self" | "cls");
                 !prefix.is_empty() && is_self && is_same_type()
             }
             role => prefix.is_empty() && is_use(role, claim, name),
@@ -326,8 +326,8 @@ fn use_from_outside(
 
 /// Whether a mention is certainly a use. A call always is. Reading a name counts only if the name
 /// starts with a capital, since a variable may have the same name as a function.
-fn is_use(role: &MentionRole, what: ClaimKind, name: &str) -> bool {
-    let reading_counts = match what {
+fn is_use(role: &MentionRole, claim: ClaimKind, name: &str) -> bool {
+    let reading_counts = match claim {
         ClaimKind::Uncalled => false,
         ClaimKind::Unused
         | ClaimKind::UnusedImport

@@ -16,7 +16,6 @@ const LENGTH_MAX: usize = 1_000;
 /// Maximum nesting, far below what overflows the stack.
 const DEPTH_MAX: usize = 100;
 
-/// Evaluates an expression.
 pub(super) fn evaluate(text: &str) -> Result<CalcNumber, CalcError> {
     let chars: Vec<char> = text.chars().take(LENGTH_MAX + 1).collect();
     let mut parser = Parser { chars: &chars, position: 0, depth: 0 };

@@ -33,7 +33,6 @@ impl ParsedFile {
         Some(Self { path: path.to_owned(), text, language, symbols, imports, mentions })
     }
 
-    /// All definitions of a name.
     pub(super) fn definitions_of(&self, name: &str) -> impl Iterator<Item = &Symbol> {
         self.symbols.all().iter().filter(move |symbol| last_segment(&symbol.name) == name)
     }
