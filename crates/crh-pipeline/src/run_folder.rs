@@ -95,8 +95,8 @@ pub struct RunFolder {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WriteDurability {
-    /// The operating system decides when to flush. A review that a power cut destroys can be
-    /// repeated.
+    /// The operating system decides when to flush. If a power cut destroys a review, the user can
+    /// repeat it.
     Buffered,
     /// Each file is flushed before the next write, since it records an action that cannot be
     /// repeated.

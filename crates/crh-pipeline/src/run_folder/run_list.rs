@@ -66,7 +66,7 @@ pub struct RunSummary {
     pub cost_usd: Option<Decimal>,
     /// Title of the change.
     pub title: String,
-    /// Whether the run has no valid stamp. Then this summary has nothing from its files.
+    /// Whether the run has no valid stamp. Then crh does not read its files for this summary.
     pub is_foreign: bool,
     /// Why the report cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,9 +167,9 @@ pub fn find_run(
     }
 }
 
-/// The newest run that is trusted and has begun. A run from the future is used only if there is no
-/// other: the clock was wrong when it was made. Returns the error of the newest run if there is no
-/// such run.
+/// The newest run that is trusted and has begun. A run whose name has a future time is used only if
+/// there is no other run: the clock was wrong when the run was created. If there is no such run,
+/// returns the error of the newest folder.
 fn newest_run(
     runs: &Path,
     names: Vec<String>,
@@ -190,7 +190,7 @@ fn newest_run(
     Err(first_error.unwrap_or_else(|| FolderError::NoRuns(runs.to_owned())))
 }
 
-/// Names by age, with those from the future first.
+/// Names by age. Names with a future time come first.
 fn oldest_first(names: Vec<String>, now: Timestamp) -> Vec<String> {
     let is_in_future = |name: &String| RunName::parse(name).is_some_and(|name| name.stamp > now);
     let (mut ordered, past): (Vec<_>, Vec<_>) = names.into_iter().partition(is_in_future);

@@ -88,7 +88,8 @@ pub struct ToolTime {
 pub struct CallTotals {
     /// Model calls that cost money or may have.
     pub llm_calls: u32,
-    /// Of these, calls booked at their maximum cost because the vendor reported no usage.
+    /// The part of `llm_calls` that is booked at its maximum cost, because the vendor reported no
+    /// usage.
     pub guessed_calls: u32,
     /// Attempts without a reply.
     pub failed_calls: u32,

@@ -24,7 +24,7 @@ pub struct MarkResult {
 }
 
 impl Workspace {
-    /// Marked files, sorted. Agents mark them in parallel, so the order of marking tells nothing.
+    /// Marked files, sorted by path.
     pub fn reviewed(&self) -> Result<Vec<String>, WorkspaceError> {
         match self.look_up(FILE) {
             Err(PathError::Missing(_)) => Ok(Vec::new()),

@@ -153,7 +153,7 @@ impl Workspace {
         }
         let mut bytes = Vec::new();
         let read_size = File::open(&entry.path).and_then(|file| {
-            // The size is reserved at once, since a growing vector may need twice the memory.
+            // Reserve the whole size at once, since a growing vector may need twice the memory.
             let size = file.metadata()?.len().min(FILE_MAX);
             bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
             file.take(FILE_MAX + 1).read_to_end(&mut bytes)

@@ -28,7 +28,7 @@ const THREADS_MAX: usize = 4;
 const FILES_PER_CHUNK: usize = 16;
 /// Number of bytes to collect before each write.
 const BUFFER_BYTES: usize = 256 * 1024;
-/// Everybody may read a workspace, whatever the umask is: agents can run as another user.
+/// All users may read a workspace, for any umask, since agents can run as another user.
 const FOLDER_MODE: u32 = 0o755;
 const FILE_MODE: u32 = 0o644;
 
@@ -90,35 +90,35 @@ pub(super) fn write_tree(
     root: &Path,
 ) -> Result<(), WorkspaceError> {
     let tree = WorkspaceTree::open(root)?;
-    tree.json("metadata.json", &contents.metadata)?;
+    tree.write_json("metadata.json", &contents.metadata)?;
     // A line break would end the heading.
     let title = contents.metadata.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut description = format!("# {title}\n\n{}\n", contents.metadata.body);
     let texts = [contents.metadata.title.as_str(), contents.metadata.body.as_str()];
     ChangeSecrets::in_texts(texts.into_iter()).mask(&mut description);
-    tree.file("description.md", description.as_bytes())?;
-    tree.json("ci.json", &contents.ci)?;
-    tree.json("commits.json", &contents.commits)?;
-    tree.json("linked-issues.json", &contents.linked_issues)?;
+    tree.write_bytes("description.md", description.as_bytes())?;
+    tree.write_json("ci.json", &contents.ci)?;
+    tree.write_json("commits.json", &contents.commits)?;
+    tree.write_json("linked-issues.json", &contents.linked_issues)?;
     for folder in ["agent", "agent/rules", "agent/skills"] {
-        tree.folder(folder)?;
+        tree.create_folder(folder)?;
     }
     for file in &contents.agent {
         for (slash, _) in file.place.match_indices('/') {
-            tree.folder_if_missing(&format!("agent/{}", &file.place[..slash]))?;
+            tree.create_folder_if_missing(&format!("agent/{}", &file.place[..slash]))?;
         }
-        tree.file(&format!("agent/{}", file.place), &file.bytes)?;
+        tree.write_bytes(&format!("agent/{}", file.place), &file.bytes)?;
     }
     if !contents.context.is_empty() {
-        tree.folder("context")?;
+        tree.create_folder("context")?;
     }
     for file in &contents.context {
-        tree.file(&format!("context/{}", file.name), file.text.as_bytes())?;
+        tree.write_bytes(&format!("context/{}", file.name), file.text.as_bytes())?;
     }
-    tree.folder("preview-diffs")?;
+    tree.create_folder("preview-diffs")?;
     let entries: Vec<_> =
         rounds.iter().enumerate().map(|(index, round)| index_entry(round, index, rounds)).collect();
-    tree.json("preview-diffs/index.json", &entries)?;
+    tree.write_json("preview-diffs/index.json", &entries)?;
     for round in rounds {
         write_round(&tree, round)?;
     }
@@ -143,7 +143,7 @@ fn index_entry(round: &WorkspaceRound, index: usize, rounds: &[&WorkspaceRound])
 fn write_round(tree: &WorkspaceTree<'_>, round: &WorkspaceRound) -> Result<(), WorkspaceError> {
     let folder = format!("preview-diffs/{}", round.id);
     for subfolder in ["", "/diff", "/diff/files", "/comments", "/comments/inline"] {
-        tree.folder(&format!("{folder}{subfolder}"))?;
+        tree.create_folder(&format!("{folder}{subfolder}"))?;
     }
     let meta = RoundMeta {
         id: round.id.clone(),
@@ -151,11 +151,11 @@ fn write_round(tree: &WorkspaceTree<'_>, round: &WorkspaceRound) -> Result<(), W
         base_rev: round.base_rev.clone(),
         head_rev: round.head_rev.clone(),
     };
-    tree.json(&format!("{folder}/meta.json"), &meta)?;
-    tree.json(&format!("{folder}/comments/general.json"), &round.general)?;
-    tree.json(&format!("{folder}/comments/threads.json"), &round.threads)?;
+    tree.write_json(&format!("{folder}/meta.json"), &meta)?;
+    tree.write_json(&format!("{folder}/comments/general.json"), &round.general)?;
+    tree.write_json(&format!("{folder}/comments/threads.json"), &round.threads)?;
     for (line, comments) in &round.inline {
-        tree.json(&format!("{folder}/comments/inline/{line}.json"), comments)?;
+        tree.write_json(&format!("{folder}/comments/inline/{line}.json"), comments)?;
     }
     write_diff(tree, &round.diff, &format!("{folder}/diff"))
 }
@@ -187,12 +187,15 @@ fn write_diff(tree: &WorkspaceTree<'_>, diff: &Diff, folder: &str) -> Result<(),
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            record_error(tree.file(&format!("{folder}/raw.diff"), diff.raw()));
+            record_error(tree.write_bytes(&format!("{folder}/raw.diff"), diff.raw()));
             record_error(write_numbered(tree, diff, &format!("{folder}/numbered.diff")));
         });
-        // On one thread, since creating folders in one folder does not run in parallel.
+        // One thread creates all folders, since file systems do not create folders of the same
+        // parent in parallel.
         record_error(
-            files.iter().try_for_each(|(name, _)| tree.folder(&format!("{folder}/files/{name}"))),
+            files
+                .iter()
+                .try_for_each(|(name, _)| tree.create_folder(&format!("{folder}/files/{name}"))),
         );
         for _ in 1..threads.min(files.len().div_ceil(FILES_PER_CHUNK)) {
             scope.spawn(|| record_error(write_chunks()));
@@ -226,16 +229,16 @@ fn write_file(
     folder: &str,
     buffer: &mut Vec<u8>,
 ) -> Result<(), WorkspaceError> {
-    tree.file(&format!("{folder}/patch"), diff.patch(file))?;
+    tree.write_bytes(&format!("{folder}/patch"), diff.patch(file))?;
     let path = format!("{folder}/meta.json");
     buffer.clear();
     write_meta(diff, file, buffer).map_err(|error| not_json(&path, &error))?;
-    tree.file(&path, buffer)
+    tree.write_bytes(&path, buffer)
 }
 
 /// Writes the numbered diff in pieces, so the whole text is never in memory.
 fn write_numbered(tree: &WorkspaceTree<'_>, diff: &Diff, path: &str) -> Result<(), WorkspaceError> {
-    tree.stream(path, |file| {
+    tree.write_stream(path, |file| {
         let mut buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
         for (number, line) in diff.numbered_lines() {
             write_number(&mut buffer, number);
@@ -268,7 +271,7 @@ enum ModePolicy {
 }
 
 impl<'a> WorkspaceTree<'a> {
-    /// Probes once what the umask and the file system do to a new folder.
+    /// Creates a probe folder once, to see which permissions the umask and the file system give it.
     fn open(root: &'a Path) -> Result<Self, WorkspaceError> {
         let tree = Self { root, modes: ModePolicy::SetExplicitly };
         let modes = tree.probe_umask().map_err(|source| tree.write_error("", source))?;
@@ -279,21 +282,25 @@ impl<'a> WorkspaceTree<'a> {
         WorkspaceError::Write { path: self.root.join(path), why }
     }
 
-    fn json<T: Serialize + ?Sized>(&self, path: &str, value: &T) -> Result<(), WorkspaceError> {
+    fn write_json<T: Serialize + ?Sized>(
+        &self,
+        path: &str,
+        value: &T,
+    ) -> Result<(), WorkspaceError> {
         let json = serde_json::to_value(value).map_err(|error| not_json(path, &error))?;
         let text = match ChangeSecrets::mask_prose_of(json) {
             Some(masked) => stable_json(&masked),
             None => stable_json(value),
         };
         let text = text.map_err(|error| not_json(path, &error))?;
-        self.file(path, text.as_bytes())
+        self.write_bytes(path, text.as_bytes())
     }
 
-    fn file(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
-        self.stream(path, |file| file.write_all(bytes))
+    fn write_bytes(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        self.write_stream(path, |file| file.write_all(bytes))
     }
 
-    fn stream(
+    fn write_stream(
         &self,
         path: &str,
         fill: impl FnOnce(&mut File) -> io::Result<()>,
@@ -303,11 +310,11 @@ impl<'a> WorkspaceTree<'a> {
             .map_err(|source| self.write_error(path, source))
     }
 
-    fn folder_if_missing(&self, path: &str) -> Result<(), WorkspaceError> {
-        if self.root.join(path).is_dir() { Ok(()) } else { self.folder(path) }
+    fn create_folder_if_missing(&self, path: &str) -> Result<(), WorkspaceError> {
+        if self.root.join(path).is_dir() { Ok(()) } else { self.create_folder(path) }
     }
 
-    fn folder(&self, path: &str) -> Result<(), WorkspaceError> {
+    fn create_folder(&self, path: &str) -> Result<(), WorkspaceError> {
         self.new_folder(&self.root.join(path)).map_err(|source| self.write_error(path, source))
     }
 }
@@ -318,7 +325,7 @@ impl WorkspaceTree<'_> {
         files::folder_builder(FOLDER_MODE).create(&probe)?;
         let mode = files::mode(&fs::symlink_metadata(&probe)?);
         fs::remove_dir(&probe)?;
-        // A umask that keeps a folder's bits also keeps those of a file.
+        // If the umask keeps the permissions of a folder, it also keeps those of a file.
         let is_kept = mode.is_none_or(|mode| mode & 0o777 == FOLDER_MODE);
         Ok(if is_kept { ModePolicy::KeepDefault } else { ModePolicy::SetExplicitly })
     }
