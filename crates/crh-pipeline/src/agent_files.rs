@@ -8,7 +8,7 @@ use crh_review::diff::RepoPath;
 
 /// Instructions for the whole repository. The first existing file is the main one.
 const MAIN_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE, ".cursorrules"];
-/// Read beside another main file if the two differ.
+/// Read in addition to another main file if the two differ.
 const CLAUDE_FILE: &str = "CLAUDE.md";
 /// Path of the main instructions under `agent/`, the workspace's folder of instructions.
 pub(crate) const MAIN_PLACE: &str = "AGENTS.md";
@@ -24,14 +24,14 @@ const FOLDERS: &[(&str, &str, &[&str])] = &[
 ];
 /// Maximum size of an instruction file. A larger file would fill the prompt.
 const FILE_MAX: u64 = 256 << 10;
-/// Maximum number of instruction files. More files would fill the prompt too.
+/// Maximum number of instruction files. More files would also fill the prompt.
 const FILES_MAX: usize = 200;
 /// Why a dangling symlink is left out.
 pub(crate) const DANGLING: &str = "it is a symlink that does not lead to a file of the repository";
 /// Maximum length of a symlink target, as in the file system.
 const LINK_MAX: u64 = 4_096;
 
-/// Instruction files, and notes about files that were left out.
+/// Instruction files, and notes about files that crh left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentFiles {
     /// Files, sorted by path under `agent/`.
@@ -128,7 +128,6 @@ struct InstructionCollector<'a> {
     tree: RevisionTree<'a>,
     files: BTreeMap<String, Vec<u8>>,
     notes: Vec<String>,
-    /// Number of surplus files.
     surplus_count: usize,
 }
 
@@ -197,7 +196,7 @@ pub(crate) struct RevisionTree<'a> {
 }
 
 impl RevisionTree<'_> {
-    /// The main instructions, and `CLAUDE.md` beside them if it says something else.
+    /// The main instructions, and `CLAUDE.md` too if its text differs.
     fn root_files(&self) -> Result<Vec<RootFile>, ReadError> {
         let mut main_file: Option<(Vec<u8>, u64)> = None;
         let mut files = Vec::new();

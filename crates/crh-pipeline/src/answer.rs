@@ -1,7 +1,7 @@
 //! Answers a person's reply to an issue. If the reply disputes the issue, a model checks it again.
 //!
-//! Invariant: an issue is withdrawn only if the model names the line that refutes it, crh found that
-//! line in the code after the change, and the reply contains no instructions to the reviewer.
+//! Invariant: an issue is withdrawn only if the model names the line that refutes it, crh found
+//! that line in the code after the change, and the reply contains no instructions to the reviewer.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ const ANSWER_CHARS: usize = 2_000;
 /// Answer to a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyAnswer {
-    /// What becomes of the issue.
+    /// Outcome of the issue.
     pub outcome: ReplyOutcome,
     /// Text for the person, written by a model.
     pub text: String,
@@ -54,11 +54,11 @@ pub struct ReplyAnswer {
     pub prompt_version: String,
 }
 
-/// What becomes of an issue after a reply.
+/// Outcome of an issue after a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyOutcome {
-    /// The reply was no dispute.
+    /// The reply did not dispute the issue.
     Answered,
     /// The code refutes the issue.
     Withdrawn,
@@ -147,7 +147,8 @@ pub async fn answer_reply(
             focus: String::new(),
             parts: vec![DiffPart::whole(&issue.location.file)],
         },
-        // As for validation: a wrongly withdrawn issue costs more than a cheap model saves.
+        // Use the stronger model, as for validation: a wrongly withdrawn issue costs more than a
+        // cheaper model would save.
         model: &ctx.models.escalation,
         conversation: ctx.prompts.conversation(&ctx.prompts.answer(&claim, &reply)),
         tools: ctx.prompts.tools(),
@@ -214,12 +215,12 @@ fn find_line(
     let reader = CodeReader::new(change);
     let text = reader.text(Side::New, &file).ok_or_else(|| format!("there is no file `{file}`"))?;
     let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
-    let found = text.lines().nth(index).filter(|_| line > 0);
-    match found.map(str::trim_end) {
-        Some(found) if found.trim() == code.trim() && !found.trim().is_empty() => {
-            Ok(DecidingLine { file, line, code: found.to_owned() })
+    let actual = text.lines().nth(index).filter(|_| line > 0);
+    match actual.map(str::trim_end) {
+        Some(actual) if actual.trim() == code.trim() && !actual.trim().is_empty() => {
+            Ok(DecidingLine { file, line, code: actual.to_owned() })
         }
-        Some(found) => Err(format!("line {line} of `{file}` is not that text, but: {found}")),
+        Some(actual) => Err(format!("line {line} of `{file}` is not that text, but: {actual}")),
         None => Err(format!("`{file}` has no line {line}")),
     }
 }

@@ -57,9 +57,9 @@ pub(crate) fn carry_over(
     // Every review judges the requirements again, so their issues are never carried over.
     let is_requirement_issue =
         |old: &OpenIssue| old.reviewers.iter().all(|name| name == requirements::REVIEWER);
-    let needs_carrying =
+    let needs_carry_over =
         |old: &&OpenIssue| !reviewed.contains(&old.location.file) && !is_requirement_issue(old);
-    for old in previous.issues.iter().filter(needs_carrying) {
+    for old in previous.issues.iter().filter(needs_carry_over) {
         match locator.locate_issue(old) {
             Some(finding) => {
                 let members = members(old, finding);

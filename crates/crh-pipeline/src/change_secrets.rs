@@ -120,7 +120,7 @@ impl ChangeSecrets {
         Self { in_paths: Arc::new(in_paths), paths: Arc::new(paths), look_alikes, ..secrets }
     }
 
-    /// Secrets with these values. Long lines of a multi-line value are secrets of their own.
+    /// Secrets with these values. Each long line of a multi-line value is a secret, too.
     pub fn new(values: &[String]) -> Self {
         let lines = values.iter().flat_map(|value| value.lines()).map(str::trim);
         let is_secret_line = |line: &&str| line.len() >= LINE_BYTES && !line.starts_with("-----");
@@ -173,8 +173,8 @@ impl ChangeSecrets {
     }
 
     /// Masks credentials in the prose of a value about a change. `None` if the value has no
-    /// credentials. Ids, addresses, branches and paths stay: a text of the change could name them
-    /// as a password.
+    /// credentials. Ids, addresses, branches and paths stay. Otherwise a text of the change could
+    /// blank one of them by naming it as a password.
     pub(crate) fn mask_prose_of(value: Value) -> Option<Value> {
         let mut texts = Vec::new();
         collect_texts(&value, &mut texts);
@@ -245,9 +245,9 @@ impl ChangeSecrets {
         })
     }
 
-    /// Reverses [`ChangeSecrets::replace_with_placeholders`], so that quotes can be verified against the
-    /// code. Pieces of credentials are not restored. `None` if the value quotes a credential from
-    /// outside the change.
+    /// Reverses [`ChangeSecrets::replace_with_placeholders`], so that quotes can be verified
+    /// against the code. Does not restore pieces of credentials. `None` if the value quotes a
+    /// credential from outside the change.
     pub(crate) fn restore(&self, value: Value) -> Option<Value> {
         let is_unrestorable = Cell::new(false);
         let value = map_texts(value, &|place, text| match place {
@@ -384,7 +384,7 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 /// Position of a text in a JSON value.
 enum TextPosition<'a> {
     FieldName,
-    /// In this field, or in a list in it; empty at the top level.
+    /// In the field with this name, or in a list in that field. Empty at the top level.
     InField(&'a str),
 }
 
@@ -414,7 +414,8 @@ fn map_texts_in(
     }
 }
 
-/// Collects the quotes of a value with the file name next to or around them.
+/// Collects the quotes of a value, each with the file name of its object or of an enclosing
+/// object.
 fn collect_quotes<'a>(
     value: &'a Value,
     name: &str,
@@ -438,7 +439,7 @@ fn collect_quotes<'a>(
     }
 }
 
-/// Whether a text is a word that crh wrote: lower case letters, `_` and `-`; or a severity.
+/// Whether a text is a word that crh wrote: a severity, or lower case letters, `_` and `-`.
 fn is_word(text: &str) -> bool {
     let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
     text.bytes().all(is_word_byte) || matches!(text, "P0" | "P1" | "P2" | "P3")

@@ -40,7 +40,8 @@ impl ChangeUnderReview {
     }
 
     /// The revision whose project instructions apply: `head` for local changes, `base` for changes
-    /// from a forge. The author of such a change could otherwise give instructions to the reviewers.
+    /// from a forge. Otherwise the author of a change from a forge could give instructions to the
+    /// reviewers.
     pub(crate) fn instructions_revision(&self) -> &'static str {
         let is_proposed =
             self.workspace().is_ok_and(|workspace| !workspace.metadata().url.is_empty());

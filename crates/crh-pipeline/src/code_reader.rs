@@ -46,7 +46,7 @@ impl<'a> CodeReader<'a> {
     }
 
     /// The bytes of a file on one side. A renamed file has its new path on both sides. None if the
-    /// file does not exist or cannot be read; quotes are then checked against the diff only.
+    /// file does not exist or cannot be read. Then quotes are checked against the diff only.
     pub(crate) fn bytes(&self, side: Side, path: &str) -> Option<Vec<u8>> {
         let repository = self.repository?;
         let revision = repository.resolve(Some(match side {

@@ -16,7 +16,7 @@ use crh_review::report::DroppedFinding;
 pub struct ReviewFindings {
     /// Findings for the merge.
     pub members: Vec<Member>,
-    /// Findings that are dropped already, with their fates.
+    /// Findings that an earlier step dropped, with their fates.
     #[serde(rename = "set_aside")]
     pub dropped: Vec<DroppedFinding>,
     /// Validation results of carried-over findings, from the previous review.
@@ -30,7 +30,7 @@ pub struct ReviewFindings {
 }
 
 impl ReviewFindings {
-    /// Drops the findings that lessons hold back, with a note for each lesson.
+    /// Drops the findings that lessons suppress, with a note for each lesson.
     #[must_use]
     pub fn without_lessons(mut self, lessons: &ReviewLessons) -> Self {
         if lessons.is_empty() {

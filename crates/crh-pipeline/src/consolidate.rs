@@ -20,11 +20,11 @@ pub fn consolidate(
     remembered: &PastDecisions,
 ) -> MergeResult {
     let sources = sources(&members, change);
-    // No model is asked about possible duplicates, so they stay separate issues.
+    // crh asks no model about possible duplicates, so they stay separate issues.
     crh_review::consolidate(members, &sources, remembered, &BTreeSet::new())
 }
 
-/// Checks findings as the merge will.
+/// Applies the checks of the merge to findings, without merging them.
 pub(crate) fn check_findings(members: &[Member], change: &ChangeUnderReview) -> Vec<FindingCheck> {
     crh_review::check_findings(members, &sources(members, change))
 }
@@ -48,8 +48,8 @@ pub fn consolidate_for_editor(
     crh_review::consolidate_for_editor(members, &sources, remembered, grouping)
 }
 
-/// The issues that validation checks. An issue whose findings the editor puts into different groups
-/// is split, since each group is a claim of its own.
+/// The issues that validation checks. If the editor puts the findings of an issue into different
+/// groups, the issue is split, since each group is a separate claim.
 pub fn split_by_editor(
     merged: &MergeResult,
     groups: Option<&[EditedGroup]>,
@@ -106,13 +106,13 @@ pub fn select_issues(
         })
         .collect();
     let Some(groups) = groups else {
-        let gated = consolidate(members.to_vec(), change, remembered);
+        let by_confidence = consolidate(members.to_vec(), change, remembered);
         let judgement = |issue: &Issue| {
             let judgement = by_member.get(issue.members.first()?)?;
             Some((issue.dedupe_key.clone(), judgement.clone()))
         };
-        let by_key = gated.issues.iter().filter_map(judgement).collect();
-        return apply_judgements(gated, &by_key);
+        let by_key = by_confidence.issues.iter().filter_map(judgement).collect();
+        return apply_judgements(by_confidence, &by_key);
     };
     // Validation checks the first finding of a group. Its judgement holds for the whole group.
     for group in *groups {
@@ -150,8 +150,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Replaces the probabilities of the editor and of validation by the fitted one, so that there is
-    /// one threshold and one order.
+    /// Replaces the probabilities of the editor and of validation by the fitted one. Then one
+    /// threshold applies, and issues have one order.
     fn replace_probabilities(
         &self,
         issues: &[Issue],
@@ -172,10 +172,11 @@ impl Calibration {
                 Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
                 Some(JudgementResult::Failed) => Validation::Degraded,
             };
-            let known = [Some(by_editor), judgement.and_then(|judgement| judgement.probability)];
+            let probabilities =
+                [Some(by_editor), judgement.and_then(|judgement| judgement.probability)];
             let judged = Issue {
                 severity: group.severity,
-                probability: known.into_iter().flatten().min(),
+                probability: probabilities.into_iter().flatten().min(),
                 validation,
                 ..issue.clone()
             };

@@ -88,8 +88,8 @@ async fn run_static_checks(
     }
     analyser_records.iter().for_each(|record| journal.run_ended(record));
     records.extend(analyser_records);
-    // Merging needs the symbols of the changed files next. Parsing continues in the background.
-    // Files that are not parsed by then are parsed on demand.
+    // The merge needs the symbols of the changed files. crh parses them in the background. The
+    // merge itself parses files that are not parsed by then.
     let change = change.clone();
     drop(tokio::task::spawn_blocking(move || CodeReader::new(&change).parse_ahead(deadline)));
     records
@@ -123,8 +123,8 @@ impl Drop for CheckTask {
 
 /// Joins the task and returns its records. If the task panics or takes longer than `max_time`,
 /// returns a failed record for each planned assignment. If the user cancels the review and the task
-/// does not end within [`CANCEL_WAIT`], returns cancelled records. After this, checks
-/// read no further file; a linter that runs ends at its own time limit.
+/// does not end within [`CANCEL_WAIT`], returns cancelled records. After this function returns,
+/// checks read no further file. A linter that still runs ends at its own time limit.
 async fn join_or_fail(
     mut task: CheckTask,
     assignments: Vec<Assignment>,

@@ -41,7 +41,7 @@ struct JournalState {
 struct JournalNotes {
     stages: Vec<StageTime>,
     transcripts: BTreeMap<String, Transcript>,
-    /// First failure, and the number of further ones.
+    /// Message of the first failure, and the number of further failures.
     failed_writes: Option<(String, usize)>,
 }
 

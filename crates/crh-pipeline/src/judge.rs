@@ -1,7 +1,7 @@
 //! The judge of an evaluation: a model decides which reports describe which expected issues.
 //!
-//! The judge sees places and texts, but not who reported them. crh rejects answers with numbers
-//! that do not exist.
+//! The judge sees places and texts, but not the authors of the reports. crh rejects answers with
+//! numbers that do not exist.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,9 +104,9 @@ impl JudgeQuestion {
         Self::from_texts(number, defects.collect(), reported)
     }
 
-    /// A question about a run on a twin, that is a copy of the case without the defects: do reports
-    /// describe the defects anyway? The judge gets the corresponding places, but the question does
-    /// not say that the code is a twin.
+    /// A question about a run on a twin: a copy of the case without the defects. Do reports
+    /// describe the defects anyway? The judge gets the corresponding places in the twin. The
+    /// question does not say that the code is a twin.
     pub fn for_twin(number: usize, expected: &[Expected], reported: &[Reported]) -> Option<Self> {
         let defects = expected.iter().map(|issue| {
             let places = match issue.on_twin.as_slice() {

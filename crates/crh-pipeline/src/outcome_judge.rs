@@ -1,7 +1,7 @@
-//! The judge of outcomes: a model decides what became of an issue where code can only guess.
+//! The judge of outcomes: if code can only guess the outcome of an issue, a model decides it.
 //!
-//! The model answers two yes-or-no questions, and code derives the outcome from the answers. So
-//! instructions in a change can at most falsify these two answers.
+//! The model answers two yes-or-no questions, and code derives the outcome from the answers.
+//! Instructions in a change can therefore falsify these two answers at most.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -165,8 +165,8 @@ fn window(first: u32, more_lines: u32) -> RangeInclusive<u32> {
     start..=start.saturating_add(more_lines.min(CONTEXT_LINES) + 2 * CONTEXT_LINES)
 }
 
-/// Number of a line of `before` in `text`: it has moved as far as the nearest line that occurs
-/// exactly once in both texts.
+/// Number in `text` of a line of `before`. crh assumes that the line moved as far as the nearest
+/// line that occurs exactly once in both texts.
 fn line_in(text: &str, before: &str, line: u32) -> u32 {
     let (old, new) = (unique_lines(before), unique_lines(text));
     let pairs = old.iter().filter_map(|(words, old)| Some((*old, *new.get(words)?)));

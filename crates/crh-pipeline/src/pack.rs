@@ -293,8 +293,8 @@ impl PackedChange {
             let round = workspace.latest();
             round.is_some_and(|round| round.base_rev.is_some() && round.head_rev.is_some())
         };
-        // A change without git objects counts as a mere diff, and reviewers find less in it. If the
-        // objects got lost, that must not go unnoticed.
+        // crh reviews a change without git objects as a diff, and reviewers find less. Reject an
+        // archive that lost its objects, so that the user notices.
         if !has_objects && packed.workspace().is_ok_and(has_commits) {
             let reason = "its git objects are missing".to_owned();
             return Err(PackError::Invalid { file: file.to_owned(), reason });

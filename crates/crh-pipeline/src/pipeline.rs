@@ -124,8 +124,8 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let test_command = inputs.test_command.as_deref();
     let edit = edit(&merged, &collected, &runs, change, ctx.as_ref(), test_command);
     let edit = journal.async_stage(Stage::Edit, edit).await;
-    // Validation does not see the editor's answer. It checks the issues that this answer does not
-    // decide. With a budget of two calls, the editor's answer is the only check.
+    // Validation does not see the editor's answer. It checks the issues that the editor leaves
+    // undecided. With a budget of two calls, no model checks the editor's answer.
     let is_checked_by_editor = options.budget.has_two_calls() && edit.groups.is_some();
     let claims =
         split_by_editor(&merged, edit.groups.as_deref(), &members, change, &inputs.remembered);

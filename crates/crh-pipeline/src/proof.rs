@@ -24,7 +24,7 @@ use crh_syntax::Language;
 
 /// Maximum number of tests per review. Each needs up to four runs of the command.
 const TESTS_MAX: usize = 3;
-/// Time for all runs of a review, as a multiple of the time for one.
+/// Time limit for all runs of a review, as a multiple of the time limit of one run.
 const RUNS: u32 = 6;
 /// Maximum size of a test: a small test has less than a hundred lines.
 const TEST_BYTES: usize = 20_000;
@@ -34,7 +34,7 @@ const PATH_BYTES: usize = 200;
 const OUTPUT_LINES: usize = 20;
 const OUTPUT_CHARS: usize = 2_000;
 
-/// Stands for the path of the test in the arguments of the command.
+/// Placeholder for the path of the test in the arguments of the command.
 pub const TEST_PLACEHOLDER: &str = "{test}";
 
 /// The user's command that runs a test.
@@ -42,7 +42,7 @@ pub const TEST_PLACEHOLDER: &str = "{test}";
 pub struct TestCommand {
     /// The program.
     pub program: String,
-    /// Its arguments. [`TEST_PLACEHOLDER`] in them stands for the path of the test.
+    /// Its arguments. The path of the test replaces [`TEST_PLACEHOLDER`].
     pub args: Vec<String>,
     /// The `PATH` to search.
     pub path: OsString,
@@ -149,7 +149,7 @@ pub(crate) fn proposed_tests(
     issues.iter().filter(is_testable).filter_map(test_of).take(TESTS_MAX).collect()
 }
 
-/// Runs the tests on a thread of their own, within the time that is left.
+/// Runs the tests on a separate thread, within the time that is left.
 pub(crate) async fn run_tests(
     tests: Vec<(String, ProposedTest)>,
     change: &Arc<ChangeUnderReview>,
@@ -189,7 +189,8 @@ struct TestRunner<'a> {
     command: &'a TestCommand,
     /// Time left for all runs.
     time: Duration,
-    /// Whether the command passes on the head without a test, once known. The error is a reason.
+    /// Whether the command passes on the head without a test. The error is the reason why it does
+    /// not. None until the command has run.
     head_alone: Option<Result<(), String>>,
 }
 
@@ -264,8 +265,8 @@ fn end_of(output: &str) -> String {
     text.chars().skip(surplus).collect()
 }
 
-/// Checks the size and the path of a test. A path is plain, names a test in a known programming
-/// language, and is no file that configures tools.
+/// Checks the size and the path of a test. The path must be plain and name a test in a known
+/// programming language. It must not name a file that configures tools.
 fn check_test(test: &ProposedTest) -> Result<(), String> {
     if test.content.len() > TEST_BYTES || test.content.contains('\0') {
         return Err("its content is too long or not text".to_owned());
@@ -287,7 +288,7 @@ fn check_test(test: &ProposedTest) -> Result<(), String> {
     }
 }
 
-/// Writes a test into a checkout, as a new file and through no symlink.
+/// Writes a test into a checkout as a new file. Follows no symlink.
 fn write_test(checkout: &TempCheckout, test: &ProposedTest) -> Result<(), String> {
     let is_above = |entry: &SkippedEntry| {
         let below = test.path.as_bytes().strip_prefix(entry.path.as_slice());

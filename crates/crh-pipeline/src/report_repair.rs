@@ -1,8 +1,8 @@
-//! Sends findings back to their reviewer once. crh lists all findings of a report that the merge would
-//! drop, each with its problem and the nearest text in the code.
+//! Sends findings back to their reviewer once. crh lists all findings of a report that the merge
+//! would drop, each with its problem and the nearest text in the code.
 //!
-//! The next report replaces the listed findings. The other findings of the first report are kept, even
-//! if the model leaves them out of the next one.
+//! The next report replaces the listed findings. The other findings of the first report are kept,
+//! even if the model leaves them out of the next one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,8 +35,8 @@ pub(crate) struct ReportRepair {
 pub(crate) enum RepairPolicy {
     /// Every finding with a problem.
     Every,
-    /// Findings with a problem, if one of them is P0 or P1 or if all findings of the report have
-    /// one. Otherwise the editor needs the call more.
+    /// Findings with a problem, if one of them is P0 or P1, or if all findings of the report have a
+    /// problem. Otherwise the call is saved for the editor.
     UrgentOrAll,
 }
 
@@ -82,8 +82,8 @@ impl ReportRepair {
         Self { change: change.clone(), extra_check, policy, state: Mutex::default() }
     }
 
-    /// Returns the final report, or a message for the model. `other_problem` is a problem besides the
-    /// findings.
+    /// Returns the final report, or a message for the model. `other_problem` is a problem that is
+    /// not about a finding.
     pub(crate) fn check(
         &self,
         report: ReviewerReturn,
@@ -117,7 +117,7 @@ impl ReportRepair {
         Err(message)
     }
 
-    /// What remains after the run.
+    /// The last refused report and the notes, after the run.
     pub(crate) fn finish(&self) -> RepairOutcome {
         let mut state = self.state();
         RepairOutcome {
@@ -130,7 +130,7 @@ impl ReportRepair {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The problem of each finding. Replaces `notes` by those on contradicting positions.
+    /// The problem of each finding. Replaces `notes` by notes on contradicting positions.
     fn member_problems(&self, members: &[Member], notes: &mut Vec<String>) -> Vec<Option<String>> {
         notes.clear();
         let checks = check_findings(members, &self.change);
@@ -157,7 +157,7 @@ impl RefusedReport {
         report
     }
 
-    /// The next report, completed by what it leaves out of this report.
+    /// The next report, with the accepted findings and texts of this report that it leaves out.
     fn replaced_by(self, mut next: ReviewerReturn) -> ReviewerReturn {
         let Self { accepted, listed } = self;
         let reported_again: Vec<FindingName> = next
@@ -195,8 +195,8 @@ impl RefusedReport {
     }
 }
 
-/// The listed findings without a counterpart among the new ones. A model may change the title when it
-/// repairs a finding, so any new finding of the same file counts as a counterpart.
+/// The listed findings without a counterpart among the new ones. A model may change the title when
+/// it repairs a finding, so any new finding of the same file counts as a counterpart.
 fn withdrawn(listed: Vec<DroppedFinding>, mut new_names: Vec<FindingName>) -> Vec<DroppedFinding> {
     let mut take = |is_counterpart: &dyn Fn(&FindingName) -> bool| {
         let index = new_names.iter().position(is_counterpart);
@@ -260,7 +260,8 @@ fn take_listed(report: &mut ReviewerReturn, problems: Vec<Option<String>>) -> Ve
     let mut accepted = Vec::new();
     for (member, problem) in std::mem::take(&mut report.members).into_iter().zip(problems) {
         match problem {
-            // A reviewer that leaves a finding out after this message takes it back.
+            // If the reviewer leaves a listed finding out of its next report, it withdraws the
+            // finding.
             Some(reason) if listed.len() < LISTED_MAX => listed.push(DroppedFinding {
                 fate: Fate::Refuted,
                 reason,

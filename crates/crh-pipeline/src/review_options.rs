@@ -15,8 +15,8 @@ use crh_review::finding::{Confidence, Severity};
 use crh_review::report::{ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
 
-/// Context in tokens that the review of a small change needs at least: the instructions of a reviewer,
-/// the tool that answers, and an answer. A test reviews with it.
+/// Minimum context in tokens for the review of a small change: the instructions of a reviewer, the
+/// tool that answers, and an answer. A test reviews with this context.
 pub const MIN_CONTEXT: u64 = 7_168;
 
 /// Options of a review. Stored with the run, so that a resumed review uses the same ones.

@@ -15,7 +15,7 @@ impl Revisions {
     /// Opens both commits. Fails if one is missing.
     pub fn new(bare: BareRepository, base: &str, head: &str) -> Result<Self, ReadError> {
         let objects = bare.objects()?;
-        // A missing commit is reported now, not in the middle of a review.
+        // Report a missing commit now, not in the middle of a review.
         for commit in [base, head].into_iter().filter(|commit| *commit != EMPTY_TREE) {
             if !objects.has(commit) {
                 return Err(ReadError::NoCommit(commit.to_owned()));

@@ -153,7 +153,7 @@ impl RunRecord {
             return;
         };
         if self.ended == RunEnd::Completed {
-            // The failure says it already.
+            // The failure already names this reason.
             self.notes.retain(|note| !note.ends_with(&first.reason));
             self.ended = RunEnd::Failed(format!("could not read any file: {}", first.reason));
         }

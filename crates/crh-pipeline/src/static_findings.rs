@@ -31,7 +31,7 @@ struct StaticFindingsState {
     is_complete: bool,
     /// Whether a prompt was built before all static checks had finished.
     was_read_early: bool,
-    /// Number of findings that were added after such a prompt was built.
+    /// Number of findings that were added after a prompt was built too early.
     late_count: usize,
 }
 
@@ -119,8 +119,8 @@ impl StaticFindingsState {
 }
 
 /// Rows for the prompts. They include findings that the project suppresses, since models would
-/// otherwise report them again. They exclude findings that the change itself suppresses, since only
-/// the author of the change has accepted those.
+/// otherwise report them again. They exclude findings that the change itself suppresses, since the
+/// maintainers have not accepted these suppressions.
 fn prompt_findings(records: &[RunRecord]) -> Vec<PromptFinding> {
     let mut findings = Vec::new();
     for record in records {

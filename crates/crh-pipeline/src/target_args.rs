@@ -165,7 +165,7 @@ impl ParsedTarget {
         if let Some(word) = target {
             let parsed_word = match (parse_target(&word)?, base.take()) {
                 (target, None) => target,
-                // The branch compared with its merge base with the named ref.
+                // Compare the branch with its merge base with the ref that `--base` names.
                 (Target::Named(to), Some(from)) => {
                     Target::Range(CommitRange { from, to, dots: Dots::Three })
                 }
@@ -242,7 +242,6 @@ fn set_once(
     }
 }
 
-/// Targets given as flags.
 fn flag_targets(flags: TargetFlags) -> Vec<(String, Target)> {
     let uncommitted = flags.uncommitted.then_some(("`--uncommitted`", Target::Uncommitted));
     let staged = flags.staged.then_some(("`--staged`", Target::Staged));

@@ -33,8 +33,9 @@ const SPECIALISTS: [&str; 7] = [
     "reliability",
     "performance",
 ];
-/// Specialists of changes below [`ANY_SPECIALIST_LINES`]. In measured reviews of such changes, finders
-/// reported all that a specialist did, so only those run whose omission could cost the most.
+/// Specialists of changes below [`ANY_SPECIALIST_LINES`]. In measured reviews of such changes,
+/// finders reported everything that a specialist reported. So only the specialists run whose
+/// omission could cost the most.
 const SMALL_CHANGE_SPECIALISTS: [&str; 2] = [SECURITY, DATA_MIGRATIONS];
 /// Number of executable lines from which every specialist may run.
 const ANY_SPECIALIST_LINES: u64 = 400;
@@ -98,7 +99,7 @@ pub struct Team {
     pub left_out: Vec<SkippedReviewer>,
     /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Whether this is the default team, which has fewer reviewers than the change has triggers for.
+    /// Whether this is the default team. It leaves out some reviewers whose triggers fire.
     pub(crate) is_narrowed: bool,
 }
 
@@ -146,12 +147,12 @@ pub fn choose_team(
     let has_findings =
         team.chosen.iter().any(|choice| choice.reviewer.returns == Returns::Findings);
     if !has_findings && selection.only.is_none() {
-        team.fall_back(catalogue);
+        team.add_fallback(catalogue);
     }
     team
 }
 
-/// A note if a setting names unknown reviewers. Static checks are no reviewers in this sense.
+/// A note if a setting names unknown reviewers. Names of static checks count as unknown here.
 pub fn unknown_names_note(
     setting: &str,
     names: &[String],
@@ -208,7 +209,7 @@ impl Team {
     }
 
     /// Adds [`CORRECTNESS`] to a team in which no reviewer returns findings.
-    fn fall_back(&mut self, catalogue: &ReviewerCatalogue) {
+    fn add_fallback(&mut self, catalogue: &ReviewerCatalogue) {
         let Some(reviewer) = catalogue.get(CORRECTNESS).cloned() else { return };
         self.left_out.retain(|skipped| skipped.name != reviewer.name);
         self.chosen.push(ChosenReviewer { reviewer, why: "no other reviewer is left".to_owned() });
@@ -258,7 +259,8 @@ impl TeamSelector<'_> {
             .filter(|name| self.is_called_for(name) || self.is_suggested(name))
             .collect();
         specialists.sort_by_key(|name| SPECIALISTS.iter().position(|known| known == name));
-        // Facts come first. The scout fills the places that are left.
+        // Specialists that the change calls for come first. Suggestions of the scout fill the
+        // remaining places.
         let (mut called_for, suggested): (Vec<&str>, Vec<&str>) =
             specialists.into_iter().partition(|name| self.is_called_for(name));
         called_for.truncate(self.specialists_max());
@@ -301,8 +303,9 @@ impl TeamSelector<'_> {
         team.left_out.sort_by_key(|skipped| position(&skipped.name));
     }
 
-    /// Whether a fact, a path or a language calls for a specialist, below [`ANY_SPECIALIST_LINES`]
-    /// only a fact. A word in the code is not enough: finders look at such lines too.
+    /// Whether the change calls for a specialist, by a fact, a path or a language. Below
+    /// [`ANY_SPECIALIST_LINES`], only a fact counts. A word in the code is never enough: finders
+    /// look at such lines too.
     fn is_called_for(&self, name: &str) -> bool {
         if name == SECURITY && self.facts.has(ChangeFact::InjectionRisk) {
             return true;
@@ -344,8 +347,8 @@ impl TeamSelector<'_> {
         }
     }
 
-    /// Why a reviewer that needs no trigger with `--depth full` is not in the default team. None if
-    /// it needs one, or if nobody covers its topic.
+    /// Why the default team lacks a reviewer that always runs with `--depth full`. None if the
+    /// reviewer needs a trigger even then, or if no reviewer in the team covers its topic.
     fn untriggered_reason(&self, name: &str, has_upkeep: bool) -> Option<String> {
         let reviewer = self.catalogue.get(name).filter(|reviewer| reviewer.in_full)?;
         match reviewer.role {
@@ -358,8 +361,8 @@ impl TeamSelector<'_> {
         }
     }
 
-    /// Whether the change is so large that a second finder looks at it, or changes a guard that no
-    /// specialist covers.
+    /// Whether the change is large enough for a second finder, or changes a guard that the security
+    /// reviewer does not cover.
     fn needs_second_finder(&self) -> bool {
         self.facts.lines() >= SECOND_FINDER_LINES
             || self.facts.has(ChangeFact::Guard) && !self.is_covered_by_security()
@@ -367,8 +370,8 @@ impl TeamSelector<'_> {
 
     fn is_covered_by_security(&self) -> bool {
         let security = self.catalogue.get(SECURITY);
-        let is_on = |security| !self.names_reviewer(&self.selection.off, security);
-        security.is_some_and(is_on) && self.is_called_for(SECURITY)
+        let is_enabled = |security| !self.names_reviewer(&self.selection.off, security);
+        security.is_some_and(is_enabled) && self.is_called_for(SECURITY)
     }
 
     fn is_small(&self) -> bool {
@@ -380,7 +383,6 @@ impl TeamSelector<'_> {
         if self.is_small() { &SMALL_CHANGE_SPECIALISTS } else { &SPECIALISTS }
     }
 
-    /// Maximum number of specialists.
     fn specialists_max(&self) -> usize {
         if self.facts.lines() < SECOND_SPECIALIST_LINES { 1 } else { 2 }
     }
@@ -433,7 +435,7 @@ impl TeamSelector<'_> {
         why.ok_or_else(|| why_not.to_owned())
     }
 
-    /// For a change that needs one reviewer: its name, why it runs, and why the others do not.
+    /// If one reviewer is enough for the change: its name, why it runs, and why the others do not.
     fn small_change_reviewer(&self) -> Option<(&'static str, &'static str, &'static str)> {
         // A mistake in a guard affects all later changes, one in a migration affects stored data,
         // and one line can open the system to attackers.
