@@ -185,7 +185,7 @@ impl PreviousReviewLookup {
         Self::Review(Box::new(PreviousReview { state, history, unchanged_files }))
     }
 
-    /// Used if the commits are not available locally.
+    /// The result of the lookup if the commits are not available locally.
     pub fn without_commits() -> Self {
         Self::Unavailable("the commits of the change are not available locally".to_owned())
     }

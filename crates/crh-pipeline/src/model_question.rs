@@ -91,8 +91,8 @@ where
         drop(permit);
         match rate_limit_wait(&attempt.end.outcome, ctx.time_left()) {
             Some(wait) if wait <= remaining_wait && !ctx.journal.cancel().is_cancelled() => {
-                // At least a second is charged. Otherwise a vendor that always answers
-                // `Retry-After: 0` would be asked forever.
+                // Charge at least a second. Otherwise crh would retry forever if a vendor always
+                // answers `Retry-After: 0`.
                 remaining_wait = remaining_wait.saturating_sub(wait.max(MIN_WAIT));
                 ctx.wait_for_capacity(&name, wait).await;
             }

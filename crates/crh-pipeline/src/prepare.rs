@@ -32,9 +32,9 @@ pub fn workspace_contents(
 ) -> Result<(WorkspaceContents, Vec<String>), ReadError> {
     let proposed = change.proposed.take();
     let paths: Vec<&RepoPath> = change.diff.files().iter().map(|file| &file.path).collect();
-    // A local change is reviewed by its own author, so its own instructions apply. A proposed
-    // change may come from anyone: the instructions of the target branch apply, and the diff shows
-    // how the change edits them.
+    // The author of a local change reviews it, so its own instructions apply. A proposed change may
+    // come from anyone, so the instructions of the target branch apply. The diff shows how the
+    // change edits them.
     let instructions_commit = match &proposed {
         Some(proposed) => Some(&proposed.tip),
         None => change.head.as_ref(),
@@ -229,8 +229,8 @@ fn new_round(
     }
 }
 
-/// Id of a round that the forge does not know: the next number, or a word if the forge assigns the
-/// numbers.
+/// Id of a round that the forge does not know: the next number, or [`NEW_ROUND`] if the forge
+/// assigns the numbers.
 fn next_round_id(proposal: &ChangeProposal, earlier: &[EarlierRound]) -> String {
     match proposal.kind {
         ProposalKind::PullRequest | ProposalKind::MergeRequest => {
@@ -242,11 +242,11 @@ fn next_round_id(proposal: &ChangeProposal, earlier: &[EarlierRound]) -> String 
     }
 }
 
-/// Tests whether both diffs have the same patch for a file.
+/// A predicate: whether both diffs have the same patch for a file.
 fn changed_the_same_way<'a>(other: &'a Diff, diff: &'a Diff) -> impl Fn(&RepoPath) -> bool + 'a {
     let patches = |diff: &'a Diff| -> std::collections::HashMap<&'a RepoPath, &'a [u8]> {
         diff.files().iter().map(|file| (&file.path, diff.patch(file))).collect()
     };
-    let (patches_here, other_patches) = (patches(diff), patches(other));
-    move |path| patches_here.contains_key(path) && patches_here.get(path) == other_patches.get(path)
+    let (patches, other_patches) = (patches(diff), patches(other));
+    move |path| patches.contains_key(path) && patches.get(path) == other_patches.get(path)
 }

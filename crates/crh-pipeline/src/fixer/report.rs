@@ -146,7 +146,7 @@ mod tests {
                     .iter()
                     .map(|(number, it)| format!("{number} {:?} {:?}\n", it.outcome, it.files))
                     .collect(),
-                Err(told) => told,
+                Err(message) => message,
             };
         expected.assert_eq(&actual);
     }

@@ -106,7 +106,7 @@ mod tests {
     fn check(text: &str, old: &str, new: &str, expected: &str) {
         let actual = match splice(text, old, new) {
             Ok(SplicedText { text, lines }) => format!("{}-{} {text}", lines.start(), lines.end()),
-            Err(told) => told,
+            Err(message) => message,
         };
         assert_eq!(actual, expected);
     }

@@ -89,8 +89,8 @@ fn earlier(id: &str, head: &str, at: &str, diff: &str) -> EarlierRound {
 fn round_lines(change: PinnedChange) -> Vec<String> {
     let (contents, _) = workspace_contents(change, None).unwrap();
     let row = |round: &WorkspaceRound| {
-        let inline = round.inline.iter().map(|(line, said)| {
-            let ids: Vec<&str> = said.iter().map(|comment| comment.id.as_str()).collect();
+        let inline = round.inline.iter().map(|(line, comments)| {
+            let ids: Vec<&str> = comments.iter().map(|comment| comment.id.as_str()).collect();
             format!(" {line}:{}", ids.join("+"))
         });
         let at = round.created_at.clone().unwrap_or_default();
@@ -155,10 +155,10 @@ fn change_in_rounds(head: &str, earlier: Vec<EarlierRound>) -> PinnedChange {
     let threads = [thread("then", "b.py", Side::New, 2), thread("now", "a.py", Side::New, 2)];
     let proposal = &mut change.proposed.as_mut().unwrap().proposal;
     proposal.kind = ProposalKind::MergeProposal;
-    for ((round, id), said) in proposal.rounds.iter_mut().zip(["7", "9"]).zip(threads) {
+    for ((round, id), thread) in proposal.rounds.iter_mut().zip(["7", "9"]).zip(threads) {
         round.id = id.to_owned();
         round.diff = Some(DIFF.as_bytes().to_vec());
-        round.threads = vec![said];
+        round.threads = vec![thread];
     }
     change
 }
@@ -202,7 +202,7 @@ fn comment_on_merge_diff_is_matched_by_line_content() {
     ];
     let (contents, _) = workspace_contents(change, None).unwrap();
     let round = contents.rounds.last().unwrap();
-    let at = |number: u32| round.inline.get(&number).map(|said| said[0].id.as_str());
+    let at = |number: u32| round.inline.get(&number).map(|comments| comments[0].id.as_str());
     let lines: Vec<_> = round.inline.keys().map(|number| (*number, at(*number).unwrap())).collect();
     assert_eq!(lines, [(8, "context"), (9, "removed"), (10, "added"), (16, "more")]);
     let lines: Vec<_> = round.threads.iter().map(|thread| (&*thread.id, thread.line)).collect();

@@ -59,7 +59,7 @@ fn outcome_sample() -> Conversation {
 fn read(conversation: Conversation) -> (String, String) {
     let Conversation { system, messages } = conversation;
     match messages.as_slice() {
-        [Message::User(said)] => (system, said.text.clone()),
+        [Message::User(prompt)] => (system, prompt.text.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -544,7 +544,7 @@ fn agents_share_the_request_prefix() {
     let requests = [own("sub-agent-1", names[0]), own("sub-agent-2", names[1])]
         .map(|own| first_request(&prompts, &own));
     let breakpoints = requests[0].conversation.messages.iter().map(|message| match message {
-        Message::User(said) => said.cache,
+        Message::User(prompt) => prompt.cache,
         other => panic!("{other:?}"),
     });
     assert_eq!(breakpoints.collect::<Vec<_>>(), [CacheMark::Breakpoint, CacheMark::Unmarked]);

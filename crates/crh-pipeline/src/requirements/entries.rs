@@ -131,11 +131,11 @@ impl EntryReader {
         self.flush();
     }
 
-    fn begin(&mut self, shape: EntryKind, at: usize) {
+    fn begin(&mut self, kind: EntryKind, at: usize) {
         self.flush();
         if self.skip_depth == 0 {
             let line = self.line(at);
-            self.current_entry = Some(MarkdownEntry { kind: shape, text: String::new(), line });
+            self.current_entry = Some(MarkdownEntry { kind, text: String::new(), line });
         }
     }
 

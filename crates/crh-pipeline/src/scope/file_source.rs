@@ -63,7 +63,7 @@ pub struct RepositoryFiles<'a> {
     base: String,
     head: String,
     attributes_revision: String,
-    /// Attributes of the paths in the diff, and of those that were asked for.
+    /// Cached attributes: those of the paths in the diff, and of paths that were looked up.
     attributes: RefCell<HashMap<Vec<u8>, FileAttributes>>,
     unreadable_attributes: Vec<(Vec<u8>, ReadError)>,
 }

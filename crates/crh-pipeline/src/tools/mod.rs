@@ -4,8 +4,8 @@
 //! To add a tool, implement [`AgentTool`] and add a line to `TOOLS`.
 //!
 //! Invariants: no tool writes outside the workspace, uses the network, or starts a process other
-//! than git (log and blame) and ruff (sandboxed). Every call has a timeout and every reply a size
-//! limit.
+//! than git (log and blame) and ruff (sandboxed). Every reply has a size limit. Every call has a
+//! timeout, except for quick tools ([`AgentTool::IS_QUICK`]).
 
 mod agent_spec;
 mod arguments;

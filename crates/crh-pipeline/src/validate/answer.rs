@@ -61,7 +61,9 @@ mod tests {
         let actual = match parse_judgements(value, &ids) {
             Ok(judgements) => judgements
                 .iter()
-                .map(|(id, said)| format!("{id} {:?} {}\n", said.result, said.reason))
+                .map(|(id, judgement)| {
+                    format!("{id} {:?} {}\n", judgement.result, judgement.reason)
+                })
                 .collect(),
             Err(error) => error,
         };

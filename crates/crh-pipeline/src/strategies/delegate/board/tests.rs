@@ -83,7 +83,7 @@ fn submission(keep: &str, drop: &str) -> SubmitReview {
 /// Shows the groups of a submission, or the error.
 fn check(keep: &str, drop: &str, expected: Expect) {
     let actual = match board().parse_submission(&submission(keep, drop)) {
-        Err(told) => told,
+        Err(message) => message,
         Ok(submission) => submission.groups.iter().map(show_group).collect(),
     };
     expected.assert_eq(&actual);
@@ -169,7 +169,7 @@ fn delegation(board: &Board, scopes: &[&str]) -> String {
     let scopes: Vec<ScopeWanted> = scopes.iter().map(scope).collect();
     match board.check_delegation(&scopes) {
         Ok(delegation) => format!("{delegation:?}"),
-        Err(told) => told,
+        Err(message) => message,
     }
 }
 
