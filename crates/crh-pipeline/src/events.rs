@@ -9,7 +9,8 @@ use crh_agent::{LimitKind, UsageTotals};
 use crh_llm::{CallArguments, Money, ToolCall};
 
 /// Arguments that describe a tool call, best first.
-const TOPIC_ARGUMENTS: [&str; 5] = ["path", "pattern", "query", "functionName", "expression"];
+const TOPIC_ARGUMENTS: [&str; 6] =
+    ["path", "pattern", "query", "function_name", "name", "expression"];
 
 /// Maximum characters of the description of a tool call. An event should fit on a line.
 const TOPIC_CHARS: usize = 60;

@@ -235,6 +235,12 @@ pub(super) fn cli_argument<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLi
     inputs.lines.iter().find(|line| arguments.is_match(&line.text))
 }
 
+/// The first added line that declares command-line arguments.
+pub(super) fn added_cli_argument<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
+    let arguments = ARGUMENTS.as_ref()?;
+    inputs.lines.iter().find(|line| line.is_added && arguments.is_match(&line.text))
+}
+
 /// The first added line on which text can become a command, code or a query, with the rest of
 /// a sentence about the line, such as `runs a shell or evaluates code`.
 pub(super) fn injection_risk<'a>(

@@ -163,13 +163,12 @@ fn solutions(inputs: &FactInputs<'_>) -> Option<String> {
 /// Evidence that users get a feature that the project's agents may not have.
 fn agent_surface(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
     let tools = inputs.tree.iter().find(|path| paths::is_for_agents(path))?;
-    let added_argument = || lines::cli_argument(inputs).filter(|line| line.is_added);
     let new_view = || {
         let is_new = |file: &&InputFile| file.change == FileChange::Added && is_view(file);
         executable_files(files).find(is_new).map(|file| format!("`{}` is new", file.path))
     };
     let feature = lines::added_route(inputs)
-        .or_else(added_argument)
+        .or_else(|| lines::added_cli_argument(inputs))
         .map(|line| format!("{} offers something new", line.place()))
         .or_else(new_view)?;
     Some(format!("{feature}, and agents work with `{tools}`"))

@@ -552,6 +552,11 @@ fn new_user_feature_is_agent_surface_with_agent_tools() {
         "#]],
     );
     check(
+        "app.py\n  -parser.add_argument('--old')\n  +parser.add_argument('--new')\n",
+        &["mcp/server.py"],
+        expect![[""]],
+    );
+    check(
         "app.py\n  +go()\n  +stop()\n",
         &["mcp/server.py"],
         expect![[r#"
