@@ -69,7 +69,7 @@ pub(super) fn panel_options(settings: &Settings, args: &PanelArgs) -> PanelOptio
     }
 }
 
-/// The budget of static checks, whose reports show more issues.
+/// The budget of static checks. Their reports show more issues by default.
 fn static_budget(settings: &Settings) -> ReviewBudget {
     let budget = allowance(settings);
     match settings.review_max_comments.value {
@@ -91,8 +91,8 @@ fn publish_rules(settings: &Settings) -> PublishRules {
     }
 }
 
-/// The chosen strategy. `quick` implies `single` unless a strategy was chosen: its two calls are
-/// too few for a panel or an orchestrator.
+/// The strategy of the settings. If the user set none, the budget `quick` selects `single`, because
+/// its two model calls are too few for a panel or an orchestrator.
 pub(crate) fn strategy(settings: &Settings) -> Strategy {
     let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     match settings.review_budget.value {
@@ -103,7 +103,8 @@ pub(crate) fn strategy(settings: &Settings) -> Strategy {
     }
 }
 
-/// The setting that decides the strategy, with its origin: `review.strategy` of config.toml:5.
+/// The setting that selects the strategy, with its origin, such as
+/// `` `review.strategy` of config.toml:5 ``.
 pub(super) fn strategy_setting(settings: &Settings) -> String {
     let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     let (name, origins) = match is_chosen {
@@ -212,7 +213,7 @@ impl LimitOverrides {
     }
 }
 
-/// Saturates; memory limits the count anyway.
+/// Converts a count, and saturates.
 fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
