@@ -36,8 +36,8 @@ use crh_review::report::AppliedFix;
 
 /// Number of attempts to lock a checkout, and the delay between them. A child process inherits the
 /// lock for a moment; a real fix takes longer than this half second.
-const LOOKS: u32 = 25;
-const LOOK: Duration = Duration::from_millis(20);
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_DELAY: Duration = Duration::from_millis(20);
 
 /// Files that mark a checkout as being changed.
 pub(crate) const MARKERS: [&str; 2] = [MARKER, MARKER_DRAFT];
@@ -65,7 +65,7 @@ pub(crate) struct Journal {
     pub(super) after: Option<String>,
     /// Origin of the fix; `None` for an undo.
     pub(super) asker: Option<FixOrigin>,
-    /// Descriptions for the report. The report is written later, and a crash may prevent that.
+    /// Descriptions for the report, which crh writes later. A crash may prevent that.
     pub(super) fixes: Vec<AppliedFix>,
     /// Files with edits of the user since the review. `after` contains these edits too.
     pub(super) edited: BTreeSet<String>,
@@ -74,7 +74,8 @@ pub(crate) struct Journal {
     entries: Vec<FileEntry>,
 }
 
-/// Origin of a fix. Leaving the questions undoes only fixes of the questions.
+/// Origin of a fix. If the user leaves the questions, crh undoes only the fixes with the origin
+/// `Questions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FixOrigin {
@@ -176,9 +177,9 @@ impl LockedCheckout {
     pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, ApplyError> {
         let shown = root.display().to_string();
         let tree = CheckoutTree::open(root).map_err(ApplyError::io(&shown))?;
-        for look in 0..=LOOKS {
-            if look > 0 {
-                std::thread::sleep(LOOK);
+        for attempt in 0..=LOCK_ATTEMPTS {
+            if attempt > 0 {
+                std::thread::sleep(LOCK_DELAY);
             }
             // The lock is on the folder itself: it needs no file and ends with the process.
             match tree.root().try_lock() {
@@ -221,7 +222,7 @@ impl LockedCheckout {
         steps: Steps<'_>,
     ) -> Result<(), ApplyError> {
         self.recover(steps)?;
-        swept(fixes, steps)?;
+        remove_incomplete_journals(fixes, steps)?;
         let mut entries = Vec::new();
         let mut images = Vec::new();
         for edit in edits {
@@ -248,16 +249,16 @@ impl LockedCheckout {
             undoes: BTreeSet::new(),
             entries,
         };
-        self.carry_out(fixes, &journal, &images, steps)
+        self.apply_journal(fixes, &journal, &images, steps)
     }
 
     /// Undoes all fixes of a run, or none. Rolls back an interrupted fix first. Returns the
     /// restored files.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, ApplyError> {
         self.recover(steps)?;
-        swept(fixes, steps)?;
+        remove_incomplete_journals(fixes, steps)?;
         let applied_fixes = applied_fixes(fixes)?;
-        let (mut entries, images) = self.way_back(&applied_fixes)?;
+        let (mut entries, images) = self.undo_entries(&applied_fixes)?;
         let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
         let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
         let kept: Vec<(String, Vec<u8>)> = images
@@ -266,7 +267,7 @@ impl LockedCheckout {
             .map(|(name, bytes)| (name.clone(), bytes.clone()))
             .collect();
         let files = entries.iter().map(|entry| entry.path.clone()).collect();
-        let mut done = BTreeSet::new();
+        let mut already_undone = BTreeSet::new();
         for entry in &mut entries {
             let bytes = |image: &Option<StoredVersion>| {
                 image.as_ref().and_then(|image| images.get(&image.name))
@@ -274,8 +275,8 @@ impl LockedCheckout {
             let found = self.read(&entry.path)?;
             match found.as_ref().map(|found| &found.bytes) {
                 now if now == bytes(&entry.before) => {}
-                // The user has undone it by other means.
-                now if now == bytes(&entry.after) => drop(done.insert(entry.number)),
+                // The user has undone this fix by other means, such as git.
+                now if now == bytes(&entry.after) => drop(already_undone.insert(entry.number)),
                 _ => return Err(ApplyError::Edited { path: entry.path.clone() }),
             }
             // Keep permissions that the owner has changed since.
@@ -283,7 +284,7 @@ impl LockedCheckout {
                 *image = image.like_now(found.as_ref());
             }
         }
-        entries.retain(|entry| !done.contains(&entry.number));
+        entries.retain(|entry| !already_undone.contains(&entry.number));
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
             after: None,
@@ -294,7 +295,7 @@ impl LockedCheckout {
             entries,
         };
         if !journal.undoes.is_empty() {
-            self.carry_out(fixes, &journal, &kept, steps)?;
+            self.apply_journal(fixes, &journal, &kept, steps)?;
         }
         Ok(files)
     }
@@ -313,7 +314,7 @@ impl LockedCheckout {
     }
 
     /// The combined reverse of several fixes, with the bytes it needs, by file name.
-    fn way_back(
+    fn undo_entries(
         &self,
         applied_fixes: &BTreeMap<u32, (FixFolder, Journal)>,
     ) -> Result<UndoEntries, ApplyError> {
@@ -330,7 +331,7 @@ impl LockedCheckout {
                 }
                 let entry = entry.renamed(|name| format!("{}-{name}", folder.number()));
                 match entries.get_mut(&entry.path) {
-                    // The first original is the final state.
+                    // Keep the original of the first fix: the undo restores it.
                     Some(first) => {
                         let bytes = |image: &Option<StoredVersion>| {
                             image.as_ref().and_then(|image| images.get(&image.name))
@@ -373,14 +374,14 @@ impl LockedCheckout {
     }
 
     /// Writes the journal, then the files.
-    fn carry_out(
+    fn apply_journal(
         &self,
         fixes: &Path,
         journal: &Journal,
         images: &[(String, Vec<u8>)],
         steps: Steps<'_>,
     ) -> Result<(), ApplyError> {
-        // There is only one marker. Replacing it would lose the other journal.
+        // There is only one marker. If crh replaced it, the other journal would be lost.
         if self.is_between()? {
             let why = "says that a fix is under way".to_owned();
             return Err(ApplyError::Place { path: MARKER.to_owned(), why });
@@ -469,8 +470,8 @@ impl LockedCheckout {
     }
 }
 
-/// Removes incomplete journals. Nothing was changed for them.
-fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), ApplyError> {
+/// Removes incomplete journals. crh changed no file for them.
+fn remove_incomplete_journals(fixes: &Path, steps: Steps<'_>) -> Result<(), ApplyError> {
     let shown = fixes.display().to_string();
     for folder in FixFolder::all(fixes).map_err(ApplyError::io(&shown))? {
         if !folder.is_written() {

@@ -1,5 +1,5 @@
-//! Stores the open issues of a run and why they were not fixed. A reason stays until its issue is
-//! tried again or fixed, or all fixes are undone.
+//! Stores the open issues of a run and why they were not fixed. A reason stays until crh tries or
+//! fixes its issue again, or undoes all fixes.
 
 use serde::{Deserialize, Serialize};
 
