@@ -2,8 +2,8 @@
 //!
 //! The command runs in its own process group, so that crh can kill the command together with
 //! everything that the command starts. But then a signal to crh does not reach the command. So crh
-//! starts itself a second time, as a companion process. The companion notices when crh ends, even by
-//! SIGKILL, and kills the group and all other descendants.
+//! starts itself a second time, as a companion process. The companion notices when crh ends, even
+//! by SIGKILL, and kills the group and all other descendants.
 
 use std::io;
 use std::io::{BufRead as _, BufReader, PipeReader, Read, Write};
@@ -191,8 +191,8 @@ fn restrict_environment(command: &mut Command) -> &mut Command {
     command.envs(system_variables()).envs(user_variables())
 }
 
-/// Output of a command. All of it is read, so that the command never blocks, but only the end is
-/// kept.
+/// Output of a command. crh reads all of it, so that the command never blocks, but keeps only the
+/// end.
 struct CapturedOutput {
     tail: TailBuffer,
     /// Disconnected when the pipe is closed; nothing is sent.
