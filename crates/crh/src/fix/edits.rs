@@ -162,7 +162,7 @@ fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
         return Err(OTHER_ENCODING);
     }
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
-    let cited = cited(issue, reviewed.len()).ok_or(NO_SUCH_LINES)?;
+    let cited = cited_lines(issue, reviewed.len()).ok_or(NO_SUCH_LINES)?;
     let own = |quote: &&Quote| quote.file == issue.location.file && quote.side == Side::New;
     let own: Vec<&Quote> = issue.evidence.iter().filter(own).collect();
     if !own.iter().all(|quote| matches_lines(quote, &reviewed)) {
@@ -183,7 +183,7 @@ fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
 }
 
 /// The lines of an issue, from 0. `None` if the file is shorter.
-fn cited(issue: &Issue, count: usize) -> Option<Range<usize>> {
+fn cited_lines(issue: &Issue, count: usize) -> Option<Range<usize>> {
     let start = usize::try_from(issue.location.line_start).ok()?.checked_sub(1)?;
     let end = usize::try_from(issue.location.line_end).ok()?;
     (start < end && end <= count).then_some(start..end)
@@ -224,8 +224,8 @@ fn current_position(cited: &Range<usize>, texts: &FileTexts) -> Option<Range<usi
     }
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
     let position = start..start + cited.len();
-    let current_lines = now.get(position.clone())?.iter().map(|line| bare(line));
-    let reviewed_lines = reviewed.get(cited.clone())?.iter().map(|line| bare(line));
+    let current_lines = now.get(position.clone())?.iter().map(|line| without_line_end(line));
+    let reviewed_lines = reviewed.get(cited.clone())?.iter().map(|line| without_line_end(line));
     current_lines.eq(reviewed_lines).then_some(position)
 }
 
@@ -276,11 +276,11 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
 }
 
 fn line_end(line: &[u8]) -> &[u8] {
-    &line[bare(line).len()..]
+    &line[without_line_end(line).len()..]
 }
 
 /// A line without its line ending.
-fn bare(line: &[u8]) -> &[u8] {
+fn without_line_end(line: &[u8]) -> &[u8] {
     let Some(line) = line.strip_suffix(b"\n") else { return line };
     line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -199,7 +199,7 @@ impl LockedCheckout {
     }
 
     fn read(&self, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
-        self.tree.read(inside(path)?).map_err(|error| place(path, &error))
+        self.tree.read(inside(path)?).map_err(|error| place_error(path, &error))
     }
 
     /// Whether a process was interrupted just before it changed the tree.
@@ -306,8 +306,8 @@ impl LockedCheckout {
         key.is_some_and(|key| folder.run().is_some_and(|run| key.has_stamped(run)))
     }
 
-    /// Whether a fix was made in this checkout. Compares its path; if that path is gone, the
-    /// location of the journal.
+    /// Whether a fix was made in this checkout. Compares the paths. If the path in the journal does
+    /// not exist any more, checks whether the journal is inside this checkout.
     fn is_of(&self, journal: &Journal, folder: &FixFolder) -> bool {
         let root = self.tree.path();
         journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
@@ -327,7 +327,10 @@ impl LockedCheckout {
             for entry in &journal.entries {
                 for image in entry.before.iter().chain(&entry.after) {
                     let name = format!("{}-{}", folder.number(), image.name);
-                    images.insert(name, folder.image(image).map_err(|why| unread(folder, &why))?);
+                    images.insert(
+                        name,
+                        folder.image(image).map_err(|why| unread_error(folder, &why))?,
+                    );
                 }
                 let entry = entry.renamed(|name| format!("{}-{name}", folder.number()));
                 match entries.get_mut(&entry.path) {
@@ -361,7 +364,7 @@ impl LockedCheckout {
         for (folder, journal) in applied_fixes(fixes)?.into_values() {
             for entry in journal.entries {
                 let bytes = entry.after.as_ref().map(|image| folder.image(image)).transpose();
-                left.insert(entry.path, bytes.map_err(|why| unread(&folder, &why))?);
+                left.insert(entry.path, bytes.map_err(|why| unread_error(&folder, &why))?);
             }
         }
         for (path, bytes) in left {
@@ -426,7 +429,7 @@ impl LockedCheckout {
     ) -> Result<(), ApplyError> {
         for (entry, image) in journal.entries.iter().filter_map(|it| Some((it, it.after.as_ref()?)))
         {
-            let bytes = folder.image(image).map_err(|why| lost(folder, &why))?;
+            let bytes = folder.image(image).map_err(|why| lost_error(folder, &why))?;
             entry.write_draft(&self.tree, image, &bytes, folder.draft(), steps)?;
         }
         Ok(())
@@ -487,11 +490,12 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
     let folders = FixFolder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
         let Ok(path) = canonical(folder.path()) else { return false };
-        // The recorded checkout, or the one around the journal if it was moved.
+        // Look in the recorded checkout, and in every folder above the journal, because the checkout
+        // may have been moved.
         let made_in = folder.journal().ok().map(|journal| journal.checkout);
-        let around = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
-        let named = around.filter_map(|checkout| canonical(marker::of(&checkout)?).ok());
-        named.into_iter().any(|named| named == path)
+        let checkouts = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
+        let mut journals = checkouts.filter_map(|checkout| canonical(marker::of(&checkout)?).ok());
+        journals.any(|journal| journal == path)
     })
 }
 
@@ -508,10 +512,10 @@ pub(super) fn applied_fixes(
     let mut applied_fixes = BTreeMap::new();
     let mut undone = BTreeSet::new();
     for folder in FixFolder::all(fixes).map_err(ApplyError::io(&shown))? {
-        let state = folder.state().map_err(|why| unread(&folder, &why))?;
+        let state = folder.state().map_err(|why| unread_error(&folder, &why))?;
         match state {
             Some(FixPhase::Applied) => {
-                let journal = folder.journal().map_err(|why| unread(&folder, &why))?;
+                let journal = folder.journal().map_err(|why| unread_error(&folder, &why))?;
                 undone.extend(journal.undoes.iter().copied());
                 if journal.undoes.is_empty() {
                     applied_fixes.insert(folder.number(), (folder, journal));
@@ -530,14 +534,14 @@ fn inside(path: &str) -> Result<InsidePath<'_>, ApplyError> {
         .map_err(|why| ApplyError::Place { path: path.to_owned(), why: why.to_owned() })
 }
 
-fn place(path: &str, error: &io::Error) -> ApplyError {
+fn place_error(path: &str, error: &io::Error) -> ApplyError {
     ApplyError::Place { path: path.to_owned(), why: format!("cannot be changed: {error}") }
 }
 
-fn unread(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
+fn unread_error(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
     ApplyError::Unread { folder: folder.path().to_owned(), why: why.to_string() }
 }
 
-fn lost(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
+fn lost_error(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
     ApplyError::Lost { folder: folder.path().to_owned(), why: why.to_string() }
 }

@@ -312,7 +312,7 @@ fn verifiable<'r>(
     numbers: &BTreeSet<u32>,
     asker: FixOrigin,
 ) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
-    let (mut issues, mut left) = wanted(report, numbers);
+    let (mut issues, mut left) = select_issues(report, numbers);
     let unverifiable = unverifiable(session, report, numbers, asker);
     issues.retain(|issue| unverifiable.iter().all(|left| left.number != issue.number));
     left.extend(unverifiable);
@@ -320,7 +320,10 @@ fn verifiable<'r>(
 }
 
 /// The open issues with these numbers, and why the others cannot be fixed.
-fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
+fn select_issues<'r>(
+    report: &'r Report,
+    numbers: &BTreeSet<u32>,
+) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
     let (mut issues, mut left) = (Vec::new(), Vec::new());
     for number in numbers {
         match report.issue(*number) {
@@ -353,7 +356,7 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
 
 /// Skips all issues for the same reason.
 fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
-    let (issues, left) = wanted(report, numbers);
+    let (issues, left) = select_issues(report, numbers);
     let more = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
     FixPass::leaving(left).and(FixPass::leaving(more))
 }

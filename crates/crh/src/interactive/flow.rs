@@ -239,7 +239,7 @@ impl Flow {
     /// Receives the answer to the current question.
     pub(super) fn answered(&mut self, pick: Choice) {
         match (self.next(), self.state.clone()) {
-            (NextStep::Ask(ask), state) if ask.picks.contains(&pick) => self.go(state, pick),
+            (NextStep::Ask(ask), state) if ask.picks.contains(&pick) => self.advance(state, pick),
             _ => {}
         }
     }
@@ -363,7 +363,7 @@ impl Flow {
     }
 
     /// Moves to the next state. The question offers `pick`.
-    fn go(&mut self, state: FlowState, pick: Choice) {
+    fn advance(&mut self, state: FlowState, pick: Choice) {
         match (state, pick) {
             (FlowState::Routing, Choice::ApplySafe) => self.state = FlowState::SafeFixes,
             (FlowState::Routing, Choice::OneByOne) => self.state = FlowState::Walking(0),

@@ -255,7 +255,7 @@ fn merge_findings(
             Some(number) => again.push((number, issue)),
             None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
-            None => elsewhere.extend(hidden(issue)),
+            None => elsewhere.extend(dropped_findings(issue)),
         }
     }
     let is_new = |dropped: &DroppedFinding| {
@@ -292,7 +292,7 @@ fn merge_findings(
 
 /// Turns an open issue into findings that the report does not show. The issue still counts for the
 /// verdict.
-fn hidden(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
+fn dropped_findings(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
     let open = std::iter::once(Some(issue.severity)).chain(std::iter::repeat(None));
     issue.members.into_iter().zip(open).map(|(member, open)| DroppedFinding {
         fate: Fate::Minor,

@@ -10,7 +10,7 @@ use std::{fmt, fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{FileEntry, FileSides, StoredVersion};
-use super::{ApplyError, Journal, Steps, lost};
+use super::{ApplyError, Journal, Steps, lost_error};
 use crh_os::files;
 use crh_review::identity::content_id;
 
@@ -174,7 +174,7 @@ impl FixFolder {
     pub(super) fn sides(&self, entry: &FileEntry) -> Result<FileSides, ApplyError> {
         let bytes = |image: &Option<StoredVersion>| -> Result<Option<Vec<u8>>, ApplyError> {
             let bytes = image.as_ref().map(|image| self.image(image)).transpose();
-            bytes.map_err(|why| lost(self, &why))
+            bytes.map_err(|why| lost_error(self, &why))
         };
         Ok(FileSides { before: bytes(&entry.before)?, after: bytes(&entry.after)? })
     }

@@ -4,7 +4,9 @@
 use super::entry::{DraftState, FileEntry, FileSides};
 use super::file_swap::SwapResult;
 use super::folder::{FixFolder, FixPhase};
-use super::{ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, lost, marker};
+use super::{
+    ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, lost_error, marker,
+};
 use crate::ui;
 
 impl LockedCheckout {
@@ -19,11 +21,11 @@ impl LockedCheckout {
             let why = format!("names `{folder}`, which crh did not write on this machine");
             return Err(ApplyError::Place { path: MARKER.to_owned(), why });
         }
-        let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
+        let journal = folder.journal().map_err(|why| lost_error(&folder, &why))?;
         if !self.is_of(&journal, &folder) {
-            return Err(lost(&folder, &"it belongs to another checkout"));
+            return Err(lost_error(&folder, &"it belongs to another checkout"));
         }
-        let state = folder.state().map_err(|why| lost(&folder, &why))?;
+        let state = folder.state().map_err(|why| lost_error(&folder, &why))?;
         let recovered = match state {
             Some(FixPhase::Applied) => None,
             Some(FixPhase::RolledBack) => {
