@@ -223,14 +223,14 @@ impl<'e> ModelResolver<'e> {
         })
     }
 
-    /// Opens a model. If `record` is set, all exchanges are recorded to it.
+    /// Opens a model. If `record` is set, crh records all exchanges in that file.
     pub(crate) fn open(&self, name: &ModelName, record: Option<&Path>) -> Result<Model, Failure> {
         let model = self.open_unrecorded(name)?;
         self.with_recording(model, record)
     }
 
-    /// Like [`Self::open`], with the context length of a model on the user's own server. Does not
-    /// warn if that is assumed.
+    /// Like [`Self::open`], but also returns the context length of a model on the user's own
+    /// server. Does not warn if crh only assumes this length.
     pub(crate) fn open_with_context(
         &self,
         name: &ModelName,

@@ -1,4 +1,4 @@
-//! Decides which fixes are kept: static checks, then the verification command.
+//! Decides which fixes crh keeps: static checks, then the verification command.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
 
-/// Edits that are applied or dropped together, because their issues overlap.
+/// Edits that crh applies or drops together, because their issues overlap.
 #[derive(Debug, Clone)]
 pub(super) struct FixUnit<'r> {
     pub(super) issues: Vec<&'r Issue>,

@@ -490,8 +490,8 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
     let folders = FixFolder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
         let Ok(path) = canonical(folder.path()) else { return false };
-        // Look in the recorded checkout, and in every folder above the journal, because the checkout
-        // may have been moved.
+        // Look in the recorded checkout, and in every folder above the journal, because the
+        // checkout may have been moved.
         let made_in = folder.journal().ok().map(|journal| journal.checkout);
         let checkouts = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
         let mut journals = checkouts.filter_map(|checkout| canonical(marker::of(&checkout)?).ok());
@@ -521,7 +521,7 @@ pub(super) fn applied_fixes(
                     applied_fixes.insert(folder.number(), (folder, journal));
                 }
             }
-            // Once an interrupted fix is rolled back, nothing of these is in the tree.
+            // After a rollback, such a fix is not in the tree.
             Some(FixPhase::Placing | FixPhase::RolledBack) | None => {}
         }
     }

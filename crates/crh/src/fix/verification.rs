@@ -47,11 +47,11 @@ enum Isolation<'b> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VerificationResult {
     Passed,
-    /// It failed, with its last output as the end of a sentence.
+    /// The command failed. Contains its last output as the end of a sentence.
     Failed(String),
-    /// It could not be run, or was stopped, with the reason.
+    /// The command could not be run, or was stopped. Contains the reason.
     Nothing(String),
-    /// The time for all runs is used up; names that limit.
+    /// The time for all runs is used up. Contains a text with this limit.
     OutOfTime(String),
 }
 

@@ -140,7 +140,7 @@ pub(super) fn fix(
 ) -> FixPhaseResult {
     match authority {
         EditAuthority::SafeFixes { rounds } => {
-            // A resumed run is not stopped any more.
+            // Remove the warnings of an earlier, stopped attempt of this run.
             report.warnings.retain(|warning| {
                 ![FIXING_STOPPED, repeat::LOOK_STOPPED].contains(&warning.as_str())
             });
@@ -158,7 +158,7 @@ pub(super) fn fix(
             fix::warn(report, &left.collect::<Vec<_>>());
             let ended = finish_and_hand_off(session, report, fixed);
             if ended.todo_error.is_none() && ended.store_error.is_none() {
-                // Last, so that an interrupted run can be resumed before it.
+                // Store this last, so that the user can resume a run that is interrupted before.
                 Progress { ended_in: Some(session.terms.mode), ..Progress::load(session) }
                     .keep(session);
             }
@@ -294,8 +294,8 @@ pub(crate) fn chosen_fixes(
     Ok(finish(session, report, fixed))
 }
 
-/// Fixes and reviews again until nothing safe is left, the rounds are used up, a round did not
-/// help, or the user stops it.
+/// Applies safe fixes and reviews them again, in rounds. Ends if no safe fix is left, after the
+/// last round, after a round that did not help, or if the user stops it.
 fn rounds_of_fixes(
     session: &ReviewSession,
     report: &mut Report,
@@ -315,14 +315,14 @@ fn rounds_of_fixes(
         ui::note(&format!("crh does not fix #{}: {}", left.number, left.why));
     }
     let mut progress = Progress::load(session);
-    // Issues that another command skipped are tried again: the model or the verification command
-    // may have changed.
+    // Try again the issues that another command skipped: the model or the verification command may
+    // have changed.
     let mut all = match progress.has_tried {
         true => FixPass::leaving(left_before(run)),
         false => FixPass::default(),
     };
     while progress.rounds < rounds && !all.is_stopped {
-        // Fixes of an interrupted run are not repeated, only reviewed.
+        // Do not repeat the fixes of an interrupted run, but review them.
         let applied_fixes = AppliedFixes::load(run).unwrap_or_default();
         let mut waiting = applied_fixes.applied_after(progress.looked_at);
         waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);

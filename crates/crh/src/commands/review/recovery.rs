@@ -73,8 +73,8 @@ impl ReviewRequest {
                 true
             }
             Target::Commit(_) | Target::Range(_) | Target::Diff(_) => false,
-            // Only resolving shows whether these are checked out. crh ignores errors here, because
-            // it resolves the target again after the rollback.
+            // crh must resolve these targets to find out whether they are checked out. It ignores
+            // errors here, because it resolves the target again after the rollback.
             Target::Named(_) | Target::PullRequest(_) => {
                 let (parsed, flags) = (&self.typed, self.flags.clone());
                 ResolvedChange::target(

@@ -105,7 +105,7 @@ impl PostDestination {
     }
 }
 
-/// What the review keeps on disk.
+/// Whether crh keeps the run folder of the review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoragePolicy {
     Run,
@@ -139,7 +139,7 @@ pub(crate) struct ReviewSession {
     pub(crate) files: Option<(BareRepository, String)>,
     /// Issues that were dismissed on the forge.
     pub(crate) dismissed: Vec<ForgeDismissal>,
-    /// What must be unchanged for the next incremental review.
+    /// Inputs that must be the same in the next review, so that it can be incremental.
     pub(crate) basis: ReviewBasis,
     /// The reviewed checkout, for clickable paths and for fixes.
     pub(crate) checkout: Option<PathBuf>,

@@ -158,8 +158,8 @@ pub(super) struct BasisInputs<'a> {
     pub(super) trust: ChangeTrust,
 }
 
-/// Everything that decides what is reviewed and how, independent of the machine. Storage,
-/// concurrency and report style are not part of it.
+/// Configuration that decides what crh reviews and how, independent of the machine. Leaves out
+/// storage, concurrency and report style.
 #[derive(Serialize)]
 struct Configuration<'a, R> {
     /// Another version may review other files and find other issues.
@@ -178,8 +178,8 @@ struct Configuration<'a, R> {
     panel: Option<(&'a PanelOptions, String)>,
 }
 
-/// What must be unchanged for the next incremental review. Models, strategy and base are in the
-/// report.
+/// The inputs that must be the same in the next review, so that it can be incremental. Models,
+/// strategy and base are in the report.
 pub(super) fn basis(
     resolved: &ResolvedChange,
     found: &ResumeState,

@@ -143,7 +143,7 @@ impl FileSwap<'_> {
         if is_ours(self.draft) {
             return Ok(true);
         }
-        // It was saved again at this moment; the owner expects the newest version.
+        // Another program saved the file again at this moment. Keep its newest version.
         (self.steps)("putting back what is newer")?;
         self.tree.exchange(self.draft, self.at)?;
         Ok(false)
