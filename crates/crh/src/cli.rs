@@ -270,7 +270,7 @@ pub(crate) struct ManArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// The error without hidden commands in its suggestions.
+/// Removes hidden commands from the suggestions of an error.
 pub(crate) fn without_hidden_commands(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
         let command = Cli::command();

@@ -29,7 +29,7 @@ use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 
 /// Resolves the settings in effect. The caller passes the repository's file, because for a pull
-/// request it comes from a commit and not from the checkout. The user's file is read here.
+/// request it comes from a commit and not from the checkout. This function reads the user's file.
 pub(crate) fn load(
     environment: &Environment,
     repository: Option<&ConfigFile>,

@@ -134,7 +134,7 @@ pub(crate) fn variable_hint(variable: &str) -> String {
     format!("`{variable}` contains this path; set it to a file, or unset it")
 }
 
-/// Reads a regular file. Devices and pipes are rejected because they may be endless.
+/// Reads a regular file. Rejects devices and pipes, because they may be endless.
 pub(crate) fn bytes_of_regular_file(
     path: &Path,
     max_bytes: u64,

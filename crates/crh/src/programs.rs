@@ -222,7 +222,7 @@ fn read_in_background(pipe: impl Read + Send + 'static) -> Receiver<String> {
         let mut bytes = Vec::new();
         let mut pipe = pipe.take(OUTPUT_MAX);
         let is_read = pipe.read_to_end(&mut bytes).is_ok();
-        // Output beyond the limit is discarded, so that the program does not block. After a timeout
+        // Discard output beyond the limit, so that the program does not block. After a timeout
         // there is no receiver.
         is_read
             && io::copy(&mut pipe.into_inner(), &mut io::sink()).is_ok()

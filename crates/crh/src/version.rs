@@ -30,7 +30,7 @@ pub(crate) fn version_text() -> &'static str {
     &TEXT
 }
 
-/// How crh was installed, judged by the place of the program and the files around it.
+/// How crh was installed, derived from the path of the program and from files near it.
 fn installation_method(program: &Path, exists: &dyn Fn(&Path) -> bool) -> &'static str {
     let has_folder = |name: &str| program.components().any(|part| part.as_os_str() == name);
     let is_in = |folder: &str| program.starts_with(folder);
@@ -48,7 +48,7 @@ fn installation_method(program: &Path, exists: &dyn Fn(&Path) -> bool) -> &'stat
     }
 }
 
-/// Whether the program lies in the folder of a Python environment for programs.
+/// Whether the program is in the folder for programs of a Python environment.
 fn has_python_beside(program: &Path, exists: &dyn Fn(&Path) -> bool) -> bool {
     let Some(folder) = program.parent() else { return false };
     let has = |names: &[&str]| names.iter().any(|name| exists(&folder.join(name)));

@@ -26,9 +26,11 @@ pub(crate) enum EvalCommand {
     /// Like `run`, but exit with code 1 if a score is worse than in an earlier evaluation (the
     /// baseline)
     Gate(Box<EvalGateArgs>),
-    /// Compare two evaluations: which differences are significant, and which cases changed between found and missed
+    /// Compare two evaluations: which differences are significant, and which cases changed between
+    /// found and missed
     Compare(EvalCompareArgs),
-    /// Show a stored evaluation in any format, or score it again with another rule for what counts as found (`--match`)
+    /// Show a stored evaluation in any format, or score it again with another rule for what counts
+    /// as found (`--match`)
     Show(EvalShowArgs),
     /// Score the findings of another tool on the cases of a suite
     Score(EvalScoreArgs),
@@ -292,8 +294,8 @@ pub(crate) struct EvalShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalScoreArgs {
-    /// Findings of the tool: a JSON array or JSON Lines of `{case, file, line, text}`, with an optional `category`; `-` reads
-    /// standard input
+    /// Findings of the tool: a JSON array or JSON Lines of `{case, file, line, text}`, with an
+    /// optional `category`; `-` reads standard input
     #[arg(value_name = "RESULTS")]
     pub(crate) results: PathBuf,
     #[command(flatten)]

@@ -158,13 +158,15 @@ impl CacheFlags {
 /// What crh may post to a forge.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct PostFlags {
-    /// Request changes if the verdict is `Not ready` or `Ready with fixes`, instead of only commenting
+    /// Request changes if the verdict is `Not ready` or `Ready with fixes`, instead of only
+    /// commenting
     #[arg(long)]
     pub(crate) request_changes: bool,
     /// Approve if the verdict is `Ready to merge`, instead of only commenting
     #[arg(long)]
     pub(crate) allow_approve: bool,
-    /// Resolve crh's own review threads if the code changed, the issue is gone and the thread has no replies
+    /// Resolve crh's own review threads if the code changed, the issue is gone and the thread has
+    /// no replies
     #[arg(long)]
     pub(crate) resolve_outdated: bool,
     /// Post nothing; print what crh would post, as JSON
@@ -188,7 +190,7 @@ impl ModelFlags {
         Self { model: Some(model) }
     }
 
-    /// Copies the given flags to the settings of the command line. The model takes every role, so
+    /// Copies the given flags to the settings of the command line. The model gets every role, so
     /// that no code goes to a configured model that the user did not name here.
     pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
         let model = model_flag("--model", self.model)?;
@@ -250,8 +252,8 @@ impl RoleFlags {
     }
 }
 
-/// The name is parsed here and not by clap, because clap's error would print it and its URL may
-/// contain a password.
+/// Parses a model name here instead of in clap, because clap's error would print the name, and its
+/// URL may contain a password.
 fn model_flag(
     flag: &'static str,
     name: Option<String>,

@@ -29,8 +29,8 @@ pub(crate) struct PostArgs {
         long, value_name = "URL", conflicts_with_all = ["repo", "pr"], help = proposal_help(),
     )]
     pub(crate) proposal: Option<String>,
-    /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the CI
-    /// event)
+    /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the
+    /// CI event)
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,
     /// Where and how to post; repeatable

@@ -31,8 +31,8 @@ pub(crate) struct ReviewArgs {
     /// Keep running: run the static checks on every save, and a review by models when you have
     /// stopped saving for a while and the diff differs from the last reviewed one
     ///
-    /// The setting `watch.quiet_seconds` says how long crh waits after a save, and `watch.max_usd_per_day`
-    /// limits the cost. Press Ctrl-C to stop.
+    /// The setting `watch.quiet_seconds` says how long crh waits after a save, and
+    /// `watch.max_usd_per_day` limits the cost. Press Ctrl-C to stop.
     #[arg(long, conflicts_with_all = NOT_WATCHED)]
     pub(crate) watch: bool,
     #[command(flatten)]
@@ -100,8 +100,8 @@ const TARGET_ARGS: [&str; 10] = [
     "no_skip",
 ];
 
-/// Names of the arguments that do not fit a review that is repeated: other changes than the
-/// checkout, one answer, posting, edits.
+/// Names of the arguments that `--watch` rejects. They select another change than the checkout, are
+/// for a single report, post the review, or edit files.
 const NOT_WATCHED: [&str; 22] = [
     "all",
     "allow_approve",
@@ -253,8 +253,8 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BaselineArgs {
-    /// File to write (default: `.crh/baseline.json` in the root of the checkout; `crh check` reads it
-    /// from the base of the change, so commit and merge it)
+    /// File to write (default: `.crh/baseline.json` in the root of the checkout; `crh check` reads
+    /// it from the base of the change, so commit and merge it)
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// SARIF 2.1.0 file with another tool's results for the checkout; repeatable

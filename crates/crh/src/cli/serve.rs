@@ -28,7 +28,8 @@ const DEMO_CONFLICTS: [&str; 14] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Start a server with an example repository and a recorded model; needs no GitHub App, key or network
+    /// Start a server with an example repository and a recorded model; needs no GitHub App, key or
+    /// network
     #[arg(long, conflicts_with_all = DEMO_CONFLICTS)]
     pub(crate) demo: bool,
     /// Address to listen on; if other machines can reach it, set up a sign-in

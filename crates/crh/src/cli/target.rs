@@ -35,11 +35,12 @@ pub(crate) struct PrepareOutputArgs {
 /// The change to review.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetArgs {
-    /// What to review: a branch or commit (all changes since the base; `--commit` reviews one commit alone), a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
-    /// `N` inside a clone), a GitLab merge request (URL, `GROUP/NAME!N`, or `!N` inside a clone) or
-    /// the URL of a Launchpad merge proposal. Default: the current branch with staged and unstaged changes, without untracked files. You can also write `base:REF` for
-    /// `--base REF`, `mode:MODE` for `--mode MODE` and, with `crh review`, `plan:FILE` for
-    /// `--plan FILE`
+    /// What to review: a branch or commit (all changes since the base; `--commit` reviews one
+    /// commit alone), a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or `N` inside a clone),
+    /// a GitLab merge request (URL, `GROUP/NAME!N`, or `!N` inside a clone) or the URL of a
+    /// Launchpad merge proposal. Default: the current branch with staged and unstaged changes,
+    /// without untracked files. You can also write `base:REF` for `--base REF`, `mode:MODE` for
+    /// `--mode MODE` and, with `crh review`, `plan:FILE` for `--plan FILE`
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
     /// Review only these files and folders. You can also give a path as TARGET if no branch or

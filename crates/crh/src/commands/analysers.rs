@@ -56,7 +56,7 @@ pub(crate) enum ChangeTrust {
 }
 
 impl ChangeTrust {
-    /// Whether a change of the repository with this checkout is trusted.
+    /// Whether a change in the repository of this checkout is trusted.
     pub(crate) fn is_trusted(self, settings: &Settings, checkout: Option<&Path>) -> bool {
         match self {
             Self::Always => true,
@@ -88,8 +88,9 @@ pub(crate) fn analysers(
     (linters.installed().count() > 0).then(|| Arc::new(linters))
 }
 
-/// The command of `verify.test` in its sandbox. None without a command or a sandbox, and if the
-/// change is not trusted. A recording must not depend on the user's command, so it has none either.
+/// The command of `verify.test` in its sandbox. None if the setting is empty, no sandbox is
+/// available, or the change is not trusted. Also none if model calls are recorded or replayed, so
+/// that prompts do not depend on the user's command.
 pub(crate) fn test_command(
     settings: &Settings,
     environment: &Environment,

@@ -84,7 +84,8 @@ fn no_checkout() -> Failure {
     Failure::usage("not inside a checkout").hint("run `crh baseline` inside a checkout")
 }
 
-/// Rejects a symlink, which comes with the repository and could point anywhere.
+/// Rejects a folder that is a symlink: the repository contains it, so its author chooses the
+/// target.
 fn reject_symlink(folder: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_symlink() => {
@@ -95,8 +96,8 @@ fn reject_symlink(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a temporary file and renames it, so that readers see a complete file and a symlink is not
-/// followed.
+/// Writes a temporary file and renames it. Readers never see a partial file, and crh does not
+/// follow a symlink at `path`.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write_file = || -> std::io::Result<()> {

@@ -44,8 +44,8 @@ use crh_review::diff::{Diff, FileDiff, RepoPath};
 /// Maximum untracked files in a warning. The summary of `crh prepare` lists all of them.
 const UNTRACKED_SHOWN_MAX: usize = 20;
 
-/// Maximum files in a warning about files that the change excludes. The coverage in the report lists
-/// all of them.
+/// Maximum files in a warning about files that the change excludes. The coverage in the report
+/// lists all of them.
 const EXCLUDED_SHOWN_MAX: usize = 5;
 
 /// An attributes file that could not be read, and the error.
@@ -134,8 +134,8 @@ pub(super) struct ChangeSource {
     /// [`Self::load_change_settings`] reads it.
     pub(super) settings_before: Settings,
     pub(super) store: Option<Store>,
-    /// Base branch from the user's settings, or from the config at the detected base. The checkout
-    /// cannot set it, because the change under review would choose what it is compared with.
+    /// Base branch from the user's settings, or from the config at the detected base. The config in
+    /// the checkout cannot set it: otherwise the change under review could choose its own base.
     base_branch: ResolvedSetting<BaseBranch>,
     /// Config file at the tip of the target branch, even if it is invalid.
     tip_config: Option<ConfigFile>,
@@ -182,7 +182,7 @@ pub(super) enum AttributesAt {
 }
 
 impl ChangeSource {
-    /// Opens the source of a target. `output_paths` are not treated as part of the checkout.
+    /// Opens the source of a target. crh leaves `output_paths` out of the reviewed working tree.
     pub(super) fn for_target(
         target: &Target,
         pull: Option<&ForgeProposal>,
@@ -323,8 +323,8 @@ impl ChangeSource {
         .hint("correct the setting `base.branch`, fetch the branch, or pass `--base REF`")
     }
 
-    /// The base branch that the config of the detected base sets, if crh must compare with another
-    /// branch. An invalid config sets nothing.
+    /// The base branch that the config at the detected base sets, if it is not the branch that crh
+    /// used. crh ignores an invalid config.
     fn base_branch_of_base(
         &self,
         target: &Target,
@@ -555,7 +555,8 @@ impl ChangeSource {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
             }
-            // The commits leave the config alone, so the user wrote its uncommitted edits.
+            // The commits do not change the config, so all edits of it are the user's uncommitted
+            // ones.
             Target::CurrentBranch | Target::Against(_)
                 if has_committed_file(store.repository(), objects, file_before.as_ref()) =>
             {
@@ -580,7 +581,7 @@ impl ChangeSource {
         let note = ignored_settings_note(&self.settings, settings_before);
         let milder = self.settings.review_fail_on.milder.take();
         self.settings = settings_before.clone();
-        // The value of the change has no effect after the merge either.
+        // Keep the warning: this value of the change will have no effect after the merge either.
         self.settings.review_fail_on.milder = milder;
         self.attributes = AttributesAt::Old;
         note.inspect(|note| ui::note(note))
@@ -778,7 +779,8 @@ pub(super) fn decide_scope(
     Ok((scope, unreadable))
 }
 
-/// Whether the `crh.toml` at HEAD is the expected one. True before the first commit.
+/// Whether HEAD has `crh.toml` with the expected text, or lacks it if `expected` is `None`. True
+/// before the first commit.
 fn has_committed_file(
     repository: &Repository,
     objects: &Objects,
@@ -789,8 +791,8 @@ fn has_committed_file(
     file.is_ok_and(|file| file.map(|file| file.text) == expected.map(|file| file.text.clone()))
 }
 
-/// The base that a review of the current branch uses, without a request to a remote. Only the user's
-/// own settings and the config at the base choose it.
+/// The base that a review of the current branch uses, without a request to a remote. Only the
+/// user's own settings and the config at the base choose it.
 pub(super) fn find_configured_base(
     store: &Store,
     head: &str,
@@ -815,8 +817,8 @@ fn find_base_offline(store: &Store, head: &str, branch: Option<&str>) -> Result<
     crh_git::find_base(store, head, &request)
 }
 
-/// A note on the settings that a change alters and that do not apply to its own review. None if there
-/// are none.
+/// A note on the settings that a change edits and that do not apply to its own review. `None` if
+/// the change edits no setting.
 fn ignored_settings_note(settings: &Settings, before: &Settings) -> Option<String> {
     let is_changed = |key: &&ConfigKey| (key.resolved)(settings).0 != (key.resolved)(before).0;
     let changed = KEYS.iter().filter(is_changed).map(|key| format!("`{}`", key.spec.path()));

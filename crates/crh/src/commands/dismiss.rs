@@ -209,7 +209,7 @@ fn record_undo(state: &Path, repo: &str, key: &str, environment: &Environment) {
     });
 }
 
-/// Who dismissed an issue at the forge, as a sentence.
+/// A sentence that names the person who dismissed an issue at the forge.
 fn forge_dismissal(known: &History, key: &str) -> Option<String> {
     let OutcomeEntry { by, url, .. } = known.forge_dismissal(key)?;
     Some(format!(
@@ -281,7 +281,8 @@ fn note_undone(dismissal: &LocalDismissal) {
     ));
 }
 
-/// The repository of a dismissal. One that is on no forge is known by its first commit.
+/// Text for the repository of a dismissal. crh identifies a repository that is on no forge by its
+/// first commit.
 fn repository_label(repo: &str) -> String {
     let is_hash =
         repo.len() >= COMMIT_DIGITS_MIN && repo.bytes().all(|byte| byte.is_ascii_hexdigit());

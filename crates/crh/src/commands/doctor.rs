@@ -27,7 +27,7 @@ use crh_review::stable_json;
 /// Oldest supported git version.
 const OLDEST_GIT: (u32, u32) = (2, 31);
 
-/// What the check of the analysers finds if there are none.
+/// Detail of the check of analysers if there are none.
 const NO_LINTER: &str = "no linter is installed";
 
 /// Result of a check.
@@ -339,8 +339,8 @@ fn launchpad_check(settings: &Settings, environment: &Environment) -> DoctorChec
     }
 }
 
-/// Checks for tokens of the forges that the user configured, or whose clone this is. Sends no
-/// request.
+/// Checks for tokens of the forges that the user configured, or from which the current folder was
+/// cloned. Sends no request.
 fn rest_checks(environment: &Environment) -> Vec<DoctorCheck> {
     let check = |forge: &'static dyn RestForge| {
         let name = forge.name().name();

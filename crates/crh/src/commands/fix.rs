@@ -56,7 +56,9 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(reason) = fix::not_the_checkout(&session) {
         let run = &report.run_id;
         let reason = match reason == fix::ELSEWHERE {
-            true => format!("it reviewed {}, not the current checkout", reviewed(&report.change)),
+            true => {
+                format!("it reviewed {}, not the current checkout", change_name(&report.change))
+            }
             false => reason,
         };
         return Err(Failure::usage(format!("cannot fix the issues of run `{run}`: {reason}"))
@@ -74,16 +76,16 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         note_changed_file(&session, &stored_run)?;
     }
     // Warn before crh pays for a fixer.
-    let told = fix::unverifiable(&session, &report, &numbers, FixOrigin::Command);
-    told.iter().for_each(warn_skipped);
+    let warned = fix::unverifiable(&session, &report, &numbers, FixOrigin::Command);
+    warned.iter().for_each(warn_skipped);
     if args.dry_run {
         let (patch, outcome) = fix::would_fix(&session, &report, &numbers, environment)?;
-        warn_not_fixed(&outcome, &told);
+        warn_not_fixed(&outcome, &warned);
         print_patch(&patch)?;
         return Ok(exit_code(&outcome));
     }
     let outcome = fix::fix(&session, &mut report, &numbers, FixOrigin::Command, environment)?;
-    warn_not_fixed(&outcome, &told);
+    warn_not_fixed(&outcome, &warned);
     ui::result_text(&fixes_text(&outcome))?;
     if !outcome.applied.is_empty() {
         let run_dir = args.runs.run_dir.as_ref().map(|dir| format!(" --run-dir {}", dir.display()));
@@ -117,8 +119,8 @@ fn note_changed_file(session: &ReviewSession, run: &RunFolder) -> Result<(), Fai
     Ok(())
 }
 
-/// Name of a change that is not checked out: its address, or its base and head.
-fn reviewed(change: &ReviewedChange) -> String {
+/// Name of the reviewed change for a message: its address, or its base and head.
+fn change_name(change: &ReviewedChange) -> String {
     let ReviewedChange { url, base_ref, head_ref, base_sha, head_sha, .. } = change;
     let name = |name: &str, commit: &str| match name.is_empty() || name == commit {
         true => commit.chars().take(COMMIT_CHARS).collect::<String>(),
@@ -225,8 +227,8 @@ fn report_not_updated(state: &str, reason: &dyn Display, retry_command: &str) ->
         .hint(format!("make the run folder writable, then run `{retry_command}` to update it"))
 }
 
-/// The report as it was before the fixes, with the cost that includes the fixes. Without a stored
-/// copy, the report loses only its list of fixes.
+/// The stored copy of the report from before the fixes, with the current statistics, which include
+/// the cost of the fixes. If there is no copy, the current report without its list of fixes.
 fn report_before_fixes(folder: &RunFolder, report: Report) -> Report {
     match folder.read::<Report>(fix::REVIEWED) {
         Ok(reviewed) => Report { stats: report.stats, ..reviewed },
@@ -242,9 +244,9 @@ fn print_patch(patch: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Warns about skipped issues that the user was not told about before.
-fn warn_not_fixed(outcome: &FixPass, told: &[SkippedIssue]) {
-    outcome.left.iter().filter(|skipped| !told.contains(skipped)).for_each(warn_skipped);
+/// Warns about skipped issues that are not in `warned`.
+fn warn_not_fixed(outcome: &FixPass, warned: &[SkippedIssue]) {
+    outcome.left.iter().filter(|skipped| !warned.contains(skipped)).for_each(warn_skipped);
     for warning in &outcome.warnings {
         ui::warn(warning);
     }

@@ -83,7 +83,7 @@ pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Fai
     }
     let accepted = match args.accept.as_slice() {
         [] => ask(&proposals, environment)?,
-        ids => named(&proposals, ids)?,
+        ids => proposals_by_id(&proposals, ids)?,
     };
     if accepted.is_empty() {
         ui::note(match proposals.is_empty() {
@@ -148,7 +148,7 @@ impl LessonPlace {
         Ok(())
     }
 
-    /// Replaces the file at once, so that readers see a complete one.
+    /// Replaces the file atomically, so that readers never see a partial one.
     fn write(&self, text: &str) -> Result<(), Failure> {
         use std::io::Write as _;
         let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -201,8 +201,8 @@ struct ListedLesson<'a> {
     hint: String,
 }
 
-/// Lessons of the file, then those that only the base branch has. Without `base`, reviews use all
-/// lessons of the file.
+/// The lessons of the file, then the lessons that only the base branch has. Without `base`, reviews
+/// use all lessons of the file.
 fn listed_lessons<'a>(
     place: &'a LessonPlace,
     base: Option<&'a BaseLessons>,
@@ -278,14 +278,14 @@ fn list(
                 format!("{state:<11} {}: {}{hint}\n", lesson.id, crh_review::one_line(&lesson.text))
             };
             let lessons: String = lessons.iter().map(line).collect();
-            let proposals: String = proposals.iter().map(shown).collect();
+            let proposals: String = proposals.iter().map(proposal_text).collect();
             ui::result_text(&format!("{lessons}{proposals}"))
         }
     }
 }
 
-/// A proposal with its evidence.
-fn shown(proposal: &LessonProposal) -> String {
+/// Text of a proposal with its evidence.
+fn proposal_text(proposal: &LessonProposal) -> String {
     let LessonProposal { lesson, evidence } = proposal;
     let effect = match (&lesson.rule, &lesson.title) {
         (Some(rule), _) => format!("hides findings of `{}`", crh_review::one_line(rule)),
@@ -302,19 +302,19 @@ fn shown(proposal: &LessonProposal) -> String {
     )
 }
 
-/// Asks about each proposal. Without a terminal, the user has to name what to accept.
+/// Asks the user about each proposal. Without a terminal, prints the proposals and fails.
 fn ask(proposals: &[LessonProposal], environment: &Environment) -> Result<Vec<Lesson>, Failure> {
     if proposals.is_empty() {
         return Ok(Vec::new());
     }
     if TerminalPrompt::detect(environment, Color::Auto).is_none() {
-        ui::result_text(&proposals.iter().map(shown).collect::<String>())?;
+        ui::result_text(&proposals.iter().map(proposal_text).collect::<String>())?;
         return Err(Failure::usage("nothing was written, because there is no terminal to ask")
             .hint("accept a proposal with `--accept ID`"));
     }
     let mut accepted = Vec::new();
     for proposal in proposals {
-        let question = format!("{}Type `y` to accept this lesson:", shown(proposal));
+        let question = format!("{}Type `y` to accept this lesson:", proposal_text(proposal));
         let answer = ui::prompt_line(&question).unwrap_or_default().to_lowercase();
         if ["y", "yes"].contains(&answer.as_str()) {
             accepted.push(proposal.lesson.clone());
@@ -323,7 +323,7 @@ fn ask(proposals: &[LessonProposal], environment: &Environment) -> Result<Vec<Le
     Ok(accepted)
 }
 
-fn named(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Failure> {
+fn proposals_by_id(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Failure> {
     let find = |id: &String| {
         let proposal = proposals.iter().find(|proposal| proposal.lesson.id == *id);
         proposal.map(|proposal| proposal.lesson.clone()).ok_or_else(|| {
@@ -359,10 +359,10 @@ fn repairs(limit: u32, environment: &Environment) -> Vec<RepairCommit> {
 /// Comments of maintainers on the newest merged changes, read from the forge. If some cannot be
 /// read, crh prints one note.
 fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewComment> {
-    let mut known = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let commits = recent_commits(environment);
     let numbers = commits.iter().filter_map(|it| merged_proposal(&it.subject, &it.body));
-    let numbers = numbers.filter(|number| known.insert(*number)).take(args.pull_requests as usize);
+    let numbers = numbers.filter(|number| seen.insert(*number)).take(args.pull_requests as usize);
     let (mut comments, mut unread) = (Vec::new(), Vec::new());
     for number in numbers {
         let target = Target::PullRequest(number.to_string());
@@ -373,7 +373,7 @@ fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewCom
             }
             Ok(_) => {}
             Err(failure) => {
-                // The number may be that of an issue.
+                // The number in the commit message may be the number of an issue.
                 let why = crh_review::one_line(&format!("{:#}", failure.error));
                 unread.push(format!("the review comments of #{number} were not read: {why}"));
                 if unread.len() == UNREAD_MAX {
@@ -388,8 +388,8 @@ fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewCom
     comments
 }
 
-/// What maintainers wrote on lines of another author's change. Comments of strangers and bots, in
-/// threads of crh, and with instructions to a reviewer do not count.
+/// Inline comments of maintainers on the change of another author. Leaves out comments in threads
+/// that crh started, comments of strangers and bots, and comments that instruct a reviewer.
 fn maintainers_comments(proposal: u64, state: &ProposalState) -> Vec<ReviewComment> {
     let author = state.properties.author.as_ref().map(|author| author.login.as_str());
     let threads = state.threads.iter();

@@ -1,5 +1,5 @@
-//! What reviews remember: loads lessons for a review, and records posted issues and their outcomes.
-//! Nothing here makes a review or a posting fail.
+//! Loads lessons for a review, and records posted issues and their outcomes. Errors become
+//! warnings: they fail neither the review nor the posting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -76,7 +76,8 @@ pub(crate) fn review_lessons(
     LoadedLessons { lessons: ReviewLessons::new(lists, &today(environment)), problems }
 }
 
-/// The lessons of a text, and the ids of those that instruct the reviewer, which are left out.
+/// The usable lessons of a text, and the ids of lessons left out because they instruct the
+/// reviewer.
 fn usable_lessons(source: &str, text: &str) -> Result<(Lessons, Vec<String>), String> {
     let all = Lessons::parse(source, text).map_err(|error| error.to_string())?;
     let (refused, used): (Vec<Lesson>, Vec<Lesson>) =
@@ -85,7 +86,7 @@ fn usable_lessons(source: &str, text: &str) -> Result<(Lessons, Vec<String>), St
     Ok((used, refused.into_iter().map(|lesson| lesson.id).collect()))
 }
 
-/// Whether a lesson instructs the reviewer, by the check that reads all texts of a change.
+/// Whether a lesson instructs the reviewer. Uses the check that crh also runs on texts of a change.
 pub(super) fn instructs_reviewer(lesson: &Lesson) -> bool {
     let text = format!("{}\n\n{}", lesson.text, lesson.paths.join("\n"));
     let text = injection::ChangeText::other("lesson", text);
@@ -104,7 +105,7 @@ pub(super) fn calibration(
     Some(Calibration { weights, models: models?.names() })
 }
 
-/// A text file of bounded size. `None` if there is none.
+/// Reads a regular file of at most [`LESSONS_MAX_BYTES`]. `None` if it does not exist.
 pub(super) fn read_small(path: &Path) -> io::Result<Option<String>> {
     // Do not follow a symlink or block on a FIFO.
     let facts = match fs::symlink_metadata(path) {
@@ -123,7 +124,7 @@ pub(super) fn read_small(path: &Path) -> io::Result<Option<String>> {
     fs::read_to_string(path).map(Some)
 }
 
-/// The day, `YYYY-MM-DD`.
+/// The current day, `YYYY-MM-DD`.
 pub(super) fn today(environment: &Environment) -> String {
     now(environment).chars().take(10).collect()
 }
@@ -132,7 +133,7 @@ pub(super) fn now(environment: &Environment) -> String {
     Timestamp::from_system_time(environment.now()).iso()
 }
 
-/// Records a posted review, and what became of the issues that earlier reviews posted there.
+/// Records a posted review, and the outcomes of issues that earlier reviews of the change posted.
 pub(super) fn record_posting(
     request: &PostRequest<'_>,
     posted: &PostingOutcome,
@@ -194,7 +195,7 @@ pub(super) fn dismissed_here(state: &Path, repo: &str) -> BTreeSet<String> {
     dismissals.map(|it| it.entries().keys().cloned().collect()).unwrap_or_default()
 }
 
-/// The author name of git.
+/// The setting `user.name` of git.
 pub(super) fn user_name(folder: &Path) -> Option<String> {
     let git = Git::in_folder(folder).with_user_settings();
     git.text(["config", "--get", "user.name"]).ok().filter(|name| !name.trim().is_empty())
@@ -215,7 +216,7 @@ pub(super) struct LaterState<'a> {
     /// Head of the proposed change.
     pub(super) head: &'a str,
     pub(super) end: ProposalEnd,
-    /// Where to read files. The first one that has both commits is used.
+    /// Repositories with the files. crh uses the first one that has both commits.
     pub(super) files: [&'a HeadFiles; 2],
     /// Whether the forge says which commented lines changed.
     pub(super) knows_changed_lines: bool,
@@ -223,14 +224,14 @@ pub(super) struct LaterState<'a> {
     pub(super) changed: Vec<String>,
     /// Issues that the user dismissed on this machine, by key.
     pub(super) dismissed_here: BTreeSet<String>,
-    /// Decides where code can only guess.
+    /// Decides outcomes that crh can only guess from the code.
     pub(super) judge: &'a dyn OutcomeJudge,
     /// Time of the entries.
     pub(super) at: &'a str,
 }
 
 impl LaterState<'_> {
-    /// What became of the issues that earlier reviews of a proposed change posted.
+    /// Outcomes of the issues that earlier reviews of a proposed change posted.
     pub(super) fn outcomes(&self, history: &History, proposal: &str) -> Vec<HistoryEntry> {
         let issues = history.issues_of(proposal);
         let outcomes = issues.into_iter().map(|(review, issue)| {
@@ -242,7 +243,7 @@ impl LaterState<'_> {
                     && decided.by.is_empty()
             };
             let known = known.filter(is_same);
-            // An unchanged outcome keeps its entry, with the words of a dismissal on this machine.
+            // Keep the entry of an unchanged outcome: it may quote a dismissal on this machine.
             known.cloned().unwrap_or(decided)
         });
         outcomes.map(HistoryEntry::Outcome).collect()

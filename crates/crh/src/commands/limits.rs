@@ -18,13 +18,13 @@ use crate::failure::{Failure, FailureKind};
 use crate::ui;
 use crh_git::TimeLimit;
 
-/// Interval between two looks at the memory. crh allocates at most some 100 MB in this time.
+/// Interval between two measurements of the memory. crh allocates at most some 100 MB in this time.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(50);
-/// How much longer than git the whole command may take, to report what was reviewed.
+/// Time that the command has after git's time limit, to report what was reviewed.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Ends the command if it needs more memory than `budget.memory_mb`. Invalid settings are reported
-/// elsewhere.
+/// Ends the command if it needs more memory than `budget.memory_mb`. Does nothing if the settings
+/// are invalid: the command itself reports that.
 pub(super) fn watch_memory(environment: &Environment) {
     static STARTED: Once = Once::new();
 
@@ -57,7 +57,7 @@ fn used_memory() -> Option<u64> {
 const OUT_OF_TIME: &str = "reached the time limit of the review; the change is not reviewed";
 const OUT_OF_TIME_HINT: &str = "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config";
 
-/// A time limit for work without a model and without the network, until it is dropped.
+/// Limits the time of work without a model and without the network. Dropping it ends the limit.
 pub(super) struct WorkTime {
     _git: TimeLimit,
     _running: Sender<()>,

@@ -108,7 +108,7 @@ fn read_answers(path: Option<&Path>) -> Result<MergeAnswers, Failure> {
     })
 }
 
-/// Says of every readable file that no reviewer read it.
+/// Marks every readable file as not reviewed.
 fn mark_not_reviewed(report: &mut Report) {
     report.files_reviewed.clear();
     for file in report.coverage.iter_mut().filter(|file| file.state == CoverageState::Reviewed) {
@@ -272,7 +272,7 @@ fn dialect(dialect: DialectArg) -> Dialect {
     }
 }
 
-/// Adds a return to the report, except for its findings, which are returned.
+/// Adds a reviewer's return to the report, except for its findings. Returns the findings.
 fn add_return(report: &mut Report, result: ReturnResult) -> Vec<Member> {
     let parsed = match result {
         Ok(parsed) => parsed,

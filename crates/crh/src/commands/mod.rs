@@ -83,7 +83,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
     match &cli.command {
         // An evaluation runs many reviews at once.
         Command::Eval(_) => {}
-        // Its children have their own limits.
+        // The commands that the server starts have their own limits.
         #[cfg(all(feature = "server", unix))]
         Command::Serve(_) | Command::Worker(_) => {}
         _ => limits::watch_memory(environment),

@@ -22,15 +22,15 @@ use crh_llm::{
 };
 use crh_pipeline::review_options::ModelSet;
 
-/// Context length of a model in Ollama, in tokens, if the user has not set another.
+/// Default context length of Ollama, in tokens.
 const OLLAMA_CONTEXT: u64 = 4_096;
 
 /// Context length of a model on the user's own server, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerContext {
-    /// The server told it.
+    /// The server reported it.
     Told(u64),
-    /// Ollama did not tell it.
+    /// crh assumes it, because Ollama did not report it.
     Assumed(u64),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct ModelResolver<'e> {
 }
 
 /// Whether opening a model makes a local server load it. Ollama chooses the context length only
-/// then, and silently cuts longer prompts.
+/// when it loads the model, and silently cuts longer prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModelLoading {
     /// The caller asks the model next.
@@ -223,14 +223,14 @@ impl<'e> ModelResolver<'e> {
         })
     }
 
-    /// Opens a model. If `record` is set, all exchanges are recorded to it.
+    /// Opens a model. If `record` is set, crh records all exchanges in that file.
     pub(crate) fn open(&self, name: &ModelName, record: Option<&Path>) -> Result<Model, Failure> {
         let model = self.open_unrecorded(name)?;
         self.with_recording(model, record)
     }
 
-    /// Like [`Self::open`], with the context length of a model on the user's own server. Does not
-    /// warn if that is assumed.
+    /// Like [`Self::open`], but also returns the context length of a model on the user's own
+    /// server. Does not warn if crh only assumes this length.
     pub(crate) fn open_with_context(
         &self,
         name: &ModelName,
@@ -256,7 +256,7 @@ impl<'e> ModelResolver<'e> {
         let server = ModelServer::new(url.clone(), key.clone(), &network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let length = runtime.block_on(server.context_length(model))?;
-        // Only a server on this machine is asked for pages outside the API.
+        // crh asks only a server on this machine for pages outside the API.
         let may_be_unloaded = match length {
             ContextLength::AtMost(_) => url.is_loopback(),
             ContextLength::InUse(_) => false,
@@ -289,9 +289,9 @@ impl<'e> ModelResolver<'e> {
         let is_model = |id: &String| *id == model || id.strip_suffix(":latest") == Some(&model);
         let (problem, hint) = match runtime.block_on(server.models()) {
             Ok(ids) if ids.iter().any(is_model) => return None,
-            // Other servers may answer to any name of a model.
+            // Other servers may accept any name of a model.
             Ok(_) if runtime.block_on(server.kind()) != ServerKind::Ollama => return None,
-            // `crh model check` tells more.
+            // `crh model check` explains this error.
             Err(NoAnswer::OtherForm) => return None,
             Ok(_) => (
                 format!("the server at `{url}` does not have the model `{model}`"),

@@ -1,4 +1,4 @@
-//! Asks a model what became of an issue, within a budget. Only if the user names a model.
+//! Asks a model for the outcomes of issues, within a budget. Used only if the user names a model.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crh_pipeline::outcome_judge;
 /// Maximum model calls of one command.
 const CALLS_MAX: u32 = 300;
 
-/// A model that decides where code can only guess.
+/// A model that decides outcomes that crh can only guess from the code.
 struct ModelJudge {
     client: ModelClient,
     model: Model,
@@ -41,7 +41,7 @@ impl OutcomeJudge for ModelJudge {
     }
 }
 
-/// Calls a function with the judge that the user named. Without one, code decides alone.
+/// Calls `run` with the judge that the user named. Without one, crh decides from the code alone.
 pub(super) fn with_judge<T>(
     args: &OutcomeJudgeArgs,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Changes on forges with a plain REST API, as the commands use them.
+//! Finds, reads and posts to changes on forges with a plain REST API.
 
 use super::forge::posting::{PostRequest, PostResult};
 use super::forge::{Forge, ForgeProposal};
@@ -71,7 +71,8 @@ pub(super) fn forge_of(text: &str, environment: &Environment) -> Option<&'static
     })
 }
 
-/// Whether a text names a change of a forge. GitHub's addresses can look like those of others.
+/// Whether a text names a change of a forge. False for addresses on the GitHub server, which can
+/// look like addresses of other forges.
 fn is_reference(forge: &dyn RestForge, text: &str, environment: &Environment) -> bool {
     let is_github = github::default_host(environment)
         .is_ok_and(|host| text.strip_prefix(host.server()).is_some_and(|it| it.starts_with('/')));
@@ -104,11 +105,11 @@ fn host_and_repository(
     let default = forge.default_host(environment).ok()?;
     let default = default.filter(|default| remote.host == default.authority());
     let host = default.or_else(|| forge.known_host(&remote.host, environment))?;
-    // The path of a server below a path is part of the remote's address.
-    let below = host.name().strip_prefix(host.authority()).unwrap_or_default();
-    let repository = match below.trim_start_matches('/') {
+    // If the server is below a path, the remote's address contains that path, too.
+    let server_path = host.name().strip_prefix(host.authority()).unwrap_or_default();
+    let repository = match server_path.trim_start_matches('/') {
         "" => Some(remote.name.as_str()),
-        below => remote.name.strip_prefix(below).and_then(|rest| rest.strip_prefix('/')),
+        path => remote.name.strip_prefix(path).and_then(|rest| rest.strip_prefix('/')),
     };
     let repository = repository?.to_owned();
     Some((host, repository))
@@ -124,8 +125,8 @@ fn repository_of_folder(
     remotes.iter().find_map(|remote| host_and_repository(forge, remote, environment))
 }
 
-/// The server that a user of the forge means: that of the clone, or the configured one. `None` if
-/// nothing points to this forge.
+/// The server of a forge: the server of the clone, or the configured server. `None` if there is no
+/// clone, no variable names a server, and crh has no token.
 pub(super) fn relevant_host(
     forge: &dyn RestForge,
     environment: &Environment,

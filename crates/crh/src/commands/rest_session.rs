@@ -89,7 +89,8 @@ impl RestSession {
         self.client.token().cloned().into_iter().collect()
     }
 
-    /// Where to fetch the commits of a proposal. The target repository also has those of forks.
+    /// Where to fetch the commits of a proposal. The target repository also has the commits of
+    /// forks.
     pub(super) fn remotes(&self, change: &RestChangeRef) -> Result<ProposalRemotes, Failure> {
         let url = change.git_url(&change.repository);
         let address = FetchAddress::new(&url, self.client.token().cloned());

@@ -44,8 +44,8 @@ pub(crate) fn runs_folder(
     Ok(folder)
 }
 
-/// Rejects a folder of runs that comes with the repository: crh did not write these runs, and a
-/// symlink could point anywhere.
+/// Rejects a folder of runs that is part of the repository, or a symlink: crh did not write the
+/// runs in it.
 fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Result<(), Failure> {
     for name in [STATE, RUNS] {
         let path = root.join(name);

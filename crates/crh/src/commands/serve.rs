@@ -200,8 +200,8 @@ fn webhook_secret(
     access.github().map(|_| secret()).transpose()
 }
 
-/// The forges of the server: GitHub if there is an App, and those of `--forge`. A worker has no
-/// webhook secrets.
+/// The forges of the server: GitHub if there is an App, and those of `--forge`. `secrets` names the
+/// files of webhook secrets. It is `None` for a worker, which needs none.
 pub(super) fn forges(
     app: &AppArgs,
     args: &RestForgeArgs,
@@ -359,7 +359,7 @@ const DATABASE_WAIT: Duration = Duration::from_secs(60);
 /// Opens the database. Waits for a PostgreSQL server that does not answer yet.
 pub(super) async fn open_store(url: &DatabaseUrl) -> Result<Store, Failure> {
     let start = Instant::now();
-    let mut is_told = false;
+    let mut has_note = false;
     loop {
         let error = match Store::open(url).await {
             Ok(store) => return Ok(store),
@@ -371,12 +371,12 @@ pub(super) async fn open_store(url: &DatabaseUrl) -> Result<Store, Failure> {
             let hint = format!("check the database at {}", url.place());
             return Err(Failure::new(FailureKind::External, error).hint(hint));
         }
-        if !is_told {
+        if !has_note {
             let (place, seconds) = (url.place(), DATABASE_WAIT.as_secs());
             ui::note(&format!(
                 "waiting up to {seconds} seconds for the database at {place}: {error}"
             ));
-            is_told = true;
+            has_note = true;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -462,7 +462,8 @@ fn open_runs(url: &str, environment: &Environment) -> Result<RunStore, Failure> 
         .map_err(|failure| failure.hint("`docs/server.md` shows the values of `--runs`"))
 }
 
-/// Says at the start that no review can ask a model, not only in the first report.
+/// Prints at the start that no key of a model is set, so that the operator does not learn it only
+/// from the first report.
 pub(super) fn note_missing_model(settings: &WorkerSettings) {
     if settings.slots > 0 && settings.model_environment.is_empty() && settings.model_keys.is_none()
     {

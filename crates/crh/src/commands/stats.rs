@@ -28,7 +28,7 @@ use crh_review::stable_json;
 /// Number of commits that crh reads to find reverts, repairs and merged changes.
 const REVERT_COMMITS: u32 = 1_000;
 
-/// What `crh stats --forget` deletes.
+/// Kinds of data that `crh stats --forget` deletes.
 const FORGETTABLE: &str =
     "stored data about posted issues, your own lessons, results of `crh eval calibrate`";
 
@@ -74,7 +74,7 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Fai
 
 fn load(state: &Path, args: &StatsArgs) -> Result<Vec<History>, Failure> {
     let mut histories = match &args.repo {
-        // A server asks about pull requests of which this machine may know nothing.
+        // A server passes `--pr`, also for pull requests of which this machine has no history.
         Some(repo) if args.pr.is_some() => {
             vec![history::load(state, repo).map_err(history_failure)?]
         }
@@ -174,8 +174,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks the forge what became of the issues of a repository. Warns about proposals that cannot be
-/// read.
+/// Refreshes the outcomes of a repository's issues from the forge. Warns about proposals that
+/// cannot be read.
 fn refresh(
     history: &History,
     state: &Path,
@@ -239,7 +239,7 @@ fn refresh_proposal(
         judge,
         at: &at,
     };
-    // A later review decided these already. Without one, code would only guess.
+    // Keep an outcome "fixed": a later review decided it, and the code alone allows only a guess.
     let is_settled = |entry: &HistoryEntry| match entry {
         HistoryEntry::Review(_) => false,
         HistoryEntry::Outcome(now) => {

@@ -25,7 +25,7 @@ pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store
 }
 
 /// Deletes the store of the current repository, or of one without a local clone, if it is damaged.
-/// Returns its folder if it was. Errors are not reported: the caller has a better one.
+/// Returns its folder if so. Ignores errors, because the caller has a more useful error.
 pub(crate) fn delete_if_damaged(
     hosted: Option<&HostedRepository>,
     environment: &Environment,
@@ -67,8 +67,8 @@ pub(crate) fn open_without_clone(
     Store::open_standalone(&remote_folder(settings, repository)?).map_err(store_failure)
 }
 
-/// Store folder of a repository without a local clone, by host, owner and name. Unsafe names are
-/// replaced by their hash.
+/// Store folder of a repository without a local clone, by host, owner and name. Replaces unsafe
+/// names by their hash.
 fn remote_folder(settings: &Settings, repository: &HostedRepository) -> Result<PathBuf, Failure> {
     let stores = settings.store_folder.value.path()?.join("stores");
     let parts = std::iter::once(repository.host.as_str()).chain(repository.name.split('/'));

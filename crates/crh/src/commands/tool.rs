@@ -22,7 +22,7 @@ use crh_review::stable_json;
 const RUFF: &str = "run_ruff";
 
 /// The failure if a tool cannot open the repository. The tool opens the repository at its first use
-/// and can return only a text, so the failure is kept here.
+/// and can return only a text, so it stores the failure here.
 pub(super) type OpenFailure = Arc<Mutex<Option<Failure>>>;
 
 pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::value::{ConfigValue, GlobList, PathContext, ValueError, quoted, type_mismatch};
 
-/// Findings of this reviewer cannot be ignored by a setting; a user can only dismiss them.
+/// Reviewer whose findings no setting can ignore. A user can only dismiss them.
 const NEVER_IGNORED: &str = "injection";
 
 /// Files in which rules are ignored, by rule pattern: `*`, `CHECK/*`, `CHECK` or a rule name.

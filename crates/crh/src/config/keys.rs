@@ -90,9 +90,9 @@ settings! {
     };
 
     /// Facts about models that extend or override the built-in table: `context` and `max_output` in
-    /// tokens, `tools`, `schema`, `effort` (accepts a reasoning effort), `wire` (its API), `price` in US
-    /// dollars per million tokens, and `same_as`, the name of a known model with the same facts. `crh
-    /// model list` shows the table.
+    /// tokens, `tools`, `schema`, `effort` (accepts a reasoning effort), `wire` (its API), `price`
+    /// in US dollars per million tokens, and `same_as`, the name of a known model with the same
+    /// facts. `crh model list` shows the table.
     models: ModelTable = |_| ModelTable::default(), KeySpec {
         section: None,
         name: "models",
@@ -385,8 +385,8 @@ settings! {
         example: r#"{ "https://gateway.example" = "GATEWAY_KEY" }"#,
     };
 
-    /// Further headers for your own servers and gateways, by the origin of the server: the name of a
-    /// header and the name of the environment variable with its value.
+    /// Further headers for your own servers and gateways, by the origin of the server: the name of
+    /// a header and the name of the environment variable with its value.
     model_headers: HeaderTable = |_| HeaderTable::default(), KeySpec {
         section: Some("model"),
         name: "headers",
@@ -458,8 +458,8 @@ settings! {
         example: r#""P2""#,
     };
 
-    /// Hide issues that are less severe than this. They still count for the verdict. Unless you set it,
-    /// a review by a panel publishes no P3.
+    /// Hide issues that are less severe than this. They still count for the verdict. Unless you set
+    /// it, a review by a panel publishes no P3.
     review_min_severity: MinSeverity = |_| MinSeverity::P3, KeySpec {
         section: Some("review"),
         name: "min_severity",
@@ -483,7 +483,8 @@ settings! {
     };
 
     /// Minimum probability of a published issue, from 0 to 1: how likely it must be that the
-    /// maintainers agree. An issue that is P0 or P1 counts for the verdict also if it is not published.
+    /// maintainers agree. An issue that is P0 or P1 counts for the verdict also if it is not
+    /// published.
     review_threshold: Probability = |_| Probability::default(), KeySpec {
         section: Some("review"),
         name: "threshold",
@@ -619,8 +620,8 @@ settings! {
         example: r#"["make", "check"]"#,
     };
 
-    /// Time limit for one run of `fix.verify` or `verify.test`, in seconds. All runs for one round of
-    /// fixes together may take four times as long, and all runs of proposed tests six times.
+    /// Time limit for one run of `fix.verify` or `verify.test`, in seconds. All runs for one round
+    /// of fixes together may take four times as long, and all runs of proposed tests six times.
     fix_verify_seconds: NonZeroU64 = |_| VERIFY_SECONDS, KeySpec {
         section: Some("fix"),
         name: "verify_seconds",
@@ -631,9 +632,9 @@ settings! {
         example: "120",
     };
 
-    /// Command that runs a test. If you trust the change, the editor of a review may propose a test for
-    /// a P0 or P1, and crh runs it in the sandbox, before and after the change. `{test}` stands for
-    /// the path of the test; without it, the command must find new tests itself.
+    /// Command that runs a test. If you trust the change, the editor of a review may propose a test
+    /// for a P0 or P1, and crh runs it in the sandbox, before and after the change. `{test}` stands
+    /// for the path of the test; without it, the command must find new tests itself.
     verify_test: VerifyCommand = |_| VerifyCommand::default(), KeySpec {
         section: Some("verify"),
         name: "test",

@@ -239,7 +239,7 @@ impl ConfigValue for HeaderTable {
     }
 }
 
-/// Variable names are upper case. API keys are not, so a key is never mistaken for a name.
+/// Accepts only upper case. API keys have other letters, too, so crh never takes a key for a name.
 fn is_variable_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase() || first == '_')
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -1,4 +1,5 @@
-//! Resolves the settings in effect from all sources. Pure: files and environment are arguments.
+//! Resolves the settings in effect from all sources. Does no I/O: files and environment are
+//! arguments.
 
 use super::environment::Environment;
 use super::file::ConfigFile;

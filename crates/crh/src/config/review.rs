@@ -15,8 +15,8 @@ use crh_pipeline::review_options::{DEFAULT_PUBLISH_RULES, Profile};
 use crh_review::finding::{Confidence, Severity};
 use crh_review::report::Strategy;
 
-/// Maximum characters of a language name: longer than real names. The value becomes part of a prompt,
-/// where a whole sentence could act as an instruction.
+/// Maximum characters of a language name: longer than real names. The value becomes part of a
+/// prompt, where a whole sentence could act as an instruction.
 const LANGUAGE_MAX: usize = 40;
 
 /// A value from a fixed list of words, spelled the same on the command line and in files.

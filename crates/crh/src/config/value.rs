@@ -16,8 +16,8 @@ use crate::failure::Failure;
 
 /// Maximum length of a glob in bytes: longer than paths that people write.
 const GLOB_MAX: usize = 256;
-/// Maximum globs in a list: a hundred times what people list. There is a limit because every changed
-/// file is matched against all globs.
+/// Maximum globs in a list: a hundred times what people list. There is a limit because every
+/// changed file is matched against all globs.
 const GLOBS_MAX: usize = 1_000;
 /// Maximum length of a branch name in bytes. Git stores refs as files, and most file systems limit
 /// file names to 255 bytes.

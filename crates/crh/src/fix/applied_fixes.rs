@@ -14,13 +14,13 @@ use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{AppliedFix, FixOutcome};
 
 /// File with the results of the reviews of fixes.
-const SECOND_LOOKS: &str = "stages/second-looks.json";
+const FIX_REVIEWS: &str = "stages/second-looks.json";
 
 /// Applied fixes, by fix number.
 #[derive(Debug, Default)]
 pub(crate) struct AppliedFixes {
     journals: BTreeMap<u32, Journal>,
-    looks: FixReviews,
+    fix_reviews: FixReviews,
 }
 
 /// Results of the reviews of fixes.
@@ -42,10 +42,10 @@ impl FixReviews {
         &mut self,
         last: u32,
         found_again: impl IntoIterator<Item = u32>,
-        look: FixReviewResult,
+        result: FixReviewResult,
     ) {
         self.found_again.extend(found_again.into_iter().map(|number| (number, last)));
-        if look == FixReviewResult::Verifying {
+        if result == FixReviewResult::Verifying {
             self.verified.extend(self.reviewed_to.saturating_add(1)..=last);
         }
         self.reviewed_to = last;
@@ -56,8 +56,8 @@ impl AppliedFixes {
     pub(crate) fn load(run: &RunFolder) -> Result<Self, ApplyError> {
         let journals = journal::applied_fixes(&fixes_of(run))?;
         let journals = journals.into_iter().map(|(number, (_, journal))| (number, journal));
-        let looks = run.read(SECOND_LOOKS).unwrap_or_default();
-        Ok(Self { journals: journals.collect(), looks })
+        let fix_reviews = run.read(FIX_REVIEWS).unwrap_or_default();
+        Ok(Self { journals: journals.collect(), fix_reviews })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -99,10 +99,12 @@ impl AppliedFixes {
         let mut applied = Vec::new();
         for (at, journal) in self.journals.range(number.saturating_add(1)..) {
             for fix in &journal.fixes {
-                let found_again = self.looks.found_again.get(&fix.number);
+                let found_again = self.fix_reviews.found_again.get(&fix.number);
                 let outcome = match fix.outcome {
                     _ if found_again.is_some_and(|found| found >= at) => FixOutcome::FoundAgain,
-                    FixOutcome::Unverified if self.looks.verified.contains(at) => FixOutcome::Done,
+                    FixOutcome::Unverified if self.fix_reviews.verified.contains(at) => {
+                        FixOutcome::Done
+                    }
                     outcome => outcome,
                 };
                 add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
@@ -117,11 +119,11 @@ impl AppliedFixes {
         mut self,
         run: &RunFolder,
         found_again: impl IntoIterator<Item = u32>,
-        look: FixReviewResult,
+        result: FixReviewResult,
     ) -> Result<Self, FileWriteError> {
         let last = self.last();
-        self.looks.add(last, found_again, look);
-        run.store_masked(SECOND_LOOKS, &self.looks)?;
+        self.fix_reviews.add(last, found_again, result);
+        run.store_masked(FIX_REVIEWS, &self.fix_reviews)?;
         Ok(self)
     }
 }
@@ -135,7 +137,7 @@ pub(crate) enum FixReviewResult {
 }
 
 /// Adds a fix, ordered by issue number. An earlier fix of the same issue is in the tree, too, so
-/// its files stay.
+/// the fix keeps the files of both.
 pub(super) fn add_fix(fixes: &mut Vec<AppliedFix>, mut fix: AppliedFix) {
     if let Some(earlier) = fixes.iter().position(|it| it.number == fix.number) {
         let files: BTreeSet<String> = fixes.remove(earlier).files.into_iter().collect();
@@ -160,7 +162,7 @@ mod tests {
             fixes.iter().map(|fixes| Journal::of(FixOrigin::Mode, fixes.iter().map(fix).collect()));
         AppliedFixes {
             journals: (1..).zip(journals).collect(),
-            looks: FixReviews {
+            fix_reviews: FixReviews {
                 found_again: found_again.iter().copied().collect(),
                 ..FixReviews::default()
             },
@@ -197,10 +199,10 @@ mod tests {
         let journal = |number| Journal::of(FixOrigin::Mode, vec![unverified(number)]);
         let check = |reviews: &[(u32, FixReviewResult)], expected: [FixOutcome; 3]| {
             let journals = (1..=3).map(|number| (number, journal(number))).collect();
-            let mut looks = FixReviews::default();
-            reviews.iter().for_each(|(last, look)| looks.add(*last, [], *look));
-            looks.found_again.insert(2, 2);
-            let applied = AppliedFixes { journals, looks }.applied();
+            let mut fix_reviews = FixReviews::default();
+            reviews.iter().for_each(|(last, result)| fix_reviews.add(*last, [], *result));
+            fix_reviews.found_again.insert(2, 2);
+            let applied = AppliedFixes { journals, fix_reviews }.applied();
             assert_eq!(applied.iter().map(|fix| fix.outcome).collect::<Vec<_>>(), expected);
         };
         let (done, found) = (FixOutcome::Done, FixOutcome::FoundAgain);
@@ -209,7 +211,7 @@ mod tests {
         check(&[], [open, found, open]);
         check(&[(2, complete)], [done, found, open]);
         check(&[(2, complete), (3, complete)], [done, found, done]);
-        // The second review looks only at the third fix.
+        // The second review covers only the third fix.
         check(&[(2, incomplete), (3, complete)], [open, found, done]);
     }
 

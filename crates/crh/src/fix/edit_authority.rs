@@ -7,7 +7,7 @@ pub(crate) enum EditAuthority {
     Unasked,
     /// No edits although the mode fixes, with the reason, without a period.
     NotAllowed(String),
-    /// Safe fixes are applied without a question, in at most so many rounds.
+    /// crh applies safe fixes without a question, in at most `rounds` rounds.
     SafeFixes { rounds: u32 },
     /// The user at the terminal decides.
     AsAsked(SafeFixTiming),

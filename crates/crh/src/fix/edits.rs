@@ -32,7 +32,7 @@ const NOTHING_NEW: &str = "its replacement changes nothing";
 const NOT_TEXT: &str = "its file is not text";
 const OTHER_ENCODING: &str = "its file is not UTF-8, and its replacement is not ASCII";
 
-/// A file as it was reviewed, and as it is now with fixes and edits since.
+/// The reviewed text of a file, and its current text, with later fixes and edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileTexts {
     pub(crate) reviewed: Vec<u8>,
@@ -41,8 +41,8 @@ pub(crate) struct FileTexts {
     pub(crate) changed: Vec<ChangedLines>,
 }
 
-/// Changed lines: `were` lines of the reviewed text from the 0-based index `at` are `are` lines
-/// now.
+/// Changed lines: `are` lines of the current text replace `were` lines of the reviewed text, from
+/// its 0-based line `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChangedLines {
     pub(crate) at: usize,
@@ -58,11 +58,11 @@ pub(crate) struct ReplacementEdits {
 
 /// Whether an issue has a usable exact replacement.
 pub(crate) fn is_exact(issue: &Issue) -> bool {
-    usable(issue).is_ok()
+    usable_replacement(issue).is_ok()
 }
 
 /// The replacement of an issue, or why it cannot be used.
-fn usable(issue: &Issue) -> Result<&str, &'static str> {
+fn usable_replacement(issue: &Issue) -> Result<&str, &'static str> {
     let replacement = issue.replacement.as_deref().ok_or(NOTHING_EXACT)?;
     match issue.location.side {
         Side::Old => Err(OLD_SIDE),
@@ -154,7 +154,7 @@ fn one_file(
 
 /// The patch of an issue in the current file, or why its position is unclear.
 fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
-    let replacement = usable(issue)?;
+    let replacement = usable_replacement(issue)?;
     if texts.now.contains(&0) {
         return Err(NOT_TEXT);
     }
@@ -162,26 +162,28 @@ fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
         return Err(OTHER_ENCODING);
     }
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
-    let cited = cited(issue, reviewed.len()).ok_or(NO_SUCH_LINES)?;
+    let cited = cited_lines(issue, reviewed.len()).ok_or(NO_SUCH_LINES)?;
     let own = |quote: &&Quote| quote.file == issue.location.file && quote.side == Side::New;
     let own: Vec<&Quote> = issue.evidence.iter().filter(own).collect();
-    if !own.iter().all(|quote| stands(quote, &reviewed)) {
+    if !own.iter().all(|quote| matches_lines(quote, &reviewed)) {
         return Err(OTHER_EVIDENCE);
     }
-    let there = located(&cited, texts).ok_or(OTHER_LINES)?;
-    if !own.iter().all(|quote| quoted(quote).is_some_and(|lines| located(&lines, texts).is_some()))
+    let position = current_position(&cited, texts).ok_or(OTHER_LINES)?;
+    if !own
+        .iter()
+        .all(|quote| quoted(quote).is_some_and(|lines| current_position(&lines, texts).is_some()))
     {
         return Err(OTHER_SURROUNDINGS);
     }
-    let with = in_the_manner_of(replacement, &now, &there);
-    if with == now[there.clone()].concat() {
+    let with = with_line_endings_of_file(replacement, &now, &position);
+    if with == now[position.clone()].concat() {
         return Err(NOTHING_NEW);
     }
-    Ok(Patch { lines: there, with, issues: BTreeSet::from([issue.number]) })
+    Ok(Patch { lines: position, with, issues: BTreeSet::from([issue.number]) })
 }
 
 /// The lines of an issue, from 0. `None` if the file is shorter.
-fn cited(issue: &Issue, count: usize) -> Option<Range<usize>> {
+fn cited_lines(issue: &Issue, count: usize) -> Option<Range<usize>> {
     let start = usize::try_from(issue.location.line_start).ok()?.checked_sub(1)?;
     let end = usize::try_from(issue.location.line_end).ok()?;
     (start < end && end <= count).then_some(start..end)
@@ -194,14 +196,14 @@ fn quoted(quote: &Quote) -> Option<Range<usize>> {
 }
 
 /// Whether the quote matches its lines, ignoring white space. Masked secrets are not compared.
-fn stands(quote: &Quote, lines: &[&[u8]]) -> bool {
+fn matches_lines(quote: &Quote, lines: &[&[u8]]) -> bool {
     if quote.snippet.contains(HIDDEN) {
         return true;
     }
     let Some(lines_of_quote) = quoted(quote) else { return false };
     lines_of_quote.zip(quote.snippet.lines()).all(|(at, wanted)| {
-        let there = lines.get(at).map(|line| folded(&String::from_utf8_lossy(line)));
-        there.is_some_and(|there| there.contains(&folded(wanted)))
+        let line = lines.get(at).map(|line| folded(&String::from_utf8_lossy(line)));
+        line.is_some_and(|line| line.contains(&folded(wanted)))
     })
 }
 
@@ -211,7 +213,7 @@ fn folded(line: &str) -> String {
 
 /// Current position of reviewed lines. `None` if a line changed, or if lines were inserted between
 /// them.
-fn located(cited: &Range<usize>, texts: &FileTexts) -> Option<Range<usize>> {
+fn current_position(cited: &Range<usize>, texts: &FileTexts) -> Option<Range<usize>> {
     let mut start = cited.start;
     for ChangedLines { at, were, are } in &texts.changed {
         if at + were <= cited.start {
@@ -221,23 +223,23 @@ fn located(cited: &Range<usize>, texts: &FileTexts) -> Option<Range<usize>> {
         }
     }
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
-    let there = start..start + cited.len();
-    let are_there = now.get(there.clone())?.iter().map(|line| bare(line));
-    let were_there = reviewed.get(cited.clone())?.iter().map(|line| bare(line));
-    are_there.eq(were_there).then_some(there)
+    let position = start..start + cited.len();
+    let current_lines = now.get(position.clone())?.iter().map(|line| without_line_end(line));
+    let reviewed_lines = reviewed.get(cited.clone())?.iter().map(|line| without_line_end(line));
+    current_lines.eq(reviewed_lines).then_some(position)
 }
 
 /// The replacement with the line endings of the file.
-fn in_the_manner_of(replacement: &str, now: &[&[u8]], there: &Range<usize>) -> Vec<u8> {
+fn with_line_endings_of_file(replacement: &str, now: &[&[u8]], position: &Range<usize>) -> Vec<u8> {
     // A byte order mark before the first line is not part of the text.
-    let is_marked = there.start == 0
+    let is_marked = position.start == 0
         && now.first().is_some_and(|line| line.starts_with(BYTE_ORDER_MARK))
         && !replacement.as_bytes().starts_with(BYTE_ORDER_MARK);
     let mark = if is_marked { BYTE_ORDER_MARK } else { &[] };
     if replacement.is_empty() {
         return mark.to_vec();
     }
-    let own = there.clone().rev().chain(0..now.len());
+    let own = position.clone().rev().chain(0..now.len());
     let end = own.map(|at| line_end(now[at])).find(|end| !end.is_empty()).unwrap_or(b"\n");
     let text = replacement.strip_suffix('\n').unwrap_or(replacement);
     let mut bytes = mark.to_vec();
@@ -247,7 +249,7 @@ fn in_the_manner_of(replacement: &str, now: &[&[u8]], there: &Range<usize>) -> V
     }
     // Preserve a missing final newline.
     let ends_open =
-        there.end == now.len() && there.end > 0 && line_end(now[there.end - 1]).is_empty();
+        position.end == now.len() && position.end > 0 && line_end(now[position.end - 1]).is_empty();
     if ends_open {
         bytes.truncate(bytes.len() - end.len());
     }
@@ -274,11 +276,11 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
 }
 
 fn line_end(line: &[u8]) -> &[u8] {
-    &line[bare(line).len()..]
+    &line[without_line_end(line).len()..]
 }
 
 /// A line without its line ending.
-fn bare(line: &[u8]) -> &[u8] {
+fn without_line_end(line: &[u8]) -> &[u8] {
     let Some(line) = line.strip_suffix(b"\n") else { return line };
     line.strip_suffix(b"\r").unwrap_or(line)
 }

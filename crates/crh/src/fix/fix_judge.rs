@@ -1,4 +1,4 @@
-//! Decides which fixes are kept: static checks, then the verification command.
+//! Decides which fixes crh keeps: static checks, then the verification command.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
 
-/// Edits that are applied or dropped together, because their issues overlap.
+/// Edits that crh applies or drops together, because their issues overlap.
 #[derive(Debug, Clone)]
 pub(super) struct FixUnit<'r> {
     pub(super) issues: Vec<&'r Issue>,
@@ -58,107 +58,111 @@ enum Rejection {
 
 /// A test that separates passing units from failing ones.
 struct UnitFilter<'s, 'r> {
-    made: ComputeEdits<'s, 'r>,
+    compute_edits: ComputeEdits<'s, 'r>,
     objection: &'s dyn Fn(&str) -> Option<Rejection>,
 }
 
 impl FixJudge<'_, '_> {
     /// Returns the units that pass the static checks and the verification command. If the command
-    /// proves nothing, see [`Self::unproved`].
+    /// proves nothing, returns only units that need no verification.
     pub(super) fn verified<'u, 'r>(
         &self,
         units: &'u [FixUnit<'r>],
-        made: ComputeEdits<'_, 'r>,
+        compute_edits: ComputeEdits<'_, 'r>,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         let all: Vec<&FixUnit<'r>> = units.iter().collect();
         let Some(verification) = self.verification else {
-            // The caller has left out what cannot be verified.
-            return self.checked(all, made);
+            // The caller has left out the units that cannot be verified.
+            return self.checked(all, compute_edits);
         };
-        let held = self.checked(all, made)?;
-        if held.kept.is_empty() {
-            return Ok(held);
+        let passed = self.checked(all, compute_edits)?;
+        if passed.kept.is_empty() {
+            return Ok(passed);
         }
-        let said = |commit: &str| verification.of_commit(self.reviewed_checkout, commit);
-        let (against, unproved) = match said(&held.commit) {
-            VerificationResult::Passed => return Ok(JudgedUnits { is_verified: true, ..held }),
-            VerificationResult::OutOfTime(why) => return Ok(self.untold(held, &unknown(&why))),
+        let verify = |commit: &str| verification.of_commit(self.reviewed_checkout, commit);
+        let (reason, gap) = match verify(&passed.commit) {
+            VerificationResult::Passed => return Ok(JudgedUnits { is_verified: true, ..passed }),
+            VerificationResult::OutOfTime(why) => return Ok(self.drop_all(passed, &unknown(&why))),
             VerificationResult::Failed(why) => (failing(&why), VerificationGap::FailsAnyway(why)),
             VerificationResult::Nothing(why) => (not_running(&why), VerificationGap::NotRun(why)),
         };
-        match said(self.base) {
+        match verify(self.base) {
             VerificationResult::Passed => {
-                let objection = |commit: &str| match said(commit) {
+                let objection = |commit: &str| match verify(commit) {
                     VerificationResult::Passed => None,
                     VerificationResult::Failed(why) => Some(Rejection::Against(failing(&why))),
                     VerificationResult::Nothing(why) => Some(Rejection::Against(not_running(&why))),
                     VerificationResult::OutOfTime(why) => Some(Rejection::Unknown(unknown(&why))),
                 };
-                let sieve = UnitFilter { made, objection: &objection };
-                let sifted = self.sifted(&held.kept, &against, &sieve)?.after(held.left);
-                Ok(JudgedUnits { is_verified: true, ..sifted })
+                let filter = UnitFilter { compute_edits, objection: &objection };
+                let passing = self.find_passing(&passed.kept, &reason, &filter)?.after(passed.left);
+                Ok(JudgedUnits { is_verified: true, ..passing })
             }
-            VerificationResult::Failed(_) => self.unproved(held, made, &unproved),
+            VerificationResult::Failed(_) => self.without_proof(passed, compute_edits, &gap),
             VerificationResult::Nothing(why) => {
-                self.unproved(held, made, &VerificationGap::NotRun(why))
+                self.without_proof(passed, compute_edits, &VerificationGap::NotRun(why))
             }
-            VerificationResult::OutOfTime(why) => Ok(self.untold(held, &unknown(&why))),
+            VerificationResult::OutOfTime(why) => Ok(self.drop_all(passed, &unknown(&why))),
         }
     }
 
     /// Drops all units, because their result is unknown.
-    fn untold<'u, 'r>(&self, held: JudgedUnits<'u, 'r>, why: &str) -> JudgedUnits<'u, 'r> {
-        let mut none = JudgedUnits::nothing(self.base).after(held.left);
-        none.leave(&held.kept, why);
+    fn drop_all<'u, 'r>(&self, passed: JudgedUnits<'u, 'r>, why: &str) -> JudgedUnits<'u, 'r> {
+        let mut none = JudgedUnits::nothing(self.base).after(passed.left);
+        none.skip(&passed.kept, why);
         none
     }
 
-    /// Keeps the units that need no verification. Adds a warning.
-    fn unproved<'u, 'r>(
+    /// Keeps the units that need no verification, and adds a warning, because the verification
+    /// command proves nothing.
+    fn without_proof<'u, 'r>(
         &self,
-        held: JudgedUnits<'u, 'r>,
-        made: ComputeEdits<'_, 'r>,
+        passed: JudgedUnits<'u, 'r>,
+        compute_edits: ComputeEdits<'_, 'r>,
         why: &VerificationGap,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
-        let mut proved = self.unverified(held.kept, made, &why.left())?.after(held.left);
+        let mut proved = self
+            .drop_requiring_verification(passed.kept, compute_edits, &why.left())?
+            .after(passed.left);
         proved.warnings.push(why.warning());
         Ok(proved)
     }
 
     /// Keeps the units that need no verification. Drops the others.
-    fn unverified<'u, 'r>(
+    fn drop_requiring_verification<'u, 'r>(
         &self,
         units: Vec<&'u FixUnit<'r>>,
-        made: ComputeEdits<'_, 'r>,
+        compute_edits: ComputeEdits<'_, 'r>,
         why: &str,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         let (needing, others): (Vec<_>, Vec<_>) =
             units.into_iter().partition(|unit| unit.requires_verification());
-        let left = needing.into_iter().flat_map(|unit| left_of(unit, why)).collect();
-        Ok(self.checked(others, made)?.after(left))
+        let left = needing.into_iter().flat_map(|unit| skipped_issues(unit, why)).collect();
+        Ok(self.checked(others, compute_edits)?.after(left))
     }
 
     /// Runs the static checks on all units together, and on subsets if they fail.
     fn checked<'u, 'r>(
         &self,
         units: Vec<&'u FixUnit<'r>>,
-        made: ComputeEdits<'_, 'r>,
+        compute_edits: ComputeEdits<'_, 'r>,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         // A zero byte would make the file binary, and the checks would not read it.
-        let (readable, unreadable): (Vec<_>, Vec<_>) =
-            units.into_iter().partition(|unit| !made(&[unit]).iter().any(adds_control_character));
+        let (readable, unreadable): (Vec<_>, Vec<_>) = units
+            .into_iter()
+            .partition(|unit| !compute_edits(&[unit]).iter().any(adds_control_character));
         if !unreadable.is_empty() {
             let why = "its fix adds a control character";
-            let left = unreadable.into_iter().flat_map(|unit| left_of(unit, why)).collect();
-            return Ok(self.checked(readable, made)?.after(left));
+            let left = unreadable.into_iter().flat_map(|unit| skipped_issues(unit, why)).collect();
+            return Ok(self.checked(readable, compute_edits)?.after(left));
         }
         let units = readable;
         if units.is_empty() {
             return Ok(JudgedUnits::nothing(self.base));
         }
-        let edits = made(&units);
+        let edits = compute_edits(&units);
         let commit = self.committed(&edits)?;
-        let Some(against) = self.objection(&commit)? else {
+        let Some(reason) = self.objection(&commit)? else {
             let (left, warnings) = (Vec::new(), Vec::new());
             return Ok(JudgedUnits {
                 kept: units,
@@ -175,60 +179,61 @@ impl FixJudge<'_, '_> {
                 Some(Rejection::Unknown(format!("the static checks failed: {:#}", failure.error)))
             }
         };
-        self.sifted(&units, &against, &UnitFilter { made, objection: &objection })
+        self.find_passing(&units, &reason, &UnitFilter { compute_edits, objection: &objection })
     }
 
     /// Searches for the passing units after all together have failed.
-    fn sifted<'u, 'r>(
+    fn find_passing<'u, 'r>(
         &self,
         units: &[&'u FixUnit<'r>],
-        against: &str,
-        sieve: &UnitFilter<'_, 'r>,
+        reason: &str,
+        filter: &UnitFilter<'_, 'r>,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
-        let mut held = JudgedUnits::nothing(self.base);
-        self.sift(&mut held, units, against, sieve)?;
-        Ok(held)
+        let mut passed = JudgedUnits::nothing(self.base);
+        self.bisect(&mut passed, units, reason, filter)?;
+        Ok(passed)
     }
 
-    /// Adds the passing units of a failing set by bisection: each test may take minutes.
-    fn sift<'u, 'r>(
+    /// Adds the passing units of a failing set. Bisects the set, because each test may take
+    /// minutes.
+    fn bisect<'u, 'r>(
         &self,
-        held: &mut JudgedUnits<'u, 'r>,
+        passed: &mut JudgedUnits<'u, 'r>,
         units: &[&'u FixUnit<'r>],
-        against: &str,
-        sieve: &UnitFilter<'_, 'r>,
+        reason: &str,
+        filter: &UnitFilter<'_, 'r>,
     ) -> Result<(), Failure> {
         let (first, second) = units.split_at(units.len() / 2);
         if first.is_empty() {
-            held.leave(units, against);
+            passed.skip(units, reason);
             return Ok(());
         }
-        let all = held.kept.len() + first.len();
-        self.offer(held, first, sieve)?;
-        match held.kept.len() == all {
-            // The objection is to both halves together.
-            true => self.sift(held, second, against, sieve),
-            false => self.offer(held, second, sieve),
+        let all = passed.kept.len() + first.len();
+        self.add_passing(passed, first, filter)?;
+        match passed.kept.len() == all {
+            // The first half passes, so the second half fails together with it.
+            true => self.bisect(passed, second, reason, filter),
+            false => self.add_passing(passed, second, filter),
         }
     }
 
-    /// Adds these units to the kept ones, or those of them that pass.
-    fn offer<'u, 'r>(
+    /// Adds these units to the kept ones. If they fail together, adds only those that pass.
+    fn add_passing<'u, 'r>(
         &self,
-        held: &mut JudgedUnits<'u, 'r>,
+        passed: &mut JudgedUnits<'u, 'r>,
         units: &[&'u FixUnit<'r>],
-        sieve: &UnitFilter<'_, 'r>,
+        filter: &UnitFilter<'_, 'r>,
     ) -> Result<(), Failure> {
         if interrupts::is_pressed() {
             return Ok(());
         }
-        let with = [&held.kept, units].concat();
-        let edits = (sieve.made)(&with);
+        let with = [&passed.kept, units].concat();
+        let edits = (filter.compute_edits)(&with);
         let commit = self.committed(&edits)?;
-        match (sieve.objection)(&commit) {
-            None => (held.kept, held.commit, held.edits) = (with, commit, edits),
-            Some(Rejection::Against(why)) => self.sift(held, units, &why, sieve)?,
-            Some(Rejection::Unknown(why)) => held.leave(units, &why),
+        match (filter.objection)(&commit) {
+            None => (passed.kept, passed.commit, passed.edits) = (with, commit, edits),
+            Some(Rejection::Against(why)) => self.bisect(passed, units, &why, filter)?,
+            Some(Rejection::Unknown(why)) => passed.skip(units, &why),
         }
         Ok(())
     }
@@ -273,8 +278,8 @@ impl<'u, 'r> JudgedUnits<'u, 'r> {
         Self { kept, commit, edits, left, warnings, is_verified: false }
     }
 
-    fn leave(&mut self, units: &[&'u FixUnit<'r>], why: &str) {
-        self.left.extend(units.iter().flat_map(|unit| left_of(unit, why)));
+    fn skip(&mut self, units: &[&'u FixUnit<'r>], why: &str) {
+        self.left.extend(units.iter().flat_map(|unit| skipped_issues(unit, why)));
     }
 
     /// Adds issues that were dropped before.
@@ -335,7 +340,10 @@ fn unknown(why: &str) -> String {
     format!("its fix could not be verified: {why}")
 }
 
-fn left_of<'a>(unit: &'a FixUnit<'_>, why: &'a str) -> impl Iterator<Item = SkippedIssue> + 'a {
+fn skipped_issues<'a>(
+    unit: &'a FixUnit<'_>,
+    why: &'a str,
+) -> impl Iterator<Item = SkippedIssue> + 'a {
     unit.issues.iter().map(move |issue| SkippedIssue::new(issue.number, why))
 }
 

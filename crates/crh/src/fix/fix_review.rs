@@ -29,7 +29,8 @@ pub(crate) enum FixReviewPlan {
 impl FixReviewPlan {
     pub(crate) fn after(session: &ReviewSession, asker: FixOrigin) -> Self {
         match (asker, session.terms.mode) {
-            // Without a model, only the static checks would look, and they run on every fix.
+            // Without a model, the review would run only static checks, which run on every fix
+            // anyway.
             _ if session.model_set.is_none() => Self::None,
             (FixOrigin::Questions, _) | (FixOrigin::Mode, ReviewMode::Autofix) => {
                 match calls_left(session) < CALLS_MIN {

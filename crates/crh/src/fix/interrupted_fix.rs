@@ -13,7 +13,7 @@ use crh_git::Repository;
 
 /// Whether a fix was interrupted in the current checkout.
 pub(crate) fn is_interrupted(environment: &Environment) -> bool {
-    interrupted(environment).is_some()
+    interrupted_checkout(environment).is_some()
 }
 
 /// Rolls back an interrupted fix and prints a note.
@@ -33,7 +33,7 @@ fn recovery_message(RolledBackFix { files, is_taking_back }: &RolledBackFix) -> 
 }
 
 /// The root of the current checkout if a fix was interrupted there.
-fn interrupted(environment: &Environment) -> Option<PathBuf> {
+fn interrupted_checkout(environment: &Environment) -> Option<PathBuf> {
     // The caller that needs the repository reports its errors.
     let root = Repository::discover(&environment.folder).ok()?.work_tree?;
     [MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()).then_some(root)
@@ -41,14 +41,14 @@ fn interrupted(environment: &Environment) -> Option<PathBuf> {
 
 /// Rolls back an interrupted fix in the current checkout, if there is one.
 fn recover(environment: &Environment) -> Result<Option<RolledBackFix>, Failure> {
-    let Some(root) = interrupted(environment) else { return Ok(None) };
+    let Some(root) = interrupted_checkout(environment) else { return Ok(None) };
     let stamp_key = run_lookup::stamp_key(environment)?;
     let locked = LockedCheckout::take(&root, stamp_key.as_ref())?;
     Ok(recovered(&locked, &root)?)
 }
 
-/// Rolls back an interrupted fix. Refuses a marker or its folder that comes with the repository,
-/// because crh did not write it.
+/// Rolls back an interrupted fix. Fails if the marker or its folder is part of the repository,
+/// because then crh did not write it.
 pub(super) fn recovered(
     locked: &LockedCheckout,
     root: &Path,
@@ -62,10 +62,10 @@ pub(super) fn recovered(
     if let Some(problem) = run_lookup::state_problem(&repository, root) {
         return refused(run_lookup::STATE, problem);
     }
-    for (path, is_there) in
+    for (path, exists) in
         [(MARKER, locked.is_between()?), (MARKER_DRAFT, locked.has_draft_of_marker()?)]
     {
-        if is_there && !matches!(repository.tracks(path), Ok(false)) {
+        if exists && !matches!(repository.tracks(path), Ok(false)) {
             return refused(path, "is part of this repository");
         }
     }

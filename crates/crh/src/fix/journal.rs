@@ -36,8 +36,8 @@ use crh_review::report::AppliedFix;
 
 /// Number of attempts to lock a checkout, and the delay between them. A child process inherits the
 /// lock for a moment; a real fix takes longer than this half second.
-const LOOKS: u32 = 25;
-const LOOK: Duration = Duration::from_millis(20);
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_DELAY: Duration = Duration::from_millis(20);
 
 /// Files that mark a checkout as being changed.
 pub(crate) const MARKERS: [&str; 2] = [MARKER, MARKER_DRAFT];
@@ -65,7 +65,7 @@ pub(crate) struct Journal {
     pub(super) after: Option<String>,
     /// Origin of the fix; `None` for an undo.
     pub(super) asker: Option<FixOrigin>,
-    /// Descriptions for the report. The report is written later, and a crash may prevent that.
+    /// Descriptions for the report, which crh writes later. A crash may prevent that.
     pub(super) fixes: Vec<AppliedFix>,
     /// Files with edits of the user since the review. `after` contains these edits too.
     pub(super) edited: BTreeSet<String>,
@@ -74,7 +74,8 @@ pub(crate) struct Journal {
     entries: Vec<FileEntry>,
 }
 
-/// Origin of a fix. Leaving the questions undoes only fixes of the questions.
+/// Origin of a fix. If the user leaves the questions, crh undoes only the fixes with the origin
+/// `Questions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FixOrigin {
@@ -176,9 +177,9 @@ impl LockedCheckout {
     pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, ApplyError> {
         let shown = root.display().to_string();
         let tree = CheckoutTree::open(root).map_err(ApplyError::io(&shown))?;
-        for look in 0..=LOOKS {
-            if look > 0 {
-                std::thread::sleep(LOOK);
+        for attempt in 0..=LOCK_ATTEMPTS {
+            if attempt > 0 {
+                std::thread::sleep(LOCK_DELAY);
             }
             // The lock is on the folder itself: it needs no file and ends with the process.
             match tree.root().try_lock() {
@@ -198,7 +199,7 @@ impl LockedCheckout {
     }
 
     fn read(&self, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
-        self.tree.read(inside(path)?).map_err(|error| place(path, &error))
+        self.tree.read(inside(path)?).map_err(|error| place_error(path, &error))
     }
 
     /// Whether a process was interrupted just before it changed the tree.
@@ -221,7 +222,7 @@ impl LockedCheckout {
         steps: Steps<'_>,
     ) -> Result<(), ApplyError> {
         self.recover(steps)?;
-        swept(fixes, steps)?;
+        remove_incomplete_journals(fixes, steps)?;
         let mut entries = Vec::new();
         let mut images = Vec::new();
         for edit in edits {
@@ -248,16 +249,16 @@ impl LockedCheckout {
             undoes: BTreeSet::new(),
             entries,
         };
-        self.carry_out(fixes, &journal, &images, steps)
+        self.apply_journal(fixes, &journal, &images, steps)
     }
 
     /// Undoes all fixes of a run, or none. Rolls back an interrupted fix first. Returns the
     /// restored files.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, ApplyError> {
         self.recover(steps)?;
-        swept(fixes, steps)?;
+        remove_incomplete_journals(fixes, steps)?;
         let applied_fixes = applied_fixes(fixes)?;
-        let (mut entries, images) = self.way_back(&applied_fixes)?;
+        let (mut entries, images) = self.undo_entries(&applied_fixes)?;
         let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
         let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
         let kept: Vec<(String, Vec<u8>)> = images
@@ -266,7 +267,7 @@ impl LockedCheckout {
             .map(|(name, bytes)| (name.clone(), bytes.clone()))
             .collect();
         let files = entries.iter().map(|entry| entry.path.clone()).collect();
-        let mut done = BTreeSet::new();
+        let mut already_undone = BTreeSet::new();
         for entry in &mut entries {
             let bytes = |image: &Option<StoredVersion>| {
                 image.as_ref().and_then(|image| images.get(&image.name))
@@ -274,8 +275,8 @@ impl LockedCheckout {
             let found = self.read(&entry.path)?;
             match found.as_ref().map(|found| &found.bytes) {
                 now if now == bytes(&entry.before) => {}
-                // The user has undone it by other means.
-                now if now == bytes(&entry.after) => drop(done.insert(entry.number)),
+                // The user has undone this fix by other means, such as git.
+                now if now == bytes(&entry.after) => drop(already_undone.insert(entry.number)),
                 _ => return Err(ApplyError::Edited { path: entry.path.clone() }),
             }
             // Keep permissions that the owner has changed since.
@@ -283,7 +284,7 @@ impl LockedCheckout {
                 *image = image.like_now(found.as_ref());
             }
         }
-        entries.retain(|entry| !done.contains(&entry.number));
+        entries.retain(|entry| !already_undone.contains(&entry.number));
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
             after: None,
@@ -294,7 +295,7 @@ impl LockedCheckout {
             entries,
         };
         if !journal.undoes.is_empty() {
-            self.carry_out(fixes, &journal, &kept, steps)?;
+            self.apply_journal(fixes, &journal, &kept, steps)?;
         }
         Ok(files)
     }
@@ -305,15 +306,15 @@ impl LockedCheckout {
         key.is_some_and(|key| folder.run().is_some_and(|run| key.has_stamped(run)))
     }
 
-    /// Whether a fix was made in this checkout. Compares its path; if that path is gone, the
-    /// location of the journal.
+    /// Whether a fix was made in this checkout. Compares the paths. If the path in the journal does
+    /// not exist any more, checks whether the journal is inside this checkout.
     fn is_of(&self, journal: &Journal, folder: &FixFolder) -> bool {
         let root = self.tree.path();
         journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
     }
 
     /// The combined reverse of several fixes, with the bytes it needs, by file name.
-    fn way_back(
+    fn undo_entries(
         &self,
         applied_fixes: &BTreeMap<u32, (FixFolder, Journal)>,
     ) -> Result<UndoEntries, ApplyError> {
@@ -326,11 +327,14 @@ impl LockedCheckout {
             for entry in &journal.entries {
                 for image in entry.before.iter().chain(&entry.after) {
                     let name = format!("{}-{}", folder.number(), image.name);
-                    images.insert(name, folder.image(image).map_err(|why| unread(folder, &why))?);
+                    images.insert(
+                        name,
+                        folder.image(image).map_err(|why| unread_error(folder, &why))?,
+                    );
                 }
                 let entry = entry.renamed(|name| format!("{}-{name}", folder.number()));
                 match entries.get_mut(&entry.path) {
-                    // The first original is the final state.
+                    // Keep the original of the first fix: the undo restores it.
                     Some(first) => {
                         let bytes = |image: &Option<StoredVersion>| {
                             image.as_ref().and_then(|image| images.get(&image.name))
@@ -360,7 +364,7 @@ impl LockedCheckout {
         for (folder, journal) in applied_fixes(fixes)?.into_values() {
             for entry in journal.entries {
                 let bytes = entry.after.as_ref().map(|image| folder.image(image)).transpose();
-                left.insert(entry.path, bytes.map_err(|why| unread(&folder, &why))?);
+                left.insert(entry.path, bytes.map_err(|why| unread_error(&folder, &why))?);
             }
         }
         for (path, bytes) in left {
@@ -373,14 +377,14 @@ impl LockedCheckout {
     }
 
     /// Writes the journal, then the files.
-    fn carry_out(
+    fn apply_journal(
         &self,
         fixes: &Path,
         journal: &Journal,
         images: &[(String, Vec<u8>)],
         steps: Steps<'_>,
     ) -> Result<(), ApplyError> {
-        // There is only one marker. Replacing it would lose the other journal.
+        // There is only one marker. If crh replaced it, the other journal would be lost.
         if self.is_between()? {
             let why = "says that a fix is under way".to_owned();
             return Err(ApplyError::Place { path: MARKER.to_owned(), why });
@@ -425,7 +429,7 @@ impl LockedCheckout {
     ) -> Result<(), ApplyError> {
         for (entry, image) in journal.entries.iter().filter_map(|it| Some((it, it.after.as_ref()?)))
         {
-            let bytes = folder.image(image).map_err(|why| lost(folder, &why))?;
+            let bytes = folder.image(image).map_err(|why| lost_error(folder, &why))?;
             entry.write_draft(&self.tree, image, &bytes, folder.draft(), steps)?;
         }
         Ok(())
@@ -469,8 +473,8 @@ impl LockedCheckout {
     }
 }
 
-/// Removes incomplete journals. Nothing was changed for them.
-fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), ApplyError> {
+/// Removes incomplete journals. crh changed no file for them.
+fn remove_incomplete_journals(fixes: &Path, steps: Steps<'_>) -> Result<(), ApplyError> {
     let shown = fixes.display().to_string();
     for folder in FixFolder::all(fixes).map_err(ApplyError::io(&shown))? {
         if !folder.is_written() {
@@ -486,11 +490,12 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
     let folders = FixFolder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
         let Ok(path) = canonical(folder.path()) else { return false };
-        // The recorded checkout, or the one around the journal if it was moved.
+        // Look in the recorded checkout, and in every folder above the journal, because the
+        // checkout may have been moved.
         let made_in = folder.journal().ok().map(|journal| journal.checkout);
-        let around = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
-        let named = around.filter_map(|checkout| canonical(marker::of(&checkout)?).ok());
-        named.into_iter().any(|named| named == path)
+        let checkouts = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
+        let mut journals = checkouts.filter_map(|checkout| canonical(marker::of(&checkout)?).ok());
+        journals.any(|journal| journal == path)
     })
 }
 
@@ -507,16 +512,16 @@ pub(super) fn applied_fixes(
     let mut applied_fixes = BTreeMap::new();
     let mut undone = BTreeSet::new();
     for folder in FixFolder::all(fixes).map_err(ApplyError::io(&shown))? {
-        let state = folder.state().map_err(|why| unread(&folder, &why))?;
+        let state = folder.state().map_err(|why| unread_error(&folder, &why))?;
         match state {
             Some(FixPhase::Applied) => {
-                let journal = folder.journal().map_err(|why| unread(&folder, &why))?;
+                let journal = folder.journal().map_err(|why| unread_error(&folder, &why))?;
                 undone.extend(journal.undoes.iter().copied());
                 if journal.undoes.is_empty() {
                     applied_fixes.insert(folder.number(), (folder, journal));
                 }
             }
-            // Once an interrupted fix is rolled back, nothing of these is in the tree.
+            // After a rollback, such a fix is not in the tree.
             Some(FixPhase::Placing | FixPhase::RolledBack) | None => {}
         }
     }
@@ -529,14 +534,14 @@ fn inside(path: &str) -> Result<InsidePath<'_>, ApplyError> {
         .map_err(|why| ApplyError::Place { path: path.to_owned(), why: why.to_owned() })
 }
 
-fn place(path: &str, error: &io::Error) -> ApplyError {
+fn place_error(path: &str, error: &io::Error) -> ApplyError {
     ApplyError::Place { path: path.to_owned(), why: format!("cannot be changed: {error}") }
 }
 
-fn unread(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
+fn unread_error(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
     ApplyError::Unread { folder: folder.path().to_owned(), why: why.to_string() }
 }
 
-fn lost(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
+fn lost_error(folder: &FixFolder, why: &dyn std::fmt::Display) -> ApplyError {
     ApplyError::Lost { folder: folder.path().to_owned(), why: why.to_string() }
 }

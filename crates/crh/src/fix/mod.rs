@@ -57,7 +57,7 @@ pub(crate) const REVIEWED: &str = "stages/report.json";
 
 /// Start of the warning about a skipped issue, after its number.
 const NOT_FIXED: &str = "not fixed: ";
-/// Reason for an issue whose replacement did not help. The same replacement would be made twice.
+/// Reason for an issue whose replacement did not help. crh would apply the same replacement again.
 const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found the issue again";
 
 /// Fixes these issues in the reviewed tree, and updates the report and the run folder.
@@ -68,7 +68,7 @@ pub(crate) fn fix(
     asker: FixOrigin,
     environment: &Environment,
 ) -> Result<FixPass, Failure> {
-    let mut fixed = in_tree(session, report, numbers, asker, environment)?;
+    let mut fixed = fix_in_tree(session, report, numbers, asker, environment)?;
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
@@ -89,17 +89,17 @@ pub(crate) fn would_fix(
     let (issues, left) = verifiable(session, report, numbers, FixOrigin::Command);
     let reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
-        Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
+        Err(why) => return Ok((Vec::new(), skip_all(report, numbers, &why))),
     };
     let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
-        Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
+        Err(why) => return Ok((Vec::new(), skip_all(report, numbers, &why))),
     };
     let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
-            FixPass { is_stopped: true, ..refused(report, numbers, NOT_ITS_TURN) },
+            FixPass { is_stopped: true, ..skip_all(report, numbers, NOT_ITS_TURN) },
         ));
     }
     let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } =
@@ -234,7 +234,7 @@ fn advisory(report: &Report) -> Vec<&Issue> {
     report.all_issues().filter(|issue| issue.queue == Queue::Report).collect()
 }
 
-fn in_tree(
+fn fix_in_tree(
     session: &ReviewSession,
     report: &Report,
     numbers: &BTreeSet<u32>,
@@ -246,9 +246,9 @@ fn in_tree(
     if issues.is_empty() {
         return Ok(left);
     }
-    // The code below checks whether Ctrl-C was pressed.
+    // The code below checks itself whether Ctrl-C was pressed.
     let _watch = InterruptGuard::watch(|| {})?;
-    let all = |why: &str| refused(report, numbers, why);
+    let all = |why: &str| skip_all(report, numbers, why);
     let reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
         Err(why) => return Ok(all(&why)),
@@ -261,12 +261,12 @@ fn in_tree(
     if interrupts::is_pressed() {
         return Ok(FixPass { is_stopped: true, ..all(NOT_ITS_TURN) });
     }
-    let by_model = still_fitting(&reviewed_checkout, &checkout, by_model)?;
-    Ok(left.and(applied(&reviewed_checkout, &checkout, by_code.then(by_model), asker)))
+    let by_model = drop_if_tree_changed(&reviewed_checkout, &checkout, by_model)?;
+    Ok(left.and(apply_planned(&reviewed_checkout, &checkout, by_code.then(by_model), asker)))
 }
 
 /// Rejects the work of a fixer if the tree changed meanwhile.
-fn still_fitting(
+fn drop_if_tree_changed(
     reviewed_checkout: &ReviewedCheckout<'_>,
     checkout: &LockedCheckout,
     by_model: PlannedFixes,
@@ -281,7 +281,7 @@ fn still_fitting(
 }
 
 /// Writes planned fixes to the checkout, completely or not at all.
-fn applied(
+fn apply_planned(
     reviewed_checkout: &ReviewedCheckout<'_>,
     checkout: &LockedCheckout,
     planned: PlannedFixes,
@@ -304,7 +304,7 @@ fn applied(
     }
 }
 
-/// The open issues with these numbers whose fixes can be verified where that is required, and why
+/// The open issues with these numbers whose fixes need no verification or can be verified, and why
 /// the others cannot be fixed.
 fn verifiable<'r>(
     session: &ReviewSession,
@@ -312,7 +312,7 @@ fn verifiable<'r>(
     numbers: &BTreeSet<u32>,
     asker: FixOrigin,
 ) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
-    let (mut issues, mut left) = wanted(report, numbers);
+    let (mut issues, mut left) = select_issues(report, numbers);
     let unverifiable = unverifiable(session, report, numbers, asker);
     issues.retain(|issue| unverifiable.iter().all(|left| left.number != issue.number));
     left.extend(unverifiable);
@@ -320,7 +320,10 @@ fn verifiable<'r>(
 }
 
 /// The open issues with these numbers, and why the others cannot be fixed.
-fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
+fn select_issues<'r>(
+    report: &'r Report,
+    numbers: &BTreeSet<u32>,
+) -> (Vec<&'r Issue>, Vec<SkippedIssue>) {
     let (mut issues, mut left) = (Vec::new(), Vec::new());
     for number in numbers {
         match report.issue(*number) {
@@ -352,8 +355,8 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
 }
 
 /// Skips all issues for the same reason.
-fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
-    let (issues, left) = wanted(report, numbers);
+fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
+    let (issues, left) = select_issues(report, numbers);
     let more = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
     FixPass::leaving(left).and(FixPass::leaving(more))
 }

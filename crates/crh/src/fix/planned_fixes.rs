@@ -65,13 +65,13 @@ impl PlannedFixes {
     }
 
     /// The fixes of the units that passed.
-    fn new(held: JudgedUnits<'_, '_>, from: &str) -> Self {
+    fn new(judged: JudgedUnits<'_, '_>, from: &str) -> Self {
         Self {
-            fixes: held.kept.iter().flat_map(|unit| fixes(unit, &held)).collect(),
-            paths: held.edits.into_iter().map(|edit| edit.path).collect(),
-            commit: held.commit,
-            left: held.left,
-            warnings: held.warnings,
+            fixes: judged.kept.iter().flat_map(|unit| fixes(unit, &judged)).collect(),
+            paths: judged.edits.into_iter().map(|edit| edit.path).collect(),
+            commit: judged.commit,
+            left: judged.left,
+            warnings: judged.warnings,
             ..Self::nothing(from.to_owned())
         }
     }
@@ -89,7 +89,7 @@ impl PlannedFixes {
     }
 }
 
-/// How fixes that require it are verified, and the tests that prove their issues.
+/// The verification command, and the tests that prove the issues.
 #[derive(Clone, Copy)]
 struct Proof<'p, 'b> {
     verification: Option<&'p Verification<'b>>,
@@ -123,8 +123,8 @@ pub(super) fn plan_fixes(
     Ok((first, second))
 }
 
-/// The tests that prove the issues, as new files. A test is left out if the checkout has a file at its
-/// path, or if crh has masked a credential in it.
+/// The tests that prove the issues, as new files. A test is left out if the checkout has a file at
+/// its path, or if crh has masked a credential in it.
 fn new_tests(
     reviewed_checkout: &ReviewedCheckout<'_>,
     checkout: &LockedCheckout,
@@ -147,8 +147,8 @@ fn new_tests(
     Ok(tests)
 }
 
-/// Applies exact replacements. Edits of the user stay; only the code around a replacement must be
-/// as it was reviewed.
+/// Applies exact replacements. Edits of the user stay. Only the code around a replacement must not
+/// have changed since the review.
 fn by_code(
     reviewed_checkout: &ReviewedCheckout<'_>,
     checkout: &LockedCheckout,
@@ -168,21 +168,21 @@ fn by_code(
             edits: Vec::new(),
         })
         .collect();
-    let made = |units: &[&FixUnit<'_>]| {
+    let compute_edits = |units: &[&FixUnit<'_>]| {
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
         let mut edits = replaced(&issues, &texts).edits;
         edits.extend(proof.tests_of(issues.into_iter()));
         edits
     };
-    let judges =
+    let judge =
         FixJudge { reviewed_checkout, base: &start.commit, verification: proof.verification };
-    let held = judges.verified(&units, &made)?.after(first.left);
-    let mut planned = PlannedFixes::new(held, &start.commit);
+    let judged = judge.verified(&units, &compute_edits)?.after(first.left);
+    let mut planned = PlannedFixes::new(judged, &start.commit);
     planned.edited = start.edited.intersection(&planned.paths).cloned().collect();
     Ok(planned)
 }
 
-/// Lets the fixer work on the remaining issues.
+/// Runs the fixer on issues without an exact replacement.
 fn by_model(
     reviewed_checkout: &ReviewedCheckout<'_>,
     checkout: &LockedCheckout,
@@ -216,31 +216,32 @@ fn by_model(
         }
     };
     let units: Vec<FixUnit<'_>> = parts.into_iter().map(unit).collect();
-    let made = |units: &[&FixUnit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
-    let judges = FixJudge { reviewed_checkout, base, verification: proof.verification };
-    Ok(PlannedFixes::new(judges.verified(&units, &made)?.after(left), base))
+    let compute_edits =
+        |units: &[&FixUnit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
+    let judge = FixJudge { reviewed_checkout, base, verification: proof.verification };
+    Ok(PlannedFixes::new(judge.verified(&units, &compute_edits)?.after(left), base))
 }
 
 /// Description of a replacement, from the suggestion of the reviewer.
 fn described(issue: &Issue) -> String {
-    let said = issue.suggestion.lines().next().unwrap_or_default().trim();
+    let suggestion = issue.suggestion.lines().next().unwrap_or_default().trim();
     let (start, end) = (issue.location.line_start, issue.location.line_end);
-    match said.is_empty() {
-        false => said.to_owned(),
+    match suggestion.is_empty() {
+        false => suggestion.to_owned(),
         true if start == end => format!("replaced line {start}"),
         true => format!("replaced lines {start} to {end}"),
     }
 }
 
 /// The applied fixes of a unit.
-fn fixes(unit: &FixUnit<'_>, held: &JudgedUnits<'_, '_>) -> Vec<AppliedFix> {
-    let outcome = match unit.requires_verification() && !held.is_verified {
+fn fixes(unit: &FixUnit<'_>, judged: &JudgedUnits<'_, '_>) -> Vec<AppliedFix> {
+    let outcome = match unit.requires_verification() && !judged.is_verified {
         true => FixOutcome::Unverified,
         false => FixOutcome::Done,
     };
     let fix = |issue: &&Issue| {
         let number = issue.number;
-        let files = held.edits.iter().filter(|edit| edit.issues.contains(&number));
+        let files = judged.edits.iter().filter(|edit| edit.issues.contains(&number));
         AppliedFix {
             number,
             description: unit.described.get(&number).cloned().unwrap_or_default(),

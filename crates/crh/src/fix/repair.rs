@@ -87,9 +87,9 @@ fn ask_fixer(
     let folder = Some(reviewed_checkout.run().clone());
     let journal =
         ReviewJournal::open(folder, session.redactor.clone(), contents, Vec::new(), |_| {});
-    let stopped = journal.clone();
+    let stopping_journal = journal.clone();
     let _interrupts = InterruptGuard::watch(move || {
-        stopped.cancel().cancel();
+        stopping_journal.cancel().cancel();
         ui::warn(STOPPING);
     })?;
     let spent: UsageTotals =

@@ -1,5 +1,5 @@
-//! Stores the open issues of a run and why they were not fixed. A reason stays until its issue is
-//! tried again or fixed, or all fixes are undone.
+//! Stores the open issues of a run and why they were not fixed. A reason stays until crh tries or
+//! fixes its issue again, or undoes all fixes.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,17 +34,17 @@ pub(super) fn residual<'r>(report: &'r Report, left: &'r [SkippedIssue]) -> Vec<
 /// Adds stored reasons of other issues.
 pub(super) fn with_kept(run: &RunFolder, left: &[SkippedIssue]) -> Vec<SkippedIssue> {
     let is_new = |kept: &SkippedIssue| left.iter().all(|left| left.number != kept.number);
-    left.iter().cloned().chain(kept(run).into_iter().filter(is_new)).collect()
+    left.iter().cloned().chain(stored_residuals(run).into_iter().filter(is_new)).collect()
 }
 
 /// Stored reasons of earlier attempts, which would fail again.
 pub(crate) fn left_before(run: &RunFolder) -> Vec<SkippedIssue> {
-    kept(run).into_iter().filter(|left| left.why != NOT_ITS_TURN).collect()
+    stored_residuals(run).into_iter().filter(|left| left.why != NOT_ITS_TURN).collect()
 }
 
 /// Clears all reasons, because issues get new numbers or the fixes are undone.
 pub(crate) fn forget_left(run: &RunFolder) -> Result<(), FileWriteError> {
-    match kept(run).is_empty() {
+    match stored_residuals(run).is_empty() {
         true => Ok(()),
         false => run.store_masked(RESIDUAL, &Vec::<Residual<'_>>::new()),
     }
@@ -64,9 +64,10 @@ struct StoredNumber {
 }
 
 /// Stored reasons. Empty if the file cannot be read.
-fn kept(run: &RunFolder) -> Vec<SkippedIssue> {
-    let kept: Vec<StoredResidual> = run.read(RESIDUAL).unwrap_or_default();
-    kept.into_iter()
-        .filter_map(|kept| Some(SkippedIssue::new(kept.issue.number, kept.left?)))
+fn stored_residuals(run: &RunFolder) -> Vec<SkippedIssue> {
+    let stored: Vec<StoredResidual> = run.read(RESIDUAL).unwrap_or_default();
+    stored
+        .into_iter()
+        .filter_map(|stored| Some(SkippedIssue::new(stored.issue.number, stored.left?)))
         .collect()
 }

@@ -57,16 +57,16 @@ pub(super) struct FixStart {
 }
 
 impl<'b> ReviewedCheckout<'b> {
-    /// Opens the reviewed checkout. Returns in a sentence why nothing can be fixed.
+    /// Opens the reviewed checkout. The error says in a sentence why nothing can be fixed.
     pub(super) fn open(session: &'b ReviewSession) -> Result<Self, String> {
         if let Some(refusal) = tree::refusal() {
             return Err(refusal.to_owned());
         }
-        let apart = match session.checked_out {
+        let no_checkout_reason = match session.checked_out {
             CheckoutMatch::WithUnreviewedChanges => WITH_MORE,
             CheckoutMatch::AsReviewed | CheckoutMatch::Different => ELSEWHERE,
         };
-        let root = session.checkout.as_deref().ok_or(apart)?;
+        let root = session.checkout.as_deref().ok_or(no_checkout_reason)?;
         let (bare, reviewed) = session.files.as_ref().ok_or(ONLY_A_DIFF)?;
         let run = session.place.folder().ok_or(NOT_KEPT)?;
         let applied_fixes =
@@ -128,7 +128,8 @@ impl<'b> ReviewedCheckout<'b> {
                 Err(why) => drop(barred.insert((*path).to_owned(), why)),
                 Ok((known, working)) if is_same(working.as_deref(), known.as_deref()) => {}
                 Ok((known, working)) => {
-                    let kept = working.map(|working| as_kept(working, known.as_deref()));
+                    let kept =
+                        working.map(|working| with_stored_line_endings(working, known.as_deref()));
                     edited.insert((*path).to_owned(), kept);
                 }
             }
@@ -155,8 +156,8 @@ impl<'b> ReviewedCheckout<'b> {
         let objects = self.bare.objects().or_fail(FailureKind::External)?;
         for path in self.bare.changed_paths(&self.now, &snapshot).or_fail(FailureKind::External)? {
             let path = String::from_utf8_lossy(&path).into_owned();
-            // A file may exist although git does not track it: it was untracked when it was
-            // reviewed, or a fix created it.
+            // A file may exist although git does not track it: because it was untracked at the time
+            // of the review, or because a fix created it.
             let known = objects.file_if_any(&self.now, path.as_bytes());
             match (known, checkout.bytes(&path)) {
                 (Ok(known), Ok(working)) if is_same(working.as_deref(), known.as_deref()) => {}
@@ -184,7 +185,7 @@ impl<'b> ReviewedCheckout<'b> {
             let issues = fixes.iter().filter(|fix| fix.files.contains(path));
             let issues = issues.map(|fix| fix.number).collect();
             let edit = FileEdit { path: path.clone(), before, after, issues };
-            edits.push(in_checkout(edit, working)?);
+            edits.push(adapt_line_endings(edit, working)?);
         }
         Ok(edits)
     }
@@ -213,7 +214,7 @@ fn is_same(working: Option<&[u8]>, known: Option<&[u8]>) -> bool {
 }
 
 /// A file of the checkout with the line endings that git would store.
-fn as_kept(working: Vec<u8>, known: Option<&[u8]>) -> Vec<u8> {
+fn with_stored_line_endings(working: Vec<u8>, known: Option<&[u8]>) -> Vec<u8> {
     let mut kept = Vec::with_capacity(working.len());
     for line in working.split_inclusive(|byte| *byte == b'\n') {
         match line.strip_suffix(b"\r\n") {
@@ -221,12 +222,12 @@ fn as_kept(working: Vec<u8>, known: Option<&[u8]>) -> Vec<u8> {
             None => kept.extend_from_slice(line),
         }
     }
-    let is_given = known.is_some_and(|known| !known.contains(&b'\r'));
-    if is_given && with_crlf(&kept) == working { kept } else { working }
+    let is_lf_only = known.is_some_and(|known| !known.contains(&b'\r'));
+    if is_lf_only && with_crlf(&kept) == working { kept } else { working }
 }
 
 /// Adapts an edit of the reviewed file to the checkout, where git may have converted line endings.
-fn in_checkout(edit: FileEdit, working: Option<Vec<u8>>) -> Result<FileEdit, String> {
+fn adapt_line_endings(edit: FileEdit, working: Option<Vec<u8>>) -> Result<FileEdit, String> {
     if working == edit.before {
         return Ok(edit);
     }
@@ -265,20 +266,22 @@ mod tests {
     #[test]
     fn user_edits_keep_the_line_endings_of_git() {
         let check = |working: &str, known: &str, expected: &str| {
-            let kept = as_kept(working.as_bytes().to_vec(), Some(known.as_bytes()));
+            let kept =
+                with_stored_line_endings(working.as_bytes().to_vec(), Some(known.as_bytes()));
             assert_eq!(String::from_utf8(kept).unwrap(), expected, "{working:?}");
         };
         check("a\r\nB\r\n", "a\nb\n", "a\nB\n");
         check("a\r\nB\n", "a\nb\n", "a\r\nB\n");
         check("a\r\nB\r\n", "a\r\nb\r\n", "a\r\nB\r\n");
         check("a\nB", "a\nb", "a\nB");
-        assert_eq!(as_kept(b"a\r\n".to_vec(), None), b"a\r\n");
+        assert_eq!(with_stored_line_endings(b"a\r\n".to_vec(), None), b"a\r\n");
     }
 
     #[test]
     fn edit_applies_to_converted_line_endings() {
         let check = |working: &str, expected: Result<FileEdit, &str>| {
-            let found = in_checkout(edit("a\nb\n", "a\nB\n"), Some(working.as_bytes().to_vec()));
+            let found =
+                adapt_line_endings(edit("a\nb\n", "a\nB\n"), Some(working.as_bytes().to_vec()));
             assert_eq!(found, expected.map_err(str::to_owned), "{working:?}");
         };
         check("a\nb\n", Ok(edit("a\nb\n", "a\nB\n")));

@@ -16,22 +16,22 @@ pub(super) fn texts(
     issues: &[&Issue],
 ) -> Result<BTreeMap<u32, Result<FileTexts, String>>, Failure> {
     let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
-    let mut since: BTreeMap<&str, Diff> = BTreeMap::new();
+    let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
     for issue in issues {
         let found_on = reviewed_checkout.found_on(issue.number);
-        if !since.contains_key(found_on) {
+        if !diffs.contains_key(found_on) {
             let diff = reviewed_checkout
                 .bare
                 .diff(found_on, &start.commit)
                 .or_fail(FailureKind::External)?;
-            since.insert(found_on, Diff::read(diff));
+            diffs.insert(found_on, Diff::read(diff));
         }
     }
     let of = |issue: &&Issue| {
         let path = issue.location.file.as_str();
         let found_on = reviewed_checkout.found_on(issue.number);
         let text = |commit: &str| text(&objects, commit, path);
-        let changed = since.get(found_on).map(|diff| changed(diff, path)).unwrap_or_default();
+        let changed = diffs.get(found_on).map(|diff| changed(diff, path)).unwrap_or_default();
         let texts = match start.barred.get(path) {
             Some(why) => Err(why.clone()),
             None => text(found_on).and_then(|reviewed| {

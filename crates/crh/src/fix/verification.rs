@@ -30,16 +30,16 @@ pub(super) struct Verification<'b> {
     /// Remaining time for all runs.
     left: Cell<Duration>,
     path: &'b OsStr,
-    shut_in: Isolation<'b>,
+    isolation: Isolation<'b>,
 }
 
 /// Isolation of the command.
 enum Isolation<'b> {
     /// In the sandbox.
     Yes(Sandbox),
-    /// As the user, because the change is trusted. Has the path of crh, if known.
+    /// As the user, because the change is trusted. Contains the path of crh, if known.
     No(Option<&'b Path>),
-    /// Not at all: the change is not trusted and no sandbox is available.
+    /// The command cannot run: the change is not trusted and no sandbox is available.
     Impossible(String),
 }
 
@@ -47,11 +47,11 @@ enum Isolation<'b> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum VerificationResult {
     Passed,
-    /// It failed, with its last output as the end of a sentence.
+    /// The command failed. Contains its last output as the end of a sentence.
     Failed(String),
-    /// It could not be run, or was stopped, with the reason.
+    /// The command could not be run, or was stopped. Contains the reason.
     Nothing(String),
-    /// The time for all runs is used up; names that limit.
+    /// The time for all runs is used up. Contains a text with this limit.
     OutOfTime(String),
 }
 
@@ -61,7 +61,7 @@ impl<'b> Verification<'b> {
         let (program, args) = session.settings.fix_verify.value.split()?;
         let time = Duration::from_secs(session.settings.fix_verify_seconds.value.get());
         let path = environment.variable(PATH).unwrap_or_default();
-        let shut_in = match (session.is_trusted(), &environment.program) {
+        let isolation = match (session.is_trusted(), &environment.program) {
             (true, crh) => Isolation::No(crh.as_deref()),
             (false, None) => Isolation::Impossible("the path of crh is unknown".to_owned()),
             (false, Some(helper)) => match Sandbox::probe(helper) {
@@ -70,7 +70,7 @@ impl<'b> Verification<'b> {
             },
         };
         let left = Cell::new(time.saturating_mul(RUNS));
-        Some(Self { program, args, time, left, path, shut_in })
+        Some(Self { program, args, time, left, path, isolation })
     }
 
     /// Runs the command on a temporary copy of a commit.
@@ -83,9 +83,9 @@ impl<'b> Verification<'b> {
         if left.is_zero() {
             return self.out_of_time();
         }
-        let said = self.said_within(left.min(self.time), reviewed_checkout, commit);
+        let result = self.run_within(left.min(self.time), reviewed_checkout, commit);
         self.left.set(left.saturating_sub(began.elapsed()));
-        said
+        result
     }
 
     fn out_of_time(&self) -> VerificationResult {
@@ -95,7 +95,7 @@ impl<'b> Verification<'b> {
         ))
     }
 
-    fn said_within(
+    fn run_within(
         &self,
         time: Duration,
         reviewed_checkout: &ReviewedCheckout<'_>,
@@ -106,7 +106,7 @@ impl<'b> Verification<'b> {
             Err(why) => return VerificationResult::Nothing(why.to_string()),
         };
         let folder = tree.path();
-        let end = match &self.shut_in {
+        let end = match &self.isolation {
             Isolation::Impossible(why) => {
                 return VerificationResult::Nothing(format!("no sandbox is available: {why}"));
             }

@@ -88,20 +88,20 @@ pub(super) fn named(
         let texts = texts.iter().filter(|text| text.kind == kind);
         texts.flat_map(|text| mentions(&text.text, own)).collect()
     };
-    let told = of_kind(TextKind::Instructions);
-    if let Some((tracker, _)) = told.first().copied() {
+    let in_instructions = of_kind(TextKind::Instructions);
+    if let Some((tracker, _)) = in_instructions.first().copied() {
         return Some(DetectedTracker {
             tracker,
-            confidence: sure_if(told.iter().all(|(other, _)| *other == tracker)),
+            confidence: sure_if(in_instructions.iter().all(|(other, _)| *other == tracker)),
         });
     }
-    let seen = of_kind(TextKind::Page);
-    let addresses: Vec<Tracker> = seen
+    let in_pages = of_kind(TextKind::Page);
+    let addresses: Vec<Tracker> = in_pages
         .iter()
         .filter(|(_, mention)| *mention == MentionForm::Address)
         .map(|(tracker, _)| *tracker)
         .collect();
-    match (addresses.first().copied(), seen.first().copied()) {
+    match (addresses.first().copied(), in_pages.first().copied()) {
         (Some(tracker), _) => {
             let confidence = sure_if(addresses.iter().all(|other| *other == tracker));
             Some(DetectedTracker { tracker, confidence })
@@ -134,8 +134,8 @@ fn mentions(text: &str, own: Option<&str>) -> Vec<(Tracker, MentionForm)> {
     ];
     found
         .into_iter()
-        .filter(|(is_there, ..)| *is_there)
-        .map(|(_, tracker, way)| (tracker, way))
+        .filter(|(is_mentioned, ..)| *is_mentioned)
+        .map(|(_, tracker, form)| (tracker, form))
         .collect()
 }
 

@@ -34,7 +34,7 @@ const JIRA: [&str; 3] = ["JIRA_BASE_URL", "JIRA_EMAIL", "JIRA_API_TOKEN"];
 pub(crate) const SECRETS: [&str; 2] = [LINEAR_KEY, JIRA[2]];
 
 /// Maximum length of the address or id that a command prints.
-const SAID_MAX: usize = 500;
+const ADDRESS_MAX: usize = 500;
 
 pub(super) enum Sink {
     /// By crh's own client.
@@ -49,7 +49,7 @@ pub(super) enum Sink {
 pub(super) struct TicketCommand {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
-    /// Variables that are removed from its environment.
+    /// Variables that crh removes from the environment of the command.
     pub(super) withheld: Vec<String>,
 }
 
@@ -101,17 +101,17 @@ pub(super) fn chain(
     settings: &Settings,
     environment: &Environment,
 ) -> (VecDeque<Sink>, Vec<String>) {
-    let reach =
+    let access =
         if settings.git_offline.value { NetworkAccess::Offline } else { NetworkAccess::Online };
     let (mut sinks, mut missing) = (VecDeque::new(), Vec::new());
-    if reach == NetworkAccess::Offline {
+    if access == NetworkAccess::Offline {
         missing.push("offline mode is on".to_owned());
     }
     let mut add = |sink: Result<Sink, String>| match sink {
         Ok(sink) => sinks.push_back(sink),
         Err(why) => missing.push(why),
     };
-    for tracker in order(named.map(|named| named.tracker), reach) {
+    for tracker in order(named.map(|named| named.tracker), access) {
         match (tracker, at_github) {
             (Tracker::Linear, _) => add(linear(settings, environment)),
             (Tracker::Jira, _) => add(jira(settings, environment)),
@@ -126,13 +126,13 @@ pub(super) fn chain(
     (sinks, missing)
 }
 
-/// Order of the trackers: the project's own, GitHub, the user's command. Linear and Jira are used
-/// only if they are named.
-fn order(named: Option<Tracker>, reach: NetworkAccess) -> Vec<Tracker> {
+/// Order of the trackers: the project's own, GitHub, the user's command. crh uses Linear and Jira
+/// only if the project names them.
+fn order(named: Option<Tracker>, access: NetworkAccess) -> Vec<Tracker> {
     let own = named.into_iter();
-    let usual = [Tracker::GitHub, Tracker::Command].into_iter();
-    let all = own.chain(usual.filter(|tracker| named != Some(*tracker)));
-    let is_within = |tracker: &Tracker| match (reach, tracker) {
+    let others = [Tracker::GitHub, Tracker::Command].into_iter();
+    let all = own.chain(others.filter(|tracker| named != Some(*tracker)));
+    let is_within = |tracker: &Tracker| match (access, tracker) {
         (NetworkAccess::Online, _) | (NetworkAccess::Offline, Tracker::Command) => true,
         (NetworkAccess::Offline, Tracker::GitHub | Tracker::Linear | Tracker::Jira) => false,
     };
@@ -144,8 +144,8 @@ fn linear(settings: &Settings, environment: &Environment) -> Result<Sink, String
     let key = key.ok_or_else(|| format!("Linear needs `{LINEAR_KEY}`"))?;
     let team = settings.tracker_team.value.get().ok_or("Linear needs `tracker.team`")?.to_owned();
     let base = LINEAR.parse::<BaseUrl>().map_err(|error| error.to_string())?;
-    let made = Linear::new(&network(environment), LinearAccount { base, key, team });
-    made.map(Sink::Linear).map_err(|error| format!("Linear: {error}"))
+    let client = Linear::new(&network(environment), LinearAccount { base, key, team });
+    client.map(Sink::Linear).map_err(|error| format!("Linear: {error}"))
 }
 
 fn jira(settings: &Settings, environment: &Environment) -> Result<Sink, String> {
@@ -160,8 +160,8 @@ fn jira(settings: &Settings, environment: &Environment) -> Result<Sink, String> 
     let project = settings.tracker_project.value.get().ok_or("Jira needs `tracker.project`")?;
     let email = email.expose_secret().trim().to_owned();
     let account = JiraAccount { base, email, token, project: project.to_owned() };
-    let made = Jira::new(&network(environment), account);
-    made.map(Sink::Jira).map_err(|error| format!("Jira: {error}"))
+    let client = Jira::new(&network(environment), account);
+    client.map(Sink::Jira).map_err(|error| format!("Jira: {error}"))
 }
 
 fn command(settings: &Settings) -> Result<TicketCommand, String> {
@@ -192,13 +192,13 @@ fn by_gh((host, repo): &(GitHubHost, Repo)) -> Result<Sink, String> {
         return Err(format!("`gh` is not logged in to `{}`", host.name()));
     }
     let name = host.name().to_owned();
-    let ask = move |asked: &GitHubProgramCall| gh_api(&name, asked);
+    let ask = move |call: &GitHubProgramCall| gh_api(&name, call);
     Ok(Sink::Gh(GitHubIssues::with_program(Box::new(ask), repo.clone())))
 }
 
 /// Sends a request with `gh`.
-fn gh_api(host: &str, asked: &GitHubProgramCall) -> Result<Value, ForgeError> {
-    let (what, answer) = match asked {
+fn gh_api(host: &str, call: &GitHubProgramCall) -> Result<Value, ForgeError> {
+    let (what, answer) = match call {
         GitHubProgramCall::Get(path) => {
             (format!("GET {}", path_of(path)), programs::gh_get(host, path))
         }
@@ -210,8 +210,8 @@ fn gh_api(host: &str, asked: &GitHubProgramCall) -> Result<Value, ForgeError> {
             (format!("POST {path}"), programs::gh_post(host, path, &body.to_string()))
         }
     };
-    let text = answer.map_err(|why| gh_failed(host, &what, &why, asked))?;
-    serde_json::from_str(&text).map_err(|error| match asked {
+    let text = answer.map_err(|why| gh_failed(host, &what, &why, call))?;
+    serde_json::from_str(&text).map_err(|error| match call {
         GitHubProgramCall::Get(_) | GitHubProgramCall::Query(_) => {
             ForgeError::Unreadable { request: what.clone(), message: error.to_string() }
         }
@@ -227,11 +227,11 @@ fn path_of(path: &str) -> &str {
 }
 
 /// The error by the status at the end of the message of `gh`: `gh: Not Found (HTTP 404)`.
-fn gh_failed(host: &str, what: &str, said: &str, asked: &GitHubProgramCall) -> ForgeError {
+fn gh_failed(host: &str, what: &str, gh_message: &str, call: &GitHubProgramCall) -> ForgeError {
     let (what, host) = (what.to_owned(), host.to_owned());
-    let status = said.rsplit_once("(HTTP ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-    let message = crh_review::one_line(said);
-    match (status, asked) {
+    let status = gh_message.rsplit_once("(HTTP ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+    let message = crh_review::one_line(gh_message);
+    match (status, call) {
         (Some(401), _) => ForgeError::BadToken { host, message },
         (Some(403), _) => ForgeError::Forbidden { request: what, message, needs: None },
         (Some(404 | 410), _) => ForgeError::NotFound { request: what },
@@ -256,24 +256,24 @@ impl TicketCommand {
     ) -> Result<FiledTicket, String> {
         let TrackerTicket { title, body, labels, dedupe_key, instance } = ticket;
         let change = &report.change;
-        let told = json!({
+        let fields = json!({
             "title": title, "body": body, "labels": labels, "dedupe_key": dedupe_key, "instance": instance,
             "severity": issue.severity, "category": issue.category, "confidence": issue.confidence,
             "file": issue.location.file, "line": issue.location.line_start, "line_end": issue.location.line_end,
             "number": issue.number, "reviewers": issue.reviewers, "run_id": report.run_id,
             "repo": change.repo, "pr_number": change.pr_number, "head_sha": change.head_sha,
         });
-        let input = stable_json_line(&told).map_err(|error| error.to_string())?;
+        let input = stable_json_line(&fields).map_err(|error| error.to_string())?;
         let job = ProgramCall {
             program: &self.program,
             arguments: &self.arguments,
             input: &input,
             removed_variables: &self.withheld,
         };
-        let said = programs::run_program(&job)
+        let output = programs::run_program(&job)
             .map_err(|why| format!("`tracker.command` failed: {why}"))?;
-        let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let url: String = crh_review::one_line(first.trim()).chars().take(SAID_MAX).collect();
+        let first = output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let url: String = crh_review::one_line(first.trim()).chars().take(ADDRESS_MAX).collect();
         Ok(FiledTicket { url, already_filed: false })
     }
 }

@@ -1,8 +1,8 @@
 //! Files tickets in the project's tracker.
 //!
 //! The chain is: the tracker that the project names, GitHub issues by crh's client, GitHub issues
-//! by `gh`, the user's command. Each is checked once, when it is needed. A tracker that failed is
-//! not used again.
+//! by `gh`, the user's command. crh checks each tracker once, when it needs the tracker, and never
+//! uses a tracker again that failed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -55,10 +55,10 @@ pub(crate) struct Tickets {
     chain: VecDeque<Sink>,
     named: Option<DetectedTracker>,
     label: TrackerLabel,
-    /// Tickets filed by this process, because a command cannot be asked for existing tickets.
+    /// Tickets filed by this process, because crh cannot ask a command for existing tickets.
     filed: BTreeMap<String, FiledTicket>,
     /// Why trackers were skipped.
-    passed_over: Vec<String>,
+    skip_reasons: Vec<String>,
     runtime: Option<Runtime>,
     instance: String,
     redactor: Redactor,
@@ -84,17 +84,17 @@ impl Tickets {
             }
         };
         let instance = settings.instance.value.as_str().to_owned();
-        let (chain, passed_over) = match chain {
+        let (chain, skip_reasons) = match chain {
             Ok(chain) => chain,
             Err(why) => (VecDeque::new(), vec![why]),
         };
-        Self::with_chain(chain, passed_over, named, instance, session.redactor.clone())
+        Self::with_chain(chain, skip_reasons, named, instance, session.redactor.clone())
     }
 
     /// Like [`Self::detect`], for a given chain.
     fn with_chain(
         chain: VecDeque<Sink>,
-        passed_over: Vec<String>,
+        skip_reasons: Vec<String>,
         named: Option<DetectedTracker>,
         instance: String,
         redactor: Redactor,
@@ -103,8 +103,8 @@ impl Tickets {
         let label = TrackerLabel::None(String::new());
         let filed = BTreeMap::new();
         let mut tickets =
-            Self { chain, named, label, filed, passed_over, runtime, instance, redactor };
-        tickets.settle();
+            Self { chain, named, label, filed, skip_reasons, runtime, instance, redactor };
+        tickets.drop_unreachable();
         tickets
     }
 
@@ -148,12 +148,13 @@ impl Tickets {
         self.chain.len() > 1
     }
 
-    /// Switches to the next tracker. The failed one is not used again. `None` if there is no other.
+    /// Switches to the next tracker. Does not use the failed one again. `None` if there is no
+    /// other.
     pub(crate) fn fall_back(&mut self) -> Option<&TrackerLabel> {
         if let Some(sink) = self.chain.pop_front() {
-            self.passed_over.push(format!("{} failed", sink.name()));
+            self.skip_reasons.push(format!("{} failed", sink.name()));
         }
-        self.settle();
+        self.drop_unreachable();
         match self.label {
             TrackerLabel::Named(_) | TrackerLabel::Generic => Some(&self.label),
             TrackerLabel::None(_) => None,
@@ -161,7 +162,7 @@ impl Tickets {
     }
 
     /// Drops unreachable trackers from the front of the chain and updates the label.
-    fn settle(&mut self) {
+    fn drop_unreachable(&mut self) {
         while let Some(sink) = self.chain.front() {
             let reached = match sink {
                 Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.probe()),
@@ -172,7 +173,7 @@ impl Tickets {
             };
             match reached {
                 Ok(()) => break,
-                Err(why) => self.passed_over.push(crh_review::one_line(&why)),
+                Err(why) => self.skip_reasons.push(crh_review::one_line(&why)),
             }
             self.chain.pop_front();
         }
@@ -184,10 +185,10 @@ impl Tickets {
                 TrackerLabel::Named(tracker.name().to_owned())
             }
             (Some(_), _) => TrackerLabel::Generic,
-            (None, _) if self.passed_over.is_empty() => {
+            (None, _) if self.skip_reasons.is_empty() => {
                 TrackerLabel::None("no tracker is known".to_owned())
             }
-            (None, _) => TrackerLabel::None(self.passed_over.join("; ")),
+            (None, _) => TrackerLabel::None(self.skip_reasons.join("; ")),
         };
     }
 
@@ -203,13 +204,14 @@ impl Tickets {
 fn texts(root: &Path) -> Vec<ProjectText> {
     let read =
         |kind: TextKind, path: &Path| text(&root.join(path)).map(|text| ProjectText { kind, text });
-    let told = INSTRUCTIONS.iter().filter_map(|name| read(TextKind::Instructions, Path::new(name)));
+    let instructions =
+        INSTRUCTIONS.iter().filter_map(|name| read(TextKind::Instructions, Path::new(name)));
     let pages = PAGES.iter().filter_map(|name| read(TextKind::Page, Path::new(name)));
     let templates = fs::read_dir(root.join(TEMPLATES)).into_iter().flatten().take(TEMPLATES_MAX);
     let mut templates: Vec<_> = templates.filter_map(|entry| Some(entry.ok()?.path())).collect();
     templates.sort();
     let templates = templates.iter().filter_map(|path| read(TextKind::Page, path));
-    told.chain(pages).chain(templates).collect()
+    instructions.chain(pages).chain(templates).collect()
 }
 
 /// The beginning of a regular file. Symlinks and pipes are not read.

@@ -1,7 +1,9 @@
-//! Writes one todo file per open issue that is left to others, in a folder of the checkout.
+//! Writes one todo file per open issue of the owner `downstream-resolver`, in a folder of the
+//! checkout.
 //!
-//! Invariants: an id is never used twice, neither by concurrent processes (the folder is locked) nor
-//! after a todo was deleted (the folder stores the highest id). Existing todos are not changed.
+//! Invariants: crh never uses an id twice, neither in concurrent processes (it locks the folder)
+//! nor after a todo was deleted (the folder stores the highest id). It does not change existing
+//! todos.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -26,7 +28,7 @@ use crh_review::report::{Issue, Report};
 const LEGACY: &str = "todos";
 /// File in the folder with the highest id ever used.
 const HIGHEST: &str = ".highest-id";
-/// Prefix of a file while it is written.
+/// Prefix of a file while crh writes it.
 const DRAFT: &str = ".crh-";
 /// Mode of new files, before the umask.
 const FILE_MODE: u32 = 0o644;
@@ -39,9 +41,8 @@ const DIGITS_MAX: usize = 9;
 /// Largest id with `DIGITS_MAX` digits.
 const ID_MAX: u64 = 999_999_999;
 
-/// Writes a todo for each open issue that `downstream-resolver` must work on and that has none
-/// yet. Returns the new files.
-/// Does nothing without a checkout.
+/// Writes a todo for each open issue that `downstream-resolver` must work on and that has none yet.
+/// Returns the new files. Does nothing without a checkout.
 pub(crate) fn write(
     checkout: Option<&Path>,
     report: &Report,
@@ -82,26 +83,26 @@ fn write_masked(
     report: &Report,
     mask: &dyn Fn(&str) -> String,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let issues: Vec<&Issue> = left_to_others(report).collect();
+    let issues: Vec<&Issue> = downstream_issues(report).collect();
     if issues.is_empty() {
         return Ok(Vec::new());
     }
-    let folder = made(root, dir)?;
+    let folder = create_folder(root, dir)?;
     let failed = || format!("writing todos in `{}`", folder.display());
     let lock = File::open(&folder).with_context(failed).or_fail(FailureKind::External)?;
     lock.lock().with_context(failed).or_fail(FailureKind::External)?;
     remove_temp_files(&folder).with_context(failed).or_fail(FailureKind::External)?;
-    let mut taken = ExistingTodos::load(&folder, &root.join(LEGACY))?;
+    let mut existing = ExistingTodos::load(&folder, &root.join(LEGACY))?;
     let mut new = Vec::new();
     for issue in issues {
-        if taken.keys.contains(&issue.dedupe_key) {
+        if existing.keys.contains(&issue.dedupe_key) {
             continue;
         }
         let path = loop {
-            let id = taken.next(&folder)?;
+            let id = existing.next(&folder)?;
             let text = mask(&render::todo(issue, report, &id));
             let path = folder.join(render::todo_name(issue, &id));
-            match put(&path, &text) {
+            match create_file(&path, &text) {
                 Ok(()) => break path,
                 // Another program took this name and id.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -110,14 +111,14 @@ fn write_masked(
                 }
             }
         };
-        taken.keys.insert(issue.dedupe_key.clone());
+        existing.keys.insert(issue.dedupe_key.clone());
         new.push(path);
     }
     Ok(new)
 }
 
 /// The open issues that need work by the owner `downstream-resolver`.
-fn left_to_others(report: &Report) -> impl Iterator<Item = &Issue> {
+fn downstream_issues(report: &Report) -> impl Iterator<Item = &Issue> {
     report.open_issues().filter(|issue| {
         issue.owner == Owner::DownstreamResolver
             && issue.autofix_class != AutofixClass::Advisory
@@ -127,7 +128,7 @@ fn left_to_others(report: &Report) -> impl Iterator<Item = &Issue> {
 
 /// Creates the folder inside the checkout. Fails on a symlink, because the repository controls
 /// where it leads.
-fn made(root: &Path, dir: &Path) -> Result<PathBuf, Failure> {
+fn create_folder(root: &Path, dir: &Path) -> Result<PathBuf, Failure> {
     let mut folder = root.to_owned();
     for part in dir {
         folder.push(part);
@@ -162,14 +163,14 @@ struct ExistingTodos {
 
 impl ExistingTodos {
     fn load(folder: &Path, legacy: &Path) -> Result<Self, Failure> {
-        let mut taken = Self { highest: highest_before(folder)?, keys: BTreeSet::new() };
+        let mut existing = Self { highest: highest_before(folder)?, keys: BTreeSet::new() };
         for place in [folder, legacy] {
-            taken
+            existing
                 .read(place)
                 .with_context(|| format!("reading the todos in `{}`", place.display()))
                 .or_fail(FailureKind::External)?;
         }
-        Ok(taken)
+        Ok(existing)
     }
 
     fn read(&mut self, folder: &Path) -> io::Result<()> {
@@ -190,7 +191,7 @@ impl ExistingTodos {
             let name = entry.file_name();
             let Some(id) = id_of(&name.to_string_lossy()) else { continue };
             self.highest = self.highest.max(id);
-            // Only regular files are opened: opening a pipe would block.
+            // Open only regular files: opening a pipe would block.
             if entry.file_type()?.is_file() {
                 self.keys.extend(key_in(&entry.path())?);
             }
@@ -198,7 +199,7 @@ impl ExistingTodos {
         Ok(())
     }
 
-    /// The next id. `.highest-id` has it before a todo does.
+    /// The next id. Stores it in `.highest-id` before crh writes the todo.
     fn next(&mut self, folder: &Path) -> Result<String, Failure> {
         if self.highest >= ID_MAX {
             return Err(Failure::usage(format!("no todo id is left in `{}`", folder.display()))
@@ -208,9 +209,10 @@ impl ExistingTodos {
         }
         self.highest += 1;
         let path = folder.join(HIGHEST);
-        let kept = draft(folder, &format!("{}\n", self.highest))
+        let stored = draft(folder, &format!("{}\n", self.highest))
             .and_then(|file| file.persist(&path).map_err(|error| error.error));
-        kept.with_context(|| format!("writing `{}`", path.display()))
+        stored
+            .with_context(|| format!("writing `{}`", path.display()))
             .or_fail(FailureKind::External)?;
         Ok(format!("{:03}", self.highest))
     }
@@ -255,8 +257,8 @@ fn highest_before(folder: &Path) -> Result<u64, Failure> {
     }
 }
 
-/// Creates a file atomically. Fails if the name is taken.
-fn put(path: &Path, text: &str) -> io::Result<()> {
+/// Creates a file atomically. Fails if a file of that name exists.
+fn create_file(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     draft(folder, text)?.persist_noclobber(path).map_err(|error| error.error)?;
     Ok(())

@@ -72,7 +72,7 @@ fn row(line: &DiffLine<'_>, is_own: bool, width: usize) -> String {
         LineKind::Removed => (line.old, '-'),
         LineKind::Context | LineKind::Remark => (line.new, ' '),
     };
-    shown(number, sign, &String::from_utf8_lossy(line.text()), is_own, width)
+    numbered_line(number, sign, &String::from_utf8_lossy(line.text()), is_own, width)
 }
 
 /// The quoted code of an issue.
@@ -82,12 +82,12 @@ fn quote(issue: &Issue, rows: usize, width: usize) -> String {
     };
     let numbers = quote.line..;
     let lines = numbers.zip(quote.snippet.lines());
-    let lines =
-        lines.map(|(number, line)| shown(number, ' ', line, is_within(number, issue), width));
+    let lines = lines
+        .map(|(number, line)| numbered_line(number, ' ', line, is_within(number, issue), width));
     bounded(lines.collect(), rows, width)
 }
 
-fn shown(number: u32, sign: char, text: &str, is_own: bool, width: usize) -> String {
+fn numbered_line(number: u32, sign: char, text: &str, is_own: bool, width: usize) -> String {
     let mark = if is_own { '>' } else { ' ' };
     // The width of a tab depends on the terminal.
     let text = escape_invisible(text.trim_end_matches('\r')).replace('\t', "    ");

@@ -32,7 +32,7 @@ pub(super) enum Checkout {
     Base,
 }
 
-/// Position of a checkout: the parent of a commit of the fixes, and its branch.
+/// Position of a checkout: `HEAD`, on which crh commits the fixes, and the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CheckoutPosition {
     pub(super) head: Option<String>,
@@ -65,7 +65,7 @@ pub(super) fn destination(
     place: &CheckoutPosition,
     environment: &Environment,
 ) -> Destination {
-    let defaults = discovered(session).map(|it| it.default_branches()).unwrap_or_default();
+    let defaults = open_repository(session).map(|it| it.default_branches()).unwrap_or_default();
     let checkout = checkout_at(&report.change, place, &defaults);
     let is_clean =
         place.head.as_deref() == Some(report.change.head_sha.as_str()) && !is_mixed(session);
@@ -75,12 +75,12 @@ pub(super) fn destination(
         (Checkout::PullRequest | Checkout::Branch, false) => {
             at(checkout, Some(NOT_COMMITTED.to_owned()))
         }
-        (Checkout::PullRequest, true) => at(checkout, not_pushed(session, report, place).err()),
+        (Checkout::PullRequest, true) => at(checkout, check_pushable(session, report, place).err()),
         (Checkout::Branch, true) => match opening(session, environment) {
             Err(why) => at(checkout, Some(why)),
             // The review compared with another base, so crh did not look for a pull request yet.
             Ok(opening) if opening.is_open(branch_of(place), environment, &session.settings) => {
-                at(Checkout::PullRequest, not_pushed(session, report, place).err())
+                at(Checkout::PullRequest, check_pushable(session, report, place).err())
             }
             Ok(_) => at(checkout, None),
         },
@@ -102,7 +102,7 @@ fn branch_of(place: &CheckoutPosition) -> &str {
 
 fn checkout_at(change: &ReviewedChange, place: &CheckoutPosition, defaults: &[String]) -> Checkout {
     let Some(branch) = place.branch.as_deref() else { return Checkout::Base };
-    // The default branch is a base for any comparison.
+    // The default branch always counts as a base.
     let is_base = branch_named(&change.base_ref) == Some(branch)
         || defaults.iter().any(|default| default == branch);
     match (change.pr_number.is_empty(), is_base) {
@@ -119,7 +119,7 @@ pub(super) fn branch_named(name: &str) -> Option<&str> {
 }
 
 /// Checks that the checked-out branch tracks the branch of its pull request.
-fn not_pushed(
+fn check_pushable(
     session: &ReviewSession,
     report: &Report,
     place: &CheckoutPosition,
@@ -127,7 +127,8 @@ fn not_pushed(
     if session.settings.git_offline.value {
         return Err(OFFLINE.to_owned());
     }
-    followed_by_pull(&discovered(session)?, report, head_of_pull(session, report), place).map(drop)
+    followed_by_pull(&open_repository(session)?, report, head_of_pull(session, report), place)
+        .map(drop)
 }
 
 /// The head commit of the pull request. Falls back to the reviewed commit.
@@ -145,10 +146,10 @@ pub(super) fn followed_by_pull(
     place: &CheckoutPosition,
 ) -> Result<RemoteBranch, String> {
     let branch = branch_of(place);
-    let followed = repository.upstream_branch(branch).ok_or(FOLLOWS_NOTHING)?;
+    let upstream = repository.upstream_branch(branch).ok_or(FOLLOWS_NOTHING)?;
     let change = &report.change;
-    let RemoteBranch { remote, branch: name } = &followed;
-    let is_its = match change.pr_number.is_empty() {
+    let RemoteBranch { remote, branch: name } = &upstream;
+    let is_pull_branch = match change.pr_number.is_empty() {
         // crh looked for this branch name on `origin`.
         true => (remote.as_str(), name.as_str()) == ("origin", branch),
         // The name alone proves nothing: a fork may have its own `main`. The last fetched commit
@@ -159,8 +160,8 @@ pub(super) fn followed_by_pull(
             name == wanted && seen.as_deref() == Some(head)
         }
     };
-    match is_its {
-        true => Ok(followed),
+    match is_pull_branch {
+        true => Ok(upstream),
         false => Err(format!(
             "the branch tracks `{name}` of `{remote}`, which is not the branch of the pull request"
         )),
@@ -172,10 +173,10 @@ pub(super) fn opening(
     session: &ReviewSession,
     environment: &Environment,
 ) -> Result<PullRequestTarget, String> {
-    PullRequestTarget::find(&discovered(session)?, environment, &session.settings)
+    PullRequestTarget::find(&open_repository(session)?, environment, &session.settings)
 }
 
-fn discovered(session: &ReviewSession) -> Result<Repository, String> {
+fn open_repository(session: &ReviewSession) -> Result<Repository, String> {
     let checkout = session.checkout.as_deref().ok_or("there is no checkout")?;
     Repository::discover(checkout).map_err(|error| error.to_string())
 }

@@ -1,5 +1,5 @@
-//! The diffs that issues were found in: the reviewed one, and those of repeated reviews after
-//! fixes, and that of the fixed tree. Credentials are hidden in all of them.
+//! The diffs in which crh found issues: the reviewed diff, the diffs of repeated reviews after
+//! fixes, and the diff of the fixed tree. crh masks the credentials in all diffs that it shows.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +29,12 @@ impl Diffs {
         let base = &session.subject.report_change.base_sha;
         let later = found_on.values().filter_map(|commit| {
             let (bare, _) = session.files.as_ref()?;
-            Some((commit.clone(), hidden(&diff(bare, base, commit)?)))
+            Some((commit.clone(), masked(&diff(bare, base, commit)?)))
         });
         let fixed = session.files.as_ref().and_then(|(bare, reviewed)| {
             let applied = AppliedFixes::load(session.place.folder()?).ok()?;
             let now = applied.commit()?;
-            Some((hidden(&diff(bare, base, now)?), diff(bare, reviewed, now)?))
+            Some((masked(&diff(bare, base, now)?), diff(bare, reviewed, now)?))
         });
         Self { later: later.collect(), found_on, fixed, ..Self::only(&session.subject.diff) }
     }
@@ -42,7 +42,7 @@ impl Diffs {
     /// The diff of a review without rounds.
     pub(super) fn only(reviewed: &Diff) -> Self {
         let (found_on, later) = (BTreeMap::new(), BTreeMap::new());
-        Self { reviewed: hidden(reviewed), found_on, later, fixed: None }
+        Self { reviewed: masked(reviewed), found_on, later, fixed: None }
     }
 
     /// The diff of the tree with the fixes.
@@ -80,6 +80,6 @@ fn diff(bare: &BareRepository, base: &str, commit: &str) -> Option<Diff> {
     bare.diff(base, commit).ok().map(Diff::read)
 }
 
-fn hidden(diff: &Diff) -> Diff {
+fn masked(diff: &Diff) -> Diff {
     ChangeSecrets::from_diff(diff).mask_diff(diff)
 }

@@ -2,8 +2,8 @@
 //! does no I/O.
 //!
 //! Invariants: fixes chosen in the walk-through are applied together at its end, and then issues
-//! are dismissed; cancelling a preview changes nothing; an answer that the question does not offer
-//! is ignored.
+//! are dismissed; cancelling a preview changes nothing; the flow ignores an answer that the
+//! question does not offer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,7 +20,7 @@ use crate::hand_off::tickets::TrackerLabel;
 use crh_review::finding::{AutofixClass, Owner};
 use crh_review::report::{Action, Issue, Report, Strategy};
 
-/// Reason for a ticket if every tracker has failed.
+/// Reason for an issue without a ticket if every tracker has failed.
 const NO_SINK_LEFT: &str = "no tracker is left";
 /// Reason for an issue that the fixer did not report on.
 const NOTHING_SAID: &str = "the fixer did not report on it";
@@ -126,7 +126,7 @@ impl Flow {
         match flow.safe {
             SafeFixes::AppliedFirst(_) => {}
             SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::Agreed(_) => {
-                flow.take_stock(report);
+                flow.collect_open_issues(report);
             }
         }
         flow
@@ -150,7 +150,7 @@ impl Flow {
                 None => NextStep::End,
             },
             FlowState::NotFiled { filing, not_filed } => {
-                NextStep::Ask(not_filed_ask(filing, not_filed))
+                NextStep::Ask(not_filed_question(filing, not_filed))
             }
             FlowState::FallingBack(_) => NextStep::FallBack,
             FlowState::Fixing => NextStep::Fix(self.waiting(&Decision::ToApply)),
@@ -181,7 +181,7 @@ impl Flow {
                 };
                 let not_fixed = fixed.left.iter().map(|left| (left.number, left.why.clone()));
                 self.not_fixed.extend(not_fixed);
-                self.take_stock(report);
+                self.collect_open_issues(report);
             }
             _ => {
                 for number in self.waiting(&Decision::ToApply) {
@@ -193,7 +193,7 @@ impl Flow {
                     };
                     self.decided.insert(number, decision);
                 }
-                self.state = self.ending();
+                self.state = self.state_after_fixes();
             }
         }
         self.fixes = report.applied_fixes.len();
@@ -209,7 +209,7 @@ impl Flow {
             Err(why) => Decision::NotDismissed(why),
         };
         self.decided.insert(number, decision);
-        self.state = self.ending();
+        self.state = self.state_after_fixes();
     }
 
     /// Receives the result of an undo. `report` still has fixes if it failed.
@@ -239,7 +239,7 @@ impl Flow {
     /// Receives the answer to the current question.
     pub(super) fn answered(&mut self, pick: Choice) {
         match (self.next(), self.state.clone()) {
-            (NextStep::Ask(ask), state) if ask.picks.contains(&pick) => self.go(state, pick),
+            (NextStep::Ask(ask), state) if ask.picks.contains(&pick) => self.advance(state, pick),
             _ => {}
         }
     }
@@ -266,7 +266,7 @@ impl Flow {
                 for number in filing.left {
                     self.decided.insert(number, Decision::NotFiled(NO_SINK_LEFT.to_owned()));
                 }
-                self.go_on(filing.then);
+                self.continue_after_filing(filing.then);
             }
         }
     }
@@ -282,7 +282,7 @@ impl Flow {
     }
 
     /// Collects the issues that need a decision.
-    fn take_stock(&mut self, report: &Report) {
+    fn collect_open_issues(&mut self, report: &Report) {
         let item = |issue: &Issue| OpenFinding {
             number: issue.number,
             action: open_action(issue, report),
@@ -363,7 +363,7 @@ impl Flow {
     }
 
     /// Moves to the next state. The question offers `pick`.
-    fn go(&mut self, state: FlowState, pick: Choice) {
+    fn advance(&mut self, state: FlowState, pick: Choice) {
         match (state, pick) {
             (FlowState::Routing, Choice::ApplySafe) => self.state = FlowState::SafeFixes,
             (FlowState::Routing, Choice::OneByOne) => self.state = FlowState::Walking(0),
@@ -385,7 +385,7 @@ impl Flow {
             }
             (FlowState::Routing, Choice::KeepFixes) => self.state = FlowState::Completing,
             (FlowState::Walking(at), pick) => self.walk(at, pick),
-            (FlowState::Preview { plan, .. }, Choice::Proceed) => self.carry_out(plan),
+            (FlowState::Preview { plan, .. }, Choice::Proceed) => self.run_plan(plan),
             (FlowState::Preview { back, .. }, Choice::Cancel) => {
                 self.state = match back {
                     CancelTarget::Routing => FlowState::Routing,
@@ -430,7 +430,7 @@ impl Flow {
                 self.state = FlowState::Preview { plan, back: CancelTarget::Walking(at) };
                 return;
             }
-            // A finding's question offers none of these.
+            // The question about a finding offers none of these.
             Choice::ApplySafe
             | Choice::OneByOne
             | Choice::BestJudgment
@@ -448,7 +448,7 @@ impl Flow {
             | Choice::Exit => return,
         };
         self.decided.insert(number, decision);
-        self.go_on(AfterFiling::WalkFrom(at + 1));
+        self.continue_after_filing(AfterFiling::WalkFrom(at + 1));
     }
 
     /// The plan for the issues from this index on.
@@ -472,14 +472,14 @@ impl Flow {
         plan
     }
 
-    fn carry_out(&mut self, plan: ActionPlan) {
+    fn run_plan(&mut self, plan: ActionPlan) {
         let ActionPlan { apply, file, skip, acknowledge, .. } = plan;
         self.decided.extend(apply.into_iter().map(|number| (number, Decision::ToApply)));
         self.decided.extend(skip.into_iter().map(|number| (number, Decision::Skipped)));
         let acknowledged = |number| (number, Decision::Acknowledged);
         self.decided.extend(acknowledge.into_iter().map(acknowledged));
         match file.is_empty() {
-            true => self.go_on(AfterFiling::Fixing),
+            true => self.continue_after_filing(AfterFiling::Fixing),
             false => {
                 self.state = FlowState::Filing(PendingTickets {
                     left: file.into(),
@@ -495,32 +495,32 @@ impl Flow {
             self.decided.insert(number, decision);
         }
         match filing.left.is_empty() {
-            true => self.go_on(filing.then),
+            true => self.continue_after_filing(filing.then),
             false => self.state = FlowState::Filing(filing),
         }
     }
 
-    fn go_on(&mut self, then: AfterFiling) {
+    fn continue_after_filing(&mut self, then: AfterFiling) {
         self.state = match then {
             AfterFiling::WalkFrom(at) if at < self.items.len() => FlowState::Walking(at),
             AfterFiling::WalkFrom(_) | AfterFiling::Fixing => {
                 match self.waiting(&Decision::ToApply).is_empty() {
-                    true => self.ending(),
+                    true => self.state_after_fixes(),
                     false => FlowState::Fixing,
                 }
             }
         };
     }
 
-    /// The step after the last fix.
-    fn ending(&self) -> FlowState {
+    /// The state after the last fix.
+    fn state_after_fixes(&self) -> FlowState {
         match self.waiting(&Decision::ToDismiss).is_empty() {
             true => FlowState::Completing,
             false => FlowState::Dismissing,
         }
     }
 
-    /// Issues with a decision that is not carried out yet.
+    /// Issues with this decision, which crh still has to apply.
     fn waiting(&self, decision: &Decision) -> BTreeSet<u32> {
         let waiting = self.decided.iter().filter(|(_, it)| *it == decision);
         waiting.map(|(number, _)| *number).collect()
@@ -528,7 +528,7 @@ impl Flow {
 }
 
 /// The question after a ticket could not be filed.
-fn not_filed_ask(filing: &PendingTickets, not_filed: &FilingFailure) -> Question {
+fn not_filed_question(filing: &PendingTickets, not_filed: &FilingFailure) -> Question {
     let number = filing.left.front().copied().unwrap_or_default();
     let picks = match not_filed.next {
         NextSink::There => vec![Choice::Retry, Choice::NextSink, Choice::ConvertToSkip],
@@ -543,8 +543,8 @@ fn is_fixable(issue: &Issue, report: &Report) -> bool {
     issue.replacement.is_some() || report.strategy != Strategy::Static
 }
 
-/// The recommended action for an open issue. A fix that did not help is not recommended again, and
-/// neither is one that the question cannot show or that needs a model which the review lacks.
+/// The recommended action for an open issue. Does not recommend a fix that is already in the tree,
+/// that the question cannot show, or that needs a model in a review without one.
 fn open_action(issue: &Issue, report: &Report) -> Action {
     let is_readable = issue.replacement.as_deref().is_none_or(Replacement::is_readable);
     match (issue.action, report.fix_of(issue.number)) {
@@ -554,8 +554,9 @@ fn open_action(issue: &Issue, report: &Report) -> Action {
     }
 }
 
-/// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement,
-/// for what crh cannot fix, and for an issue whose fix is in the tree.
+/// The first answer of a finding's question: Apply, or Acknowledge if the fix is already in the
+/// tree or crh cannot fix the issue. Also Acknowledge if a person or a release has to handle the
+/// issue and it has no exact replacement.
 pub(super) fn first_pick(issue: &Issue, report: &Report) -> Choice {
     match (issue.action, issue.owner) {
         (Action::Acknowledge, _) => Choice::Acknowledge,

@@ -1,7 +1,7 @@
 //! Stores the state of the questions in the run folder, undoes their fixes, and resumes them.
 //!
-//! Invariant: fixes are undone only at the commit and branch where they were made, and only if
-//! every file is as the fixes left it.
+//! Invariant: crh undoes fixes only at the commit and branch where it made them, and only if every
+//! file is as the fixes left it.
 
 use super::destination::CheckoutPosition;
 use super::flow::Flow;
@@ -25,7 +25,7 @@ const OTHERS_FIXES: (&str, &str) = (
 /// Stores that questions are open, and the position of the checkout.
 pub(super) fn keep_open(session: &ReviewSession, place: &CheckoutPosition) {
     let CheckoutPosition { head, branch } = place.clone();
-    keep(session, &Questions::Open(StartPosition { head, branch }));
+    store_questions(session, &Questions::Open(StartPosition { head, branch }));
 }
 
 /// Stores the decisions.
@@ -44,10 +44,13 @@ pub(super) fn keep_answered(session: &ReviewSession, flow: &Flow) {
         };
         StoredDecision { number: *number, decision: word.to_owned(), detail: detail.to_owned() }
     };
-    keep(session, &Questions::Answered { decisions: flow.decided.iter().map(decided).collect() });
+    store_questions(
+        session,
+        &Questions::Answered { decisions: flow.decided.iter().map(decided).collect() },
+    );
 }
 
-fn keep(session: &ReviewSession, questions: &Questions) {
+fn store_questions(session: &ReviewSession, questions: &Questions) {
     if let Some(folder) = session.place.folder()
         && let Err(problem) = folder.store(QUESTIONS, questions)
     {
@@ -70,7 +73,7 @@ pub(super) fn taken_back(
     undo(session)
 }
 
-/// Error: the run has fixes that the questions did not make and must not undo.
+/// The failure if the run has fixes of another command, which the questions must not undo.
 pub(crate) fn others_fixes() -> Failure {
     let (why, hint) = OTHERS_FIXES;
     Failure::usage(why).hint(hint)
@@ -91,7 +94,7 @@ pub(crate) fn left_open(session: &ReviewSession) -> Result<Option<Report>, Failu
         return Err(others_fixes());
     }
     if !applied_fixes.is_empty()
-        && let Some((why, hint)) = not_where_it_was(&open, &CheckoutPosition::read(checkout)?)
+        && let Some((why, hint)) = position_problem(&open, &CheckoutPosition::read(checkout)?)
     {
         return Err(Failure::usage(why).hint(hint));
     }
@@ -104,7 +107,7 @@ pub(crate) fn left_open(session: &ReviewSession) -> Result<Option<Report>, Failu
 }
 
 /// Why fixes cannot be undone at this position, with a hint.
-fn not_where_it_was(
+fn position_problem(
     open: &StartPosition,
     now: &CheckoutPosition,
 ) -> Option<(&'static str, &'static str)> {
@@ -127,7 +130,7 @@ fn undo(session: &ReviewSession) -> Result<Vec<String>, Failure> {
     };
     let locked = LockedCheckout::take(checkout, folder.stamp_key())?;
     let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
-    // Issues that failed are tried again after an undo.
+    // After an undo, crh tries again the issues that it could not fix.
     if let Err(problem) = forget_left(folder).and_then(|()| forget_found_on(folder)) {
         ui::warn(&problem.to_string());
     }
@@ -146,7 +149,7 @@ mod tests {
         };
         let CheckoutPosition { head, branch } = place("c1", "work");
         let open = StartPosition { head, branch };
-        let why = |head, branch| not_where_it_was(&open, &place(head, branch)).map(|it| it.0);
+        let why = |head, branch| position_problem(&open, &place(head, branch)).map(|it| it.0);
         let moved = "the checkout has fixes of this run, and `HEAD` has moved since";
         let other = "the checkout has fixes of this run, and another branch is checked out now";
         assert_eq!(why("c1", "work"), None);

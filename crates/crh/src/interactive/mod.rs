@@ -1,8 +1,9 @@
 //! Interactive review after its report: asks the user, applies fixes, files tickets, pushes.
 //!
-//! Invariants: without `--mode interactive`, no file changes before the user agrees. Leaving a
-//! question except the last, and "Report only", restore the working tree, except for files that the
-//! user has edited since. Filed tickets stay; filing again creates no duplicate.
+//! Invariants: without `--mode interactive`, no file changes before the user agrees. If the user
+//! leaves a question other than the last, or chooses "Report only", crh restores the working tree,
+//! except for files that the user has edited since. Filed tickets stay; filing again creates no
+//! duplicate.
 
 mod code;
 mod completion;
@@ -50,7 +51,7 @@ pub(crate) enum ConversationEnd {
     Ended,
     /// All questions are answered, but publishing failed. The error is printed already.
     NotPublished,
-    /// The user left. The fixes are undone unless the files were edited since.
+    /// The user left. crh has undone the fixes, unless the user edited the files since.
     Left,
 }
 
@@ -96,8 +97,8 @@ impl QuestionContext<'_> {
         // Covers the time between two questions until the undo is done.
         let _whole = InterruptGuard::watch(|| {})?;
         let flow = Flow::new(report, self.safe_fixes);
-        match self.talk(flow, &place, report, &reviewed, show)? {
-            Some(talked) => Ok(talked),
+        match self.run_flow(flow, &place, report, &reviewed, show)? {
+            Some(end) => Ok(end),
             None => {
                 self.undo(&place, report, &reviewed);
                 left::keep_open(self.session, &place);
@@ -106,13 +107,12 @@ impl QuestionContext<'_> {
         }
     }
 
-    /// Undoes all fixes. If the user edited a fixed file since, the fixes stay and the user is told
-    /// why.
+    /// Undoes all fixes. If the user edited a fixed file since, the fixes stay, and crh prints why.
     fn undo(&self, place: &CheckoutPosition, report: &mut Report, reviewed: &Report) {
         let _outlasting = InterruptGuard::ignore_next();
         match left::taken_back(self.session, place) {
             Ok(files) => {
-                // The repeated review has been paid for.
+                // Keep the statistics: they include the cost of the repeated review.
                 *report = Report { stats: std::mem::take(&mut report.stats), ..reviewed.clone() };
                 if !files.is_empty() {
                     self.person.print("The fixes are undone: the working tree is as it was.");
@@ -120,8 +120,8 @@ impl QuestionContext<'_> {
             }
             Err(failure) => {
                 let why = crh_review::one_line(&format!("{:#}", failure.error));
-                let said = format!("The fixes stay in the working tree: {why}.");
-                self.person.print(&crh_review::wrap("", "  ", &said, self.person.columns()));
+                let message = format!("The fixes stay in the working tree: {why}.");
+                self.person.print(&crh_review::wrap("", "  ", &message, self.person.columns()));
             }
         }
         fix::store_or_warn(self.session, report);
@@ -129,7 +129,7 @@ impl QuestionContext<'_> {
 
     /// Runs the steps of the flow. Returns `None` if the user left.
     #[expect(clippy::too_many_lines, reason = "one branch per step of the flow")]
-    fn talk(
+    fn run_flow(
         &self,
         mut flow: Flow,
         place: &CheckoutPosition,
@@ -147,7 +147,7 @@ impl QuestionContext<'_> {
                 NextStep::FixSafe => {
                     drop(watch);
                     let fixed = safe_fixes(self.session, report, self.verbosity, self.environment);
-                    warn_unkept(&fixed);
+                    warn_not_stored(&fixed);
                     if fixed.is_stopped {
                         return Ok(None);
                     }
@@ -156,8 +156,8 @@ impl QuestionContext<'_> {
                 }
                 NextStep::Fix(numbers) => {
                     drop(watch);
-                    let fixed = self.chosen(report, &numbers);
-                    warn_unkept(&fixed);
+                    let fixed = self.fix_chosen(report, &numbers);
+                    warn_not_stored(&fixed);
                     if fixed.is_stopped {
                         return Ok(None);
                     }
@@ -191,12 +191,12 @@ impl QuestionContext<'_> {
                     flow.fell_back(next);
                 }
                 NextStep::Resolved(resolved) => {
-                    self.say_resolved(resolved, report);
+                    self.print_resolved(resolved, report);
                     flow.completed();
                 }
                 NextStep::Dismiss(numbers) => {
                     for number in numbers {
-                        flow.dismissed(number, self.dismissed(number, report));
+                        flow.dismissed(number, self.dismiss(number, report));
                     }
                     fix::up_to_date(self.session, report);
                     fix::store_or_warn(self.session, report);
@@ -217,7 +217,7 @@ impl QuestionContext<'_> {
                     flow.leads_to(destination);
                 }
                 NextStep::Publish(publish) => {
-                    return Ok(Some(self.published(publish, &flow, report, place)));
+                    return Ok(Some(self.publish_fixes(publish, &flow, report, place)));
                 }
                 NextStep::End => {
                     left::keep_answered(self.session, &flow);
@@ -230,9 +230,9 @@ impl QuestionContext<'_> {
         }
     }
 
-    /// Stores a dismissal, which later reviews follow, and takes the issue out of the report. Fails
-    /// with the reason.
-    fn dismissed(&self, number: u32, report: &mut Report) -> Result<Issue, String> {
+    /// Stores a dismissal for later reviews, and removes the issue from the report. The error is
+    /// the reason.
+    fn dismiss(&self, number: u32, report: &mut Report) -> Result<Issue, String> {
         const NONE: &str = "there is no such issue";
         let issue = report.issue(number).ok_or(NONE)?;
         let run_id = self.session.place.run_id();
@@ -241,9 +241,9 @@ impl QuestionContext<'_> {
         report.dismiss(number, DISMISSED_HERE).ok_or_else(|| NONE.to_owned())
     }
 
-    /// Publishes the fixes and ends the questions. Leaving is not possible any more, because a push
-    /// cannot be undone.
-    fn published(
+    /// Publishes the fixes and ends the questions. The user cannot leave any more, because crh
+    /// cannot undo a push.
+    fn publish_fixes(
         &self,
         publish: PublishStep,
         flow: &Flow,
@@ -252,8 +252,8 @@ impl QuestionContext<'_> {
     ) -> ConversationEnd {
         left::keep_answered(self.session, flow);
         match publish::publish(publish, self.session, report, place, self.environment) {
-            Ok(said) => {
-                self.person.print(&said);
+            Ok(message) => {
+                self.person.print(&message);
                 ConversationEnd::Ended
             }
             Err(failure) => {
@@ -264,12 +264,12 @@ impl QuestionContext<'_> {
     }
 
     fn answer(&self, ask: &Question, flow: &Flow, report: &Report, diffs: &Diffs) -> MenuAnswer {
-        let beside =
+        let input =
             RenderInput { report, diffs, tracker: flow.tracker(), columns: self.person.columns() };
-        let question = words::question(ask, beside);
+        let question = words::question(ask, input);
         // One empty line above the lead and one above the question.
         let rows = self.person.rows_above(&question).saturating_sub(2);
-        let lead = words::lead(&ask.about, beside, rows);
+        let lead = words::lead(&ask.about, input, rows);
         if !lead.is_empty() {
             self.person.print(&lead);
         }
@@ -277,18 +277,18 @@ impl QuestionContext<'_> {
         self.person.ask(&question)
     }
 
-    fn say_resolved(&self, resolved: ResolvedCounts, report: &Report) {
+    fn print_resolved(&self, resolved: ResolvedCounts, report: &Report) {
         let columns = self.person.columns();
-        let said = match has_gaps(report) {
+        let message = match has_gaps(report) {
             true => words::decided(resolved),
             false => words::resolved(resolved),
         };
-        self.person.print(&format!("\n{}", crh_review::wrap("", "  ", &said, columns)));
+        self.person.print(&format!("\n{}", crh_review::wrap("", "  ", &message, columns)));
         self.person.print(&completion::verdict(report, columns));
     }
 
     /// Applies chosen fixes. If the pass fails, every issue gets the reason.
-    fn chosen(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> FixPass {
+    fn fix_chosen(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> FixPass {
         match chosen_fixes(self.session, report, numbers, self.verbosity, self.environment) {
             Ok(fixed) => fixed,
             Err(failure) => {
@@ -304,7 +304,7 @@ impl QuestionContext<'_> {
 }
 
 /// Warns that the stored report does not contain the fixes.
-fn warn_unkept(fixed: &FixPass) {
+fn warn_not_stored(fixed: &FixPass) {
     if let Some(why) = &fixed.store_error {
         ui::warn(&format!("the stored report does not contain the fixes: {why}"));
     }

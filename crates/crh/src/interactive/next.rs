@@ -20,7 +20,7 @@ pub(super) enum NextStep {
     File(u32),
     /// Switch to the next tracker.
     FallBack,
-    /// Say that no finding needs a decision.
+    /// Print that no finding needs a decision.
     Resolved(ResolvedCounts),
     /// Dismiss these issues.
     Dismiss(BTreeSet<u32>),
@@ -61,13 +61,13 @@ pub(super) enum QuestionSubject {
 /// Fixes that crh can apply by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SafeFixes {
-    /// There is none.
+    /// There are none.
     None,
-    /// None is applied yet. These are the numbers of the issues.
+    /// Numbers of the issues. No fix is applied yet.
     Offered(Vec<u32>),
-    /// So many were applied after the user agreed. They stay.
+    /// Number of fixes applied after the user agreed. They stay.
     Agreed(usize),
-    /// So many were applied before the first question. "Report only" undoes them.
+    /// Number of fixes applied before the first question. "Report only" undoes them.
     AppliedFirst(usize),
 }
 
@@ -143,7 +143,7 @@ pub(super) struct ActionPlan {
 pub(super) enum PlanKind {
     /// The recommended action for every issue.
     All,
-    /// The recommended action for the remaining issues, after so many decisions.
+    /// The recommended action for the remaining issues, after this number of decisions.
     Rest { decided: usize },
     /// A ticket for every issue.
     Tickets,

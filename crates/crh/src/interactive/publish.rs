@@ -61,7 +61,7 @@ pub(super) fn publish(
         PublishStep::CreatePullRequest => {
             let to = RemoteBranch { remote: "origin".to_owned(), branch: branch.clone() };
             repository.push(&branch, &to, &withheld).map_err(not_pushed)?;
-            let url = opened(session, report, place, &repository, environment)?;
+            let url = open_pull_request(session, report, place, &repository, environment)?;
             Ok(format!("Opened the pull request: {}", one_line(&url)))
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn publish(
 
 /// Opens a pull request for the pushed branch, with a title and text from its commits. Returns its
 /// address.
-fn opened(
+fn open_pull_request(
     session: &ReviewSession,
     report: &Report,
     place: &CheckoutPosition,
@@ -87,18 +87,18 @@ fn opened(
     let opening = opening(session, environment).map_err(|why| pushed(Failure::usage(why)))?;
     let change = &report.change;
     let branch = place.branch.as_deref().unwrap_or_default();
-    let is_there =
+    let is_on_remote =
         |name: &&str| repository.commit(&format!("refs/remotes/origin/{name}")).is_some();
     // If the remote does not have the base branch, the host chooses its default branch.
-    let base = branch_named(&change.base_ref).filter(is_there);
-    let said = session.subject.workspace().map(|workspace| workspace.metadata().body.clone());
-    let said = said.unwrap_or_default();
+    let base = branch_named(&change.base_ref).filter(is_on_remote);
+    let body = session.subject.workspace().map(|workspace| workspace.metadata().body.clone());
+    let body = body.unwrap_or_default();
     let title = if change.title.is_empty() { branch } else { &change.title };
     let ends = (branch, base);
-    opening.open(ends, (title, &said), environment, &session.settings).map_err(pushed)
+    opening.open(ends, (title, &body), environment, &session.settings).map_err(pushed)
 }
 
-/// Why nothing is committed, or `None` if position and files are as the fixes left them.
+/// Why crh must not commit: the checkout moved, or a file is not as the fixes left it.
 fn changed_since(
     checkout: &Path,
     place: &CheckoutPosition,
@@ -108,7 +108,7 @@ fn changed_since(
     if let Some(why) = place.left_for(&CheckoutPosition::read(checkout)?) {
         return Ok(Some(why.to_owned()));
     }
-    // Without a key, it only reads files.
+    // This lock only reads files, which needs no stamp key.
     let stamp_key = None;
     let locked = LockedCheckout::take(checkout, stamp_key)?;
     for path in files {
@@ -124,7 +124,7 @@ fn changed_since(
     Ok(None)
 }
 
-/// Fails if the commit would contain anything else than the fixes.
+/// Fails if the commit would contain anything other than the fixes.
 fn check(
     session: &ReviewSession,
     checkout: &Path,
@@ -146,7 +146,7 @@ fn check(
     }
     let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
     let staged = repository.staged().or_fail(FailureKind::External)?;
-    // A commit of such a file would lose its staged version.
+    // If crh committed such a file, its staged version would be lost.
     if let Some(path) = staged.iter().find(|path| files.contains(&path.as_str())) {
         return Err(refused(format!("`{path}` is staged")));
     }
@@ -174,8 +174,8 @@ fn only_fixes(tip: &BranchTip, place: &CheckoutPosition, files: &[&str]) -> Resu
     }
 }
 
-/// The commit message of the fixes. The commit also contains fixes that do not close their issue; the
-/// message does not call those issues fixed.
+/// The commit message of the fixes. The commit also contains fixes that do not close their issue;
+/// the message does not call those issues fixed.
 fn message(report: &Report) -> String {
     let titles = |outcome: FixOutcome| -> Vec<String> {
         let is_in_list =

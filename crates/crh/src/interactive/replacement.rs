@@ -7,7 +7,7 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::{escape_invisible, truncate};
 
-/// A longer fix is not recommended, because the question shows only a part of it.
+/// Maximum size of a fix that crh recommends. The question shows only a part of a larger one.
 const READABLE_LINES: usize = 40;
 const READABLE_COLUMNS: usize = 200;
 /// Blanks that push the rest of a line out of sight.
@@ -16,7 +16,7 @@ const PADDING: &str = "                    ";
 /// An exact fix: removed and added lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
-    /// Empty if the diff does not contain all of them.
+    /// Removed lines. Empty if the diff does not contain all of them.
     removed: Vec<String>,
     added: Vec<String>,
 }

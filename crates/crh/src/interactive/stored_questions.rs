@@ -16,7 +16,7 @@ pub(super) enum Questions {
     Answered { decisions: Vec<StoredDecision> },
 }
 
-/// Position of the checkout when the questions began. It must be the same for an undo.
+/// Position of the checkout when the questions began. crh undoes fixes only at this position.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct StartPosition {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Texts of the questions. Everything that comes from a review is escaped here.
+//! Texts of the questions. This module escapes every text that comes from a review.
 
 use std::collections::BTreeMap;
 
@@ -40,17 +40,16 @@ pub(super) struct RenderInput<'a> {
     pub(super) columns: usize,
 }
 
-/// Text above a question; may be empty. It keeps to `rows` rows if it can be shortened without
-/// losing facts.
-pub(super) fn lead(about: &QuestionSubject, beside: RenderInput<'_>, rows: usize) -> String {
+/// Text above a question; may be empty. Has at most `rows` rows if shortening it loses no facts.
+pub(super) fn lead(about: &QuestionSubject, input: RenderInput<'_>, rows: usize) -> String {
     match about {
-        QuestionSubject::Finding(finding) => match beside.report.issue(finding.number) {
-            Some(issue) => format!("\n{}", finding_text(issue, *finding, beside, rows)),
+        QuestionSubject::Finding(finding) => match input.report.issue(finding.number) {
+            Some(issue) => format!("\n{}", finding_text(issue, *finding, input, rows)),
             None => String::new(),
         },
-        QuestionSubject::Preview(plan) => format!("\n{}", plan_text(plan, beside, rows)),
+        QuestionSubject::Preview(plan) => format!("\n{}", plan_text(plan, input, rows)),
         QuestionSubject::Routing { remaining, safe: SafeFixes::Offered(numbers) } => {
-            format!("\n{}", safe_text(numbers, *remaining, beside, rows))
+            format!("\n{}", safe_text(numbers, *remaining, input, rows))
         }
         QuestionSubject::Routing { .. }
         | QuestionSubject::NotFiled { .. }
@@ -59,7 +58,7 @@ pub(super) fn lead(about: &QuestionSubject, beside: RenderInput<'_>, rows: usize
 }
 
 /// The findings that crh can fix by itself, one line each, cut to the room.
-fn safe_text(numbers: &[u32], findings: usize, beside: RenderInput<'_>, rows: usize) -> String {
+fn safe_text(numbers: &[u32], findings: usize, input: RenderInput<'_>, rows: usize) -> String {
     let count = numbers.len();
     let of = counted(findings, "finding", "findings");
     let head = match count == findings {
@@ -67,17 +66,17 @@ fn safe_text(numbers: &[u32], findings: usize, beside: RenderInput<'_>, rows: us
         true => format!("crh can fix all {of} by itself:"),
         false => format!("crh can fix {count} of the {of} by itself:"),
     };
-    let mut out = wrap("", "  ", &head, beside.columns);
-    let room = rows.saturating_sub(rows_of(&out, beside.columns));
+    let mut out = wrap("", "  ", &head, input.columns);
+    let room = rows.saturating_sub(rows_of(&out, input.columns));
     let listed = match count <= room.min(SAFE_LISTED_MAX) {
         true => count,
-        // The last line counts the missing ones.
+        // The last line says how many are missing.
         false => room.min(SAFE_LISTED_MAX + 1).saturating_sub(1).max(1),
     };
-    for issue in numbers.iter().take(listed).filter_map(|number| beside.report.issue(*number)) {
+    for issue in numbers.iter().take(listed).filter_map(|number| input.report.issue(*number)) {
         let title = one_line(&issue.title);
         let line = format!("  #{} {} {} {title}", issue.number, issue.severity, place(issue));
-        out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
+        out.push_str(&format!("{}\n", truncate(&line, input.columns)));
     }
     if listed < count {
         out.push_str(&format!("  … and {} more\n", count - listed));
@@ -86,16 +85,16 @@ fn safe_text(numbers: &[u32], findings: usize, beside: RenderInput<'_>, rows: us
 }
 
 /// The question with its options, in the order of `ask.picks`.
-pub(super) fn question(ask: &Question, beside: RenderInput<'_>) -> MenuQuestion {
+pub(super) fn question(ask: &Question, input: RenderInput<'_>) -> MenuQuestion {
     let option = |pick: &Choice| {
         // The label of this option contains "Recommended" already.
         let is_marked = ask.recommended == Some(*pick) && *pick != Choice::CreatePullRequest;
         let mark = if is_marked { RECOMMENDED } else { "" };
-        MenuOption { key: letter(*pick), label: format!("{}{mark}", label(*pick, ask, beside)) }
+        MenuOption { key: letter(*pick), label: format!("{}{mark}", label(*pick, ask, input)) }
     };
     let marked = ask.picks.iter().position(|pick| ask.recommended == Some(*pick));
     MenuQuestion {
-        paragraphs: stem(&ask.about, beside),
+        paragraphs: stem(&ask.about, input),
         options: ask.picks.iter().map(option).collect(),
         preselected: marked.unwrap_or_default(),
         on_leave: on_leave(&ask.about),
@@ -114,7 +113,7 @@ pub(super) fn on_leave(about: &QuestionSubject) -> LeaveEffect {
     }
 }
 
-fn stem(about: &QuestionSubject, beside: RenderInput<'_>) -> Vec<String> {
+fn stem(about: &QuestionSubject, input: RenderInput<'_>) -> Vec<String> {
     match about {
         QuestionSubject::Routing { remaining, safe } => {
             let findings = counted(*remaining, "finding", "findings");
@@ -135,22 +134,22 @@ fn stem(about: &QuestionSubject, beside: RenderInput<'_>) -> Vec<String> {
                     vec![format!("What should the agent do with the remaining {findings}?")]
                 }
             };
-            match beside.tracker {
+            match input.tracker {
                 TrackerLabel::Named(_) | TrackerLabel::Generic => {}
                 TrackerLabel::None(_) => {
-                    stem.push(format!("Filing unavailable — {}.", reason(beside.tracker)));
+                    stem.push(format!("Filing unavailable — {}.", reason(input.tracker)));
                 }
             }
             stem
         }
         QuestionSubject::Finding(finding) => {
-            let heading = beside.report.issue(finding.number).map(|issue| heading(issue, *finding));
-            let mut stem = vec![truncate(&heading.unwrap_or_default(), beside.columns)];
+            let heading = input.report.issue(finding.number).map(|issue| heading(issue, *finding));
+            let mut stem = vec![truncate(&heading.unwrap_or_default(), input.columns)];
             match finding.deferring {
                 DeferAvailability::AsRecommended => {}
                 DeferAvailability::BecomesSkip => stem.push(format!(
                     "Defer is recommended but unavailable: {}",
-                    reason(beside.tracker)
+                    reason(input.tracker)
                 )),
             }
             stem.push("What should the agent do with it?".to_owned());
@@ -207,7 +206,7 @@ fn letter(pick: Choice) -> Option<char> {
     }
 }
 
-fn label(pick: Choice, ask: &Question, beside: RenderInput<'_>) -> String {
+fn label(pick: Choice, ask: &Question, input: RenderInput<'_>) -> String {
     let label = match pick {
         Choice::ApplySafe => return apply_safe(&ask.about),
         Choice::OneByOne => {
@@ -215,14 +214,14 @@ fn label(pick: Choice, ask: &Question, beside: RenderInput<'_>) -> String {
         }
         Choice::BestJudgment => "LFG. Apply the agent's best-judgment action per finding",
         Choice::FileAll => {
-            let ticket = ticket(beside.tracker);
+            let ticket = ticket(input.tracker);
             return format!("File {ticket} per finding without applying fixes");
         }
         Choice::ReportOnly => "Report only — take no further action",
         Choice::KeepFixes => "Stop here — keep the applied fixes, leave the rest in the report",
         Choice::Apply => "Apply the proposed fix",
         Choice::Acknowledge => "Acknowledge — take note, change nothing",
-        Choice::Defer => return format!("Defer — file {}", ticket(beside.tracker)),
+        Choice::Defer => return format!("Defer — file {}", ticket(input.tracker)),
         Choice::Skip => "Skip — don't apply, don't track",
         Choice::TheRest => "LFG the rest",
         Choice::Dismiss => "Dismiss — never report it again",
@@ -276,45 +275,46 @@ fn ticket(tracker: &TrackerLabel) -> String {
 fn finding_text(
     issue: &Issue,
     finding: FindingQuestion,
-    beside: RenderInput<'_>,
+    input: RenderInput<'_>,
     rows: usize,
 ) -> String {
-    let width = beside.columns;
-    let fix = beside.report.fix_of(issue.number);
-    let moved = fix.and_then(|_| beside.diffs.in_tree(issue));
+    let width = input.columns;
+    let fix = input.report.fix_of(issue.number);
+    let moved = fix.and_then(|_| input.diffs.in_tree(issue));
     let issue = moved.as_ref().unwrap_or(issue);
     let diff = match moved {
-        Some(_) => beside.diffs.tree(),
-        None => beside.diffs.of_issue(issue.number),
+        Some(_) => input.diffs.tree(),
+        None => input.diffs.of_issue(issue.number),
     };
     // The replacement of an issue with a fix is in the tree.
     let exact = Replacement::from_issue(issue, diff).filter(|_| fix.is_none());
     let mut head = wrap("", "  ", &heading(issue, finding), width);
     head.push_str(&format!("{}\n\n", truncate(&place(issue), width)));
     let why = one_line(&issue.why_it_matters);
-    let mut said = wrap("What's wrong: ", "  ", &why, width);
-    said.push_str(&match fix {
+    let mut explanation = wrap("What's wrong: ", "  ", &why, width);
+    explanation.push_str(&match fix {
         Some(fix) => {
             let done = one_line(&fix.description);
             let done = format!("{}{}", done.trim_end_matches('.'), fix.outcome.note());
             wrap("Applied fix: ", "  ", &done, width)
         }
         None => {
-            let proposed = proposed(issue, exact.is_some(), beside.report);
+            let proposed = proposed(issue, exact.is_some(), input.report);
             wrap("Proposed fix: ", "  ", &proposed, width)
         }
     });
     let conflict = issue.disagreement.as_deref().map(one_line);
     let conflict = conflict.map(|it| wrap("Conflict: ", "  ", &it, width)).unwrap_or_default();
     // An empty line follows the code.
-    let taken: usize = [&head, &said, &conflict].map(|text| rows_of(text, width)).iter().sum();
+    let taken: usize =
+        [&head, &explanation, &conflict].map(|text| rows_of(text, width)).iter().sum();
     let left = rows.saturating_sub(taken + 1);
     let wanted = exact.as_ref().map_or(0, Replacement::rows).min(FIX_ROWS_MAX);
     let fix_rows = wanted.min(left.saturating_sub(ROWS_LEAST).max(ROWS_LEAST));
     let code_rows = left.saturating_sub(fix_rows).clamp(ROWS_LEAST, code::ROWS_MAX);
     let code = code::text(issue, diff, code_rows, width);
     let fix = exact.map(|exact| exact.text("  ", fix_rows, width)).unwrap_or_default();
-    [head, code, said, fix, conflict].concat()
+    [head, code, explanation, fix, conflict].concat()
 }
 
 /// Rows of a text at this width. Words longer than a row are broken.
@@ -344,9 +344,9 @@ fn heading(issue: &Issue, finding: FindingQuestion) -> String {
 }
 
 /// The plan by action. If it is longer than the window, it ends with the counts.
-fn plan_text(plan: &ActionPlan, beside: RenderInput<'_>, rows: usize) -> String {
-    let (fixes, note) = plan_fixes(plan, beside, rows);
-    let mut out = plan_buckets(plan, beside, &fixes);
+fn plan_text(plan: &ActionPlan, input: RenderInput<'_>, rows: usize) -> String {
+    let (fixes, note) = plan_fixes(plan, input, rows);
+    let mut out = plan_buckets(plan, input, &fixes);
     let counts = [
         (&plan.apply, "to apply"),
         (&plan.file, "to file"),
@@ -357,11 +357,11 @@ fn plan_text(plan: &ActionPlan, beside: RenderInput<'_>, rows: usize) -> String 
     let counts: Vec<String> =
         counts.map(|(numbers, what)| format!("{} {what}", numbers.len())).collect();
     let in_all =
-        (rows_of(&out, beside.columns) > rows).then(|| format!("Total: {}.", counts.join(", ")));
+        (rows_of(&out, input.columns) > rows).then(|| format!("Total: {}.", counts.join(", ")));
     let ends: Vec<String> = in_all.into_iter().chain(note).collect();
     if !ends.is_empty() {
         out.push('\n');
-        out.push_str(&wrap("", "", &ends.join(" "), beside.columns));
+        out.push_str(&wrap("", "", &ends.join(" "), input.columns));
     }
     out
 }
@@ -370,18 +370,18 @@ fn plan_text(plan: &ActionPlan, beside: RenderInput<'_>, rows: usize) -> String 
 /// room, returns a note instead.
 fn plan_fixes(
     plan: &ActionPlan,
-    beside: RenderInput<'_>,
+    input: RenderInput<'_>,
     rows: usize,
 ) -> (BTreeMap<u32, String>, Option<String>) {
-    let issues = plan.apply.iter().filter_map(|number| beside.report.issue(*number));
+    let issues = plan.apply.iter().filter_map(|number| input.report.issue(*number));
     let fixes = issues
         .filter_map(|issue| {
-            let diff = beside.diffs.of_issue(issue.number);
+            let diff = input.diffs.of_issue(issue.number);
             Some((issue.number, Replacement::from_issue(issue, diff)?))
         })
         .collect::<BTreeMap<u32, Replacement>>();
-    let without = plan_buckets(plan, beside, &BTreeMap::new());
-    let left = rows.saturating_sub(rows_of(&without, beside.columns));
+    let without_fixes = plan_buckets(plan, input, &BTreeMap::new());
+    let left = rows.saturating_sub(rows_of(&without_fixes, input.columns));
     let all: usize = fixes.values().map(|exact| exact.rows().min(PLAN_FIX_ROWS_MAX)).sum();
     let each = match all <= left {
         true => PLAN_FIX_ROWS_MAX,
@@ -392,23 +392,22 @@ fn plan_fixes(
         let note = format!("The window is too small for {fixes}; cancel, then go one by one.");
         return (BTreeMap::new(), Some(note));
     }
-    let shown = |(number, exact): (u32, Replacement)| {
-        (number, exact.text(UNDER_ITEM, each, beside.columns))
-    };
+    let shown =
+        |(number, exact): (u32, Replacement)| (number, exact.text(UNDER_ITEM, each, input.columns));
     (fixes.into_iter().map(shown).collect(), None)
 }
 
 /// The plan, with the text of `under` below each issue.
 fn plan_buckets(
     plan: &ActionPlan,
-    beside: RenderInput<'_>,
+    input: RenderInput<'_>,
     under: &BTreeMap<u32, String>,
 ) -> String {
-    let tickets = match beside.tracker {
+    let tickets = match input.tracker {
         TrackerLabel::Named(name) => format!("{} tickets", one_line(name)),
         TrackerLabel::Generic | TrackerLabel::None(_) => "issues".to_owned(),
     };
-    let mut out = wrap("", "  ", &plan_header(plan, beside.tracker, &tickets), beside.columns);
+    let mut out = wrap("", "  ", &plan_header(plan, input.tracker, &tickets), input.columns);
     let buckets = [
         ("Applying".to_owned(), &plan.apply),
         (format!("Filing {tickets}"), &plan.file),
@@ -417,16 +416,16 @@ fn plan_buckets(
     ];
     for (name, numbers) in buckets.iter().filter(|(_, numbers)| !numbers.is_empty()) {
         out.push_str(&format!("\n{name} ({}):\n", numbers.len()));
-        for issue in numbers.iter().filter_map(|number| beside.report.issue(*number)) {
+        for issue in numbers.iter().filter_map(|number| input.report.issue(*number)) {
             let why = one_line(&issue.why_it_matters);
             let why = first_sentence(&why);
             let line = format!("  [{}] {} — {why}", issue.severity, place(issue));
-            out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
+            out.push_str(&format!("{}\n", truncate(&line, input.columns)));
             out.push_str(under.get(&issue.number).map_or("", String::as_str));
             if plan.not_deferred.contains(&issue.number) {
                 let line = "instead of Defer, which is unavailable: ";
-                let line = format!("{UNDER_ITEM}{line}{}", reason(beside.tracker));
-                out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
+                let line = format!("{UNDER_ITEM}{line}{}", reason(input.tracker));
+                out.push_str(&format!("{}\n", truncate(&line, input.columns)));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Descendants of a command that left its process group: only Linux lets crh adopt them. On Windows,
-//! no process leaves the job of the command.
+//! Descendants of a command that left its process group: only Linux lets crh adopt them. On
+//! Windows, no process leaves the job of the command.
 
 /// Whether orphaned descendants become children of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //!
 //! The command runs in its own process group, so that crh can kill the command together with
 //! everything that the command starts. But then a signal to crh does not reach the command. So crh
-//! starts itself a second time, as a companion process. The companion notices when crh ends, even by
-//! SIGKILL, and kills the group and all other descendants.
+//! starts itself a second time, as a companion process. The companion notices when crh ends, even
+//! by SIGKILL, and kills the group and all other descendants.
 
 use std::io;
 use std::io::{BufRead as _, BufReader, PipeReader, Read, Write};
@@ -27,7 +27,7 @@ pub(crate) const COMPANION: &str = "__companion";
 
 /// How often to check whether the command has exited.
 const EXIT_INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum bytes of output to keep. The end of the output is kept.
+/// Maximum bytes of output to keep, from the end of the output.
 const OUTPUT_MAX: usize = 64 << 10;
 /// Time to read the rest of the pipe after exit. A descendant that survived may keep the pipe open.
 const PIPE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -191,11 +191,11 @@ fn restrict_environment(command: &mut Command) -> &mut Command {
     command.envs(system_variables()).envs(user_variables())
 }
 
-/// Output of a command. All of it is read, so that the command never blocks, but only the end is
-/// kept.
+/// Output of a command. crh reads all of it, so that the command never blocks, but keeps only the
+/// end.
 struct CapturedOutput {
     tail: TailBuffer,
-    /// Disconnected when the pipe is closed; nothing is sent.
+    /// Disconnects when the pipe is closed. Never receives a message.
     pipe_closed: Receiver<()>,
 }
 
@@ -204,7 +204,7 @@ impl CapturedOutput {
         let tail = TailBuffer::default();
         let mut writer = tail.clone();
         let (sender, pipe_closed) = mpsc::channel();
-        // Ends with the pipe and is not joined.
+        // Nothing joins this thread. It ends when the pipe is closed.
         std::thread::spawn(move || {
             let result = io::copy(&mut pipe, &mut writer);
             drop(sender);
@@ -222,7 +222,7 @@ impl CapturedOutput {
     }
 }
 
-/// Keeps the last bytes that are written to it.
+/// Buffer that keeps only the last bytes that a writer writes to it.
 #[derive(Debug, Clone, Default)]
 struct TailBuffer(Arc<Mutex<Vec<u8>>>);
 

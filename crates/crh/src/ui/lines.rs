@@ -110,7 +110,7 @@ pub(super) fn line(
         ReviewEvent::Spent { .. } => (status(state), LinePriority::Status),
         ReviewEvent::Warning { text } => (format!("warning: {text}"), LinePriority::Permanent),
     };
-    // The team takes several lines, which are escaped already.
+    // The list of reviewers has several lines, which are escaped already.
     let is_list = matches!(event, ReviewEvent::TeamChosen { .. });
     let text = if is_list { text } else { one_line(&text) };
     Some(ProgressLine { text, priority })
@@ -130,7 +130,7 @@ fn status(state: &ProgressState) -> String {
     parts.join(", ")
 }
 
-/// Limits the rate of log lines. Permanent lines are queued; of the others only the newest is kept.
+/// Limits the rate of log lines. Queues permanent lines, and keeps only the newest of the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LineThrottle {
     last_printed: Option<Duration>,

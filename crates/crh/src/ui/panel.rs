@@ -15,7 +15,7 @@ const RUNS_MAX: usize = 8;
 const BAR_WIDTH: std::ops::RangeInclusive<usize> = 6..=30;
 /// Maximum width of a reviewer's name.
 const NAME_MAX: usize = 14;
-/// Below this width, some columns are left out.
+/// Below this width, the panel leaves out some columns.
 const NARROW_WIDTH: usize = 60;
 /// Lines besides those of the runs: stage, cost, and the cursor line.
 const OTHER_LINES: usize = 3;
@@ -24,8 +24,8 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 /// Time per spinner frame.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The lines of the panel. `elapsed` is the time since the start of the review. All lines are narrower than the
-/// terminal, because terminals differ in how they wrap at the last column.
+/// The lines of the panel. `elapsed` is the time since the start of the review. All lines are
+/// narrower than the terminal, because terminals differ in how they wrap at the last column.
 pub(super) fn panel_lines(
     state: &ProgressState,
     elapsed: Duration,

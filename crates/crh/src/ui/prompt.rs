@@ -7,7 +7,7 @@ use crh_review::wrap;
 /// Maximum length of an answer in bytes. A longer line was pasted by mistake.
 const LINE_MAX: u64 = 4_096;
 
-/// Prints a question and reads a line; none if it is empty. The progress panel is hidden meanwhile.
+/// Prints a question and reads a line; none if it is empty. Hides the progress panel meanwhile.
 pub(crate) fn prompt_line(question: &str) -> Option<String> {
     let width = screen::size().columns.saturating_sub(1).max(1);
     let question = crh_review::escape_invisible(question);

@@ -36,7 +36,7 @@ pub(super) enum WarningLevel {
     Shown,
     /// Warnings, notes and details.
     Detailed,
-    /// None.
+    /// Errors only.
     Hidden,
 }
 

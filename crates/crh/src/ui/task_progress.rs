@@ -19,7 +19,7 @@ pub(crate) struct TaskProgress {
     style: ProgressStyle,
     total: usize,
     done: usize,
-    /// Tasks finished before this command; they do not count for the time estimate.
+    /// Tasks finished before this command. The time estimate leaves them out.
     already_done: usize,
     started: Instant,
 }
@@ -50,7 +50,7 @@ impl TaskList for TaskProgress {
             ProgressStyle::Silent => {}
             ProgressStyle::Panel(_) | ProgressStyle::Lines(_) => screen::print_line(&line),
             ProgressStyle::Events => {
-                // Scripts may read these names, so they stay. A row is a task.
+                // Keep these names, because scripts may read them. A row is a task.
                 let event = serde_json::json!({
                     "event": "row_ended",
                     "row": line,

@@ -23,7 +23,7 @@ pub(super) fn guard() {
     IS_GUARDED.store(true, Ordering::Relaxed);
 }
 
-/// The text without workflow commands, if crh runs in such a CI system.
+/// The text without workflow commands, if [`guard`] was called.
 pub(super) fn guarded(text: &[u8], allowed: AllowedCommands) -> Cow<'_, [u8]> {
     if IS_GUARDED.load(Ordering::Relaxed) { without_commands(text, allowed) } else { text.into() }
 }
@@ -60,7 +60,7 @@ fn is_bracket_command(text: &[u8]) -> bool {
     name.get(letters) == Some(&b'[')
 }
 
-/// A line without leading blanks, those of Unicode included.
+/// A line without leading white space, including the white space of Unicode.
 fn trim_start(line: &[u8]) -> &[u8] {
     let valid = match std::str::from_utf8(line) {
         Ok(text) => text,

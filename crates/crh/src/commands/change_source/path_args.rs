@@ -15,7 +15,7 @@ use crh_pipeline::target_args::parse_range;
 const CHANGED_SHOWN_MAX: usize = 5;
 
 /// Moves words that are paths to the paths. As in git, a revision takes precedence over a path of
-/// the same name. A path may be deleted: then one of `revisions`, `HEAD` or a usual base has it.
+/// the same name. A deleted path counts if `revisions`, `HEAD` or a default branch contains it.
 pub(super) fn split(
     words: Vec<String>,
     mut paths: Vec<PathBuf>,
@@ -64,7 +64,8 @@ fn is_name(word: &str) -> bool {
         || word.contains("://"))
 }
 
-/// Whether the checkout lacks this path, and a revision from which a change can delete it has it.
+/// Whether one of `revisions`, `HEAD` or a default branch contains the path. The caller has checked
+/// that the checkout lacks it.
 fn is_deleted_path(
     word: &str,
     revisions: &[String],
@@ -85,8 +86,8 @@ fn is_deleted_path(
     repository.has_path_at(&revisions, &path)
 }
 
-/// Globs that match these files, and everything in these folders. No glob if one of the paths is the
-/// whole repository.
+/// Globs that match these files, and everything in these folders. No glob if one of the paths is
+/// the whole repository.
 pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<GlobList, Failure> {
     let repository = Repository::discover(&environment.folder).ok();
     let root = repository.and_then(|repository| repository.work_tree);
@@ -153,7 +154,7 @@ pub(super) fn unmatched_warning(
     Ok((!unmatched.is_empty()).then(text))
 }
 
-/// One glob for each path. A path has a second glob for folders, which ends with a slash.
+/// The first of the two globs of each path. The second one ends with a slash and matches folders.
 fn path_globs(settings: &Settings) -> impl Iterator<Item = &str> {
     let globs = settings.scope_paths.value.0.iter().map(GlobPattern::as_str);
     globs.filter(|glob| !glob.ends_with('/'))

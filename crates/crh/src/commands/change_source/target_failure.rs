@@ -195,9 +195,9 @@ fn reaches_limit(error: &GitError) -> bool {
 }
 
 /// Hint for a failed fetch from a forge.
-fn fetch_hint(error: &GitError, at: &Forge) -> Option<&'static str> {
+fn fetch_hint(error: &GitError, forge: &Forge) -> Option<&'static str> {
     match error {
-        GitError::Failed { message, .. } if is_access_denied(message) => Some(at.fetch_hint()),
+        GitError::Failed { message, .. } if is_access_denied(message) => Some(forge.fetch_hint()),
         GitError::Failed { .. } | GitError::TimedOut { .. } => Some("try again later"),
         GitError::NotInstalled
         | GitError::TooOld { .. }
@@ -212,7 +212,7 @@ fn fetch_hint(error: &GitError, at: &Forge) -> Option<&'static str> {
 /// Whether git was denied access or the repository does not exist. Git always runs with English
 /// messages.
 fn is_access_denied(message: &str) -> bool {
-    let words = [
+    let phrases = [
         "error: 401",
         "error: 403",
         "error: 404",
@@ -222,7 +222,7 @@ fn is_access_denied(message: &str) -> bool {
         "Permission denied",
         "' not found",
     ];
-    words.iter().any(|words| message.contains(words))
+    phrases.iter().any(|phrase| message.contains(phrase))
 }
 
 #[cfg(test)]

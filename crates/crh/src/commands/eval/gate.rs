@@ -15,7 +15,7 @@ use crate::ui;
 use crh_eval::{EvalEnding, GateResult, OpenedSuite, ReviewBatch, endings, rule, write_baseline};
 use crh_review::eval::{About, Rule};
 
-/// Folders of the project's own results, by strategy.
+/// Folders of the project's own results. Each has one file per strategy.
 const BASELINES: &str = "eval/baselines";
 const RECORDINGS: &str = "eval/recordings";
 const CASE_LISTS: &str = "eval/cases";
@@ -31,8 +31,8 @@ struct BaselineCheck {
     rule: Option<Rule>,
     result: Option<PathBuf>,
     write_baseline: bool,
-    /// What a user types to select the files of this gate again.
-    words: Vec<String>,
+    /// Arguments that select the baseline. Empty if `--strategy` selects it.
+    baseline_args: Vec<String>,
     /// Model and budget of the baseline; empty if there is none.
     about: About,
     /// The recording of the strategy, if it does not exist.
@@ -62,16 +62,16 @@ fn run_all(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, F
             "write one with `crh eval gate --strategy static --write-baseline`, or pass `--baseline FILE` for a baseline elsewhere",
         ));
     }
-    let mut last = ExitCode::SUCCESS;
+    let mut worst = ExitCode::SUCCESS;
     for arm in arms {
         ui::result_text(&format!("strategy {}\n", arm.name()))?;
         let code = BaselineCheck::for_arm(args, arm, environment).run(environment)?;
         // A regression counts more than a missing case.
-        if last == ExitCode::SUCCESS || code == ExitCode::from(1) {
-            last = code;
+        if worst == ExitCode::SUCCESS || code == ExitCode::from(1) {
+            worst = code;
         }
     }
-    Ok(last)
+    Ok(worst)
 }
 
 /// A file of a strategy, relative to the current folder.
@@ -89,16 +89,16 @@ impl BaselineCheck {
             rule: args.match_args.rule(),
             result: args.result.clone(),
             write_baseline: args.write_baseline,
-            words: vec!["--baseline".to_owned(), quoted(baseline)],
+            baseline_args: vec!["--baseline".to_owned(), quoted(baseline)],
             about: stored.map(|evaluation| evaluation.about).unwrap_or_default(),
             missing_recording: None,
         }
     }
 
-    /// The baseline, the recording and the case list of a strategy, and the budget of the baseline.
+    /// Uses the baseline, the recording and the case list of a strategy, and the baseline's budget.
     fn for_arm(args: &EvalGateArgs, arm: ArmChoice, environment: &Environment) -> Self {
         let mut gate = Self::new(args, &arm_file(BASELINES, arm, "json"), environment);
-        gate.words.clear();
+        gate.baseline_args.clear();
         gate.review.strategy = Some(arm);
         let existing = |folder: &str, extension: &str| {
             let file = arm_file(folder, arm, extension);
@@ -143,7 +143,7 @@ impl BaselineCheck {
                 if let Some(prompts) = reviews.outdated_prompts() {
                     let now = &reviews.prompt_version;
                     let why = format!("it was made with the prompts `{prompts}`, now `{now}`");
-                    return self.outdated(&reviews, &why);
+                    return self.report_outdated_recording(&reviews, &why);
                 }
                 let repeats = self.review.repeat.get();
                 let rule = rule(self.rule, &opened, reviews.arm, &host)?;
@@ -153,10 +153,12 @@ impl BaselineCheck {
                 }
                 match reviews.unrecorded_count() {
                     0 => {}
-                    1 => return self.outdated(&reviews, "1 question is not in it"),
+                    1 => {
+                        return self.report_outdated_recording(&reviews, "1 question is not in it");
+                    }
                     count => {
                         let why = format!("{count} questions are not in it");
-                        return self.outdated(&reviews, &why);
+                        return self.report_outdated_recording(&reviews, &why);
                     }
                 }
                 evaluation
@@ -189,8 +191,12 @@ impl BaselineCheck {
         ))
     }
 
-    /// Says that a recording is out of date, and how to renew it.
-    fn outdated(&self, reviews: &ReviewBatch, why: &str) -> Result<ExitCode, Failure> {
+    /// Prints that a recording is out of date, and how to renew it.
+    fn report_outdated_recording(
+        &self,
+        reviews: &ReviewBatch,
+        why: &str,
+    ) -> Result<ExitCode, Failure> {
         let recording = reviews.recording.as_deref().map(quoted).unwrap_or_default();
         let command = self.renewing_command(reviews, &recording);
         ui::result_text(&crh_review::escape_invisible(&format!(
@@ -221,7 +227,7 @@ impl BaselineCheck {
             several if several.contains('+') => ANY_MODEL,
             model => model,
         };
-        let mut gate = self.words.join(" ");
+        let mut gate = self.baseline_args.join(" ");
         if !gate.is_empty() {
             gate = format!(" --model replay:{recording} {gate}");
         }
@@ -231,7 +237,7 @@ impl BaselineCheck {
     }
 }
 
-/// A path as a word of a shell command.
+/// Quotes a path for a shell command if it needs quotes.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |char: char| char.is_alphanumeric() || "/._-~".contains(char);

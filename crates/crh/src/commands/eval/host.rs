@@ -25,19 +25,19 @@ const STOPPING: &str = "stopping; finished reviews are stored; press Ctrl-C agai
 pub(super) struct CommandHost<'a> {
     environment: &'a Environment,
     /// Environment of the repository with the changes.
-    there: Environment,
+    change_environment: Environment,
     verbosity: Verbosity,
 }
 
 impl<'a> CommandHost<'a> {
     /// A host whose changes are in the current repository.
     pub(super) fn new(environment: &'a Environment, verbosity: Verbosity) -> Self {
-        Self { environment, there: environment.clone(), verbosity }
+        Self { environment, change_environment: environment.clone(), verbosity }
     }
 
     /// Sets the repository with the changes. The user's settings do not apply there.
     pub(super) fn inside(self, (repository, home): (PathBuf, &Path)) -> Self {
-        Self { there: self.environment.isolated(&repository, home), ..self }
+        Self { change_environment: self.environment.isolated(&repository, home), ..self }
     }
 }
 
@@ -51,16 +51,16 @@ impl EvalHost for CommandHost<'_> {
         task: &ReviewTask,
         workspace: &Path,
     ) -> Result<ChangeUnderReview, Failure> {
-        let asked = ParsedTarget { target: task.target.clone(), mode: None, plan: None };
+        let parsed = ParsedTarget { target: task.target.clone(), mode: None, plan: None };
         let flags = RawSettings {
             git_offline: Some(SourcedValue::from_flag("--offline", true)),
             ..RawSettings::default()
         };
         let resolved = ResolvedChange::target(
-            &asked,
+            &parsed,
             &mut None,
             UntrackedPolicy::Listed,
-            &self.there,
+            &self.change_environment,
             flags,
             None,
             |change| task.describe(change),

@@ -23,11 +23,11 @@ use crh_eval::{SuiteChoice, is_missing, load_evaluation};
 use crh_review::eval::{Comparison, Ending, Evaluation, Rule, Sheet, render};
 use crh_review::stable_json;
 
-/// Suite of this project.
-const USUAL: &str = "eval/suite";
+/// Default suite, relative to the current folder.
+const DEFAULT_SUITE: &str = "eval/suite";
 
 pub(super) fn run(command: EvalCommand, environment: &Environment) -> Result<ExitCode, Failure> {
-    let done = match command {
+    let result = match command {
         EvalCommand::Run(args) => return run::run(&args, environment),
         EvalCommand::Gate(args) => return gate::run(&args, environment),
         EvalCommand::Noise(args) => return noise::run(&args, environment),
@@ -38,7 +38,7 @@ pub(super) fn run(command: EvalCommand, environment: &Environment) -> Result<Exi
         EvalCommand::Outcomes(args) => outcomes::run(&args, environment),
         EvalCommand::Calibrate(args) => calibrate::run(&args, environment),
     };
-    done.map(|()| ExitCode::SUCCESS)
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 /// `crh eval import`: imports cases into the folder of a suite.
@@ -56,15 +56,15 @@ fn import(args: &ImportArgs, environment: &Environment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The suite that the user named, or the one below the current folder.
+/// The suite that the user named, or the default suite.
 fn suite_choice(args: &SuiteArgs, environment: &Environment) -> Result<SuiteChoice, Failure> {
     let in_folder = |path: &PathBuf| environment.folder.join(path);
     let place = match &args.suite {
         Some(place) => in_folder(place),
-        None => environment.folder.join(USUAL),
+        None => environment.folder.join(DEFAULT_SUITE),
     };
     if args.suite.is_none() && !place.is_dir() {
-        return Err(Failure::usage(format!("`{USUAL}` does not exist here"))
+        return Err(Failure::usage(format!("`{DEFAULT_SUITE}` does not exist here"))
             .hint("name the suite as an argument; `crh eval import` creates cases from commits"));
     }
     let globs = match &args.case_list {
@@ -121,10 +121,10 @@ fn stored(
     })
 }
 
-/// Exit code of the command: nonzero if a case is missing.
+/// Exit code of the command: 0 if no case is missing, 3 if all are missing, 4 if some are missing.
 fn exit_code<'a>(endings: impl Iterator<Item = &'a Ending>) -> ExitCode {
-    let (missing, there): (Vec<_>, Vec<_>) = endings.partition(|ending| is_missing(ending));
-    ExitCode::from(match (missing.len(), there.len()) {
+    let (missing, reviewed): (Vec<_>, Vec<_>) = endings.partition(|ending| is_missing(ending));
+    ExitCode::from(match (missing.len(), reviewed.len()) {
         (0, _) => 0,
         (_, 0) => 3,
         (_, _) => 4,

@@ -94,7 +94,7 @@ pub(super) fn open(
                 // A fallback to static checks would measure something else.
                 return Err(no_model());
             }
-            let (names, recording, is_paid) = named(&known, &settings, environment)?;
+            let (names, recording, is_paid) = model_identities(&known, &settings, environment)?;
             let model_set = known.open_all(&settings, args.record.as_deref())?;
             (Some(model_set), names, recording, is_paid)
         }
@@ -120,7 +120,7 @@ pub(super) fn open(
 }
 
 /// Model identities, the first recording, and whether any model costs money.
-fn named(
+fn model_identities(
     models: &ModelResolver<'_>,
     settings: &Settings,
     environment: &Environment,
@@ -162,9 +162,9 @@ pub(super) fn kept_rows(
 ) -> Result<ReviewCache, Failure> {
     let folder = settings.store_folder.value.path()?.join(ROWS);
     // A recording must contain every model call, so do not use stored results.
-    let is_made_anew = args.fresh || args.record.is_some();
-    let use_of = if is_made_anew { CachePolicy::Replaced } else { CachePolicy::Taken };
-    ReviewCache::open(folder.clone(), use_of, environment.now())
+    let is_fresh = args.fresh || args.record.is_some();
+    let policy = if is_fresh { CachePolicy::Replaced } else { CachePolicy::Taken };
+    ReviewCache::open(folder.clone(), policy, environment.now())
         .with_context(|| format!("storing results in `{}`", folder.display()))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("set another folder with `store.folder` or `CRH_STORE`"))

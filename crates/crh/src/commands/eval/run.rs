@@ -42,17 +42,17 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
     if let Some(judge) = judge {
         judge.judge(&mut evaluation, reviews.left(), &host)?;
     }
-    let ended = exit_code(endings(&evaluation));
+    let code = exit_code(endings(&evaluation));
     let sheet = score_with_baselines(evaluation, &opened, environment.variable(PATH), &host);
-    let kept = write_files(&sheet, &folder);
+    let written = write_files(&sheet, &folder);
     // Print the result even if storing it failed.
     print(&sheet, args.format)?;
-    kept?;
+    written?;
     ui::note(&format!(
         "stored in `{}`; open `eval.html` to see every case",
         environment.display_path(&folder)
     ));
-    Ok(ended)
+    Ok(code)
 }
 
 /// Resolves the judge model without calling it.

@@ -100,8 +100,8 @@ impl ForgeProposal {
         has_no_access || self.is_foreign()
     }
 
-    /// Withdraws crh's approvals of older heads, and says so. A failure is only a warning: the
-    /// review goes on.
+    /// Withdraws crh's approvals of older heads, and prints a note for each. If that fails, crh
+    /// prints a warning and continues with the review.
     pub(crate) fn withdraw_stale_approvals(&self, environment: &Environment, settings: &Settings) {
         let instance = settings.instance.value.as_str();
         for write in plan_withdrawals(self.forge.rules(), instance, &self.state) {
@@ -313,7 +313,7 @@ fn read_for_current_branch(
     Ok(proposal)
 }
 
-/// Says why crh ignores the pull request of the current branch.
+/// Prints why crh ignores the pull request of the current branch.
 pub(super) fn note_skipped_lookup(why: &anyhow::Error) {
     let why = crh_review::one_line(&format!("{why:#}"));
     ui::note(&format!(
@@ -333,8 +333,8 @@ pub(crate) fn parse_proposal_url(
         .or_else(|| github::parse_url(url))
 }
 
-/// Fails if a review cannot be posted to a forge: because there is no proposal, or one on another
-/// forge, or no login.
+/// Fails if crh cannot post a review to a forge: because there is no proposal, because the proposal
+/// is on another forge, or because crh is not logged in.
 pub(crate) fn check_posting_target(
     forge: ForgeName,
     pull: Option<&ForgeProposal>,

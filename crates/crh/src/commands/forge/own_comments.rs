@@ -4,13 +4,13 @@
 
 use crh_forge::{ChangeProposal, DiscussionComment, DiscussionThread};
 
-/// Every marker starts with one of these, whichever instance of crh wrote it: `code-review-agent` is
-/// for the id of the review, `crh` for all others. Markers count only in comments by the forge
-/// account that crh uses.
+/// Prefixes of markers, for all instances of crh. `code-review-agent` starts the marker with the id
+/// of the review, and `crh` starts all others. Markers count only in comments by the forge account
+/// that crh uses.
 const MARKERS: [&str; 2] = ["<!-- crh:", "<!-- code-review-agent:"];
 
-/// Removes own general comments. Own inline comments keep the first line of each issue, so that
-/// replies make sense.
+/// Removes crh's general comments. Shortens crh's inline comments to the first line of each issue,
+/// so that replies to them still make sense.
 pub(in crate::commands) fn remove_own_comments(
     proposal: &mut ChangeProposal,
     is_own: impl Fn(&DiscussionComment) -> bool,

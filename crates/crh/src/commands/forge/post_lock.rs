@@ -10,8 +10,9 @@ use crh_review::identity::content_id;
 /// Subfolder of the state folder.
 const FOLDER: &str = "posting";
 
-/// Waits until no other program of this user posts to the change at `url`. The lock ends with the
-/// returned file. `None` if the state folder cannot be written: then the post goes on without a lock.
+/// Waits until no other crh process of this user posts to the change at `url`. Dropping the
+/// returned file releases the lock. `None` if the lock file cannot be created: crh then posts
+/// without a lock.
 pub(super) fn lock_posts(state: &Path, url: &str) -> Option<File> {
     let folder = state.join(FOLDER);
     create_private_folder(&folder).ok()?;

@@ -61,7 +61,7 @@ impl PullRequestTarget {
         Ok(Self { host, repo, owner: origin_repo.owner().to_owned() })
     }
 
-    /// Whether the branch has an open pull request. An error counts as no.
+    /// Whether the branch has an open pull request. False if crh cannot find out.
     pub(crate) fn is_open(
         &self,
         branch: &str,
@@ -134,7 +134,7 @@ pub(super) fn read_named(
     };
     match read(pull_ref.clone(), ReviewedHead::Proposed, environment, settings) {
         Err(failure) if is_number && is_missing(&failure) => {
-            // Pull requests of a fork are in the repository that it was made from.
+            // A pull request from a fork belongs to the repository from which the fork was made.
             let session =
                 GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, settings)?;
             match session.parent_of_fork(&pull_ref.repo) {
@@ -209,7 +209,8 @@ fn read(
     let (mut proposal, proposal_state) = session.read(&pull_ref, instance).map_err(to_failure)?;
     own_comments::remove_crh_comments(&mut proposal, &proposal_state);
     ui::detail(&session.rate_limit_message());
-    // The repository may have been renamed. The host never comes from a reply.
+    // Use the name in the reply, because the repository may have been renamed. Never take the host
+    // from a reply.
     let repo = Repo::parse(&proposal.repo).unwrap_or_else(|| pull_ref.repo.clone());
     let token = session.token().map_err(to_failure)?;
     let address = FetchAddress::new(&pull_ref.host.git_url(&repo), Some(token.clone()));

@@ -189,7 +189,8 @@ fn credentials(
     }
 }
 
-/// Whether a host runs another forge, by its name. GitHub Enterprise can have any other name.
+/// Whether the name of a host shows that it runs another forge. Hosts with any other name may run
+/// GitHub Enterprise.
 fn is_other_forge(host: &str) -> bool {
     let host = host.to_ascii_lowercase();
     let rest_words = ForgeName::all_rest().flat_map(|forge| forge.rest_profile().host_words);

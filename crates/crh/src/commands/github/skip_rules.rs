@@ -46,7 +46,7 @@ pub(crate) fn check_skip_rules(
     let Some(proposal) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
     match &proposal.forge {
         Forge::GitHub(_) | Forge::Rest(_) => {}
-        // Launchpad has no labels, and says of no account that it is a bot.
+        // Launchpad has no labels, and does not tell which accounts are bots.
         Forge::Launchpad(_) => return Ok(()),
     }
     let skip_settings = SkipSettings {

@@ -15,7 +15,7 @@ use crh_git::Repository;
 use crh_os::files::set_mode;
 use crh_os::names::canonical;
 
-/// Names under which lefthook looks for its configuration. The first one is the usual one.
+/// Names under which lefthook looks for its configuration. The first one is the default.
 const LEFTHOOK_FILES: [&str; 6] = [
     "lefthook.yml",
     ".lefthook.yml",
@@ -60,7 +60,7 @@ pub(super) fn run(
         files.into_iter().partition(|file| file.path.symlink_metadata().is_ok());
     for file in &existing {
         let path = environment.display_path(&file.path);
-        // A file of another size is not the one that crh writes.
+        // Compare the sizes first, so that crh does not read a large file.
         let bytes = fs::metadata(&file.path).map_or(0, |data| data.len());
         if bytes == file.text.len() as u64
             && fs::read(&file.path).is_ok_and(|bytes| bytes == file.text.as_bytes())
@@ -68,7 +68,7 @@ pub(super) fn run(
             ui::note(&format!("`{path}` is already there"));
             continue;
         }
-        let text = shown(file.text);
+        let text = indented(file.text);
         ui::result_text(&format!(
             "{path} exists and stays as it is. Add to it what is missing:\n\n{text}\n"
         ))?;
@@ -78,7 +78,7 @@ pub(super) fn run(
         return Ok(());
     }
     for file in &new {
-        let (path, text) = (environment.display_path(&file.path), shown(file.text));
+        let (path, text) = (environment.display_path(&file.path), indented(file.text));
         ui::result_text(&format!("New file {path}:\n\n{text}\n"))?;
     }
     if !args.yes && !is_agreed(new.len(), environment) {
@@ -121,8 +121,8 @@ fn hook_file(hook: HookArg, repository: &Repository, root: &Path) -> Integration
         },
         HookArg::Lefthook => {
             // lefthook reads one file. A second one would be ignored.
-            let is_there = |name: &&&str| root.join(name).symlink_metadata().is_ok();
-            let name = LEFTHOOK_FILES.iter().find(is_there).unwrap_or(&LEFTHOOK_FILES[0]);
+            let exists = |name: &&&str| root.join(name).symlink_metadata().is_ok();
+            let name = LEFTHOOK_FILES.iter().find(exists).unwrap_or(&LEFTHOOK_FILES[0]);
             let text = match name.ends_with("toml") {
                 true => include_str!("../../../agents/lefthook.toml"),
                 false => include_str!("../../../agents/lefthook.yml"),
@@ -132,12 +132,12 @@ fn hook_file(hook: HookArg, repository: &Repository, root: &Path) -> Integration
     }
 }
 
-/// The text of a file, indented.
-fn shown(text: &str) -> String {
+/// Indents the text of a file for display.
+fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
 }
 
-/// Asks at a terminal. Elsewhere the user has to agree with `--yes`.
+/// Asks the user at a terminal. False without a terminal: there the user must pass `--yes`.
 fn is_agreed(files: usize, environment: &Environment) -> bool {
     if TerminalPrompt::detect(environment, Color::Auto).is_none() {
         return false;

@@ -1,4 +1,5 @@
-//! `crh init --local`: finds a model server on this machine and writes the user's own config for it.
+//! `crh init --local`: finds a model server on this machine and writes the user's own config for
+//! it.
 
 use std::fs;
 
@@ -11,12 +12,12 @@ use crate::ui;
 use crh_llm::{BaseUrl, BaseUrlError, ContextLength, ModelServer, NoAnswer, ServerKind};
 use crh_pipeline::review_options::MIN_CONTEXT;
 
-/// URLs of Ollama, LM Studio and llama.cpp at their usual ports.
-const USUAL_URLS: [&str; 3] =
+/// URLs of Ollama, LM Studio and llama.cpp at their default ports.
+const DEFAULT_URLS: [&str; 3] =
     ["http://127.0.0.1:11434/v1", "http://127.0.0.1:1234/v1", "http://127.0.0.1:8080/v1"];
 
-/// Ollama at its usual port needs no URL in the model's name.
-const OLLAMA_URL: &str = USUAL_URLS[0];
+/// Ollama at its default port needs no URL in the model's name.
+const OLLAMA_URL: &str = DEFAULT_URLS[0];
 
 /// Recommended context length: room for the prompt of a medium change, and for tool results.
 const CONTEXT_WANTED: u64 = 32_768;
@@ -33,14 +34,14 @@ struct FoundServer {
     models: Vec<String>,
     /// The chosen model.
     model: String,
-    /// Its context length, if the server tells.
+    /// Context length of the model, if the server reports it.
     context: Option<ContextLength>,
 }
 
 pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Failure> {
     let urls = match url {
         Some(url) => vec![url],
-        None => USUAL_URLS.to_vec(),
+        None => DEFAULT_URLS.to_vec(),
     };
     let urls: Vec<BaseUrl> = urls.into_iter().map(parse_url).collect::<Result<_, _>>()?;
     let found = find(&urls, environment)?;
@@ -75,8 +76,8 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
     Ok(())
 }
 
-/// The URL of the server's API, which is below `/v1`. An error does not repeat a URL that may
-/// contain a password or a key.
+/// Parses the URL of the server's API. If the URL has no path, adds `/v1`. The error does not quote
+/// a URL that may contain a password or a key.
 fn parse_url(url: &str) -> Result<BaseUrl, Failure> {
     let parsed = url.parse::<BaseUrl>().and_then(|base| match base.is_origin() {
         true => format!("{base}/v1").parse(),
@@ -109,9 +110,9 @@ fn find(urls: &[BaseUrl], environment: &Environment) -> Result<FoundServer, Fail
             Ok(models) => models,
             Err(NoAnswer::NoServer) => continue,
             Err(NoAnswer::OtherForm) => {
-                // Another program may listen at a port that crh only guesses.
-                if let [asked] = urls {
-                    unusable = Some(no_list_failure(asked));
+                // Another program may listen at a default port, so report only a URL of the user.
+                if let [user_url] = urls {
+                    unusable = Some(no_list_failure(user_url));
                 }
                 continue;
             }
@@ -127,8 +128,8 @@ fn find(urls: &[BaseUrl], environment: &Environment) -> Result<FoundServer, Fail
     if let Some(failure) = unusable {
         return Err(failure);
     }
-    let asked: Vec<String> = urls.iter().map(|url| format!("`{url}`")).collect();
-    Err(Failure::usage(format!("no model server answers at {}", asked.join(", "))).hint(
+    let url_list: Vec<String> = urls.iter().map(|url| format!("`{url}`")).collect();
+    Err(Failure::usage(format!("no model server answers at {}", url_list.join(", "))).hint(
         "start Ollama, LM Studio or `llama-server`, or pass its URL: `crh init --local http://HOST:PORT/v1`",
     ))
 }

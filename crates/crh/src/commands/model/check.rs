@@ -30,7 +30,8 @@ const ANSWER_TOKENS: u32 = 2_000;
 const CALLS_MAX: u32 = 40;
 /// Time limit for all questions; local models are slow.
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// Silence after which crh tells that it waits. Local models read a short prompt in less time.
+/// Time without output of the model after which crh prints that it waits. Local models read a short
+/// prompt in less time.
 const WAIT_NOTE_DELAY: Duration = Duration::from_secs(20);
 /// Caller name in vendor logs.
 const CALLER: &str = "check";
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     }
     let facts = client.model().facts();
     let context = match (&name, first_context) {
-        // Ollama does not tell it later either.
+        // Ollama does not report the length later either.
         (_, Some(assumed @ ServerContext::Assumed(_))) => Some(assumed),
         // LM Studio chooses the context length at the first question.
         (ModelName::Live(_), _) => {
@@ -158,15 +159,15 @@ async fn checks(
     announce("text, streaming and usage");
     let mut checks = text_and_streaming(client, pieces).await?;
     announce("tools");
-    checks.push(row("tools", or_lost(tool_round(client).await)?));
+    checks.push(row("tools", unless_server_failed(tool_round(client).await)?));
     announce("schema");
-    checks.push(row("schema", or_lost(schema(client).await)?));
+    checks.push(row("schema", unless_server_failed(schema(client).await)?));
     announce("caching");
-    checks.push(row("caching", or_lost(caching(client).await)?));
+    checks.push(row("caching", unless_server_failed(caching(client).await)?));
     Ok(checks)
 }
 
-/// An error at this plain question ends the command: no further test would work.
+/// Asks a plain question. An error ends the command, because no further test would work.
 async fn text_and_streaming(
     client: &ModelClient,
     pieces: &AtomicU32,
@@ -202,9 +203,9 @@ async fn text_and_streaming(
     ])
 }
 
-/// Why a test shows no working feature.
+/// Why a test failed.
 enum CheckProblem {
-    /// The model answered in another way.
+    /// The model answered, but not as the test requires.
     Observed(String),
     Question(QuestionError),
 }
@@ -217,7 +218,9 @@ impl From<QuestionError> for CheckProblem {
 
 /// The result of a test. If the server did not answer, the test says nothing about the model, and
 /// the error ends the check.
-fn or_lost(result: Result<String, CheckProblem>) -> Result<Result<String, String>, QuestionError> {
+fn unless_server_failed(
+    result: Result<String, CheckProblem>,
+) -> Result<Result<String, String>, QuestionError> {
     match result {
         Ok(observation) => Ok(Ok(observation)),
         Err(CheckProblem::Observed(observation)) => Ok(Err(observation)),

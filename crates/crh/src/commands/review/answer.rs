@@ -1,6 +1,6 @@
-//! `crh serve-answer`: answers a person's reply to an issue of a change, which it reads from an archive.
-//! `crh serve` runs it with model keys and without a token of the forge, and posts what it
-//! prints.
+//! `crh serve-answer`: answers a person's reply to an issue. Reads the change from an archive.
+//! `crh serve` runs this command with model keys but without a token of the forge, and posts the
+//! printed answer.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn ask(
     let journal = ReviewJournal::open(None, redactor, detail, Vec::new(), |_| {});
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    let asked = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let options = Arc::new(session.terms.clone());
         let context = ReviewContext {
             change: Arc::new(session.subject.clone()),
@@ -83,5 +83,5 @@ fn ask(
         (answer, context.ledger.spent())
     });
     runtime.shutdown_background();
-    Ok(asked)
+    Ok(result)
 }

@@ -33,7 +33,7 @@ pub(in crate::commands) enum BaselineAt<'a> {
     Commit(&'a BareRepository, &'a str),
     /// These bytes, if any.
     Given(Option<&'a [u8]>),
-    /// None: only a diff is known.
+    /// There is no baseline, because only a diff is known.
     Nowhere,
 }
 
@@ -95,13 +95,13 @@ impl SuppressionSettings {
 }
 
 pub(in crate::commands) fn terms(
-    silencing: &SuppressionSettings,
+    suppressions: &SuppressionSettings,
     sarif: &SarifFlags,
     environment: &Environment,
 ) -> Result<CheckOptions, Failure> {
-    let ignore = silencing.ignore.iter().map(|row| {
+    let ignore = suppressions.ignore.iter().map(|row| {
         let paths = crh_git::PathGlobs::new(row.globs.iter().map(String::as_str));
-        let since = if row.is_brought_along {
+        let origin = if row.is_brought_along {
             SuppressionOrigin::ThisChange
         } else {
             SuppressionOrigin::Before
@@ -109,14 +109,14 @@ pub(in crate::commands) fn terms(
         Ok(IgnoredPaths {
             rules: row.rules.clone(),
             paths: paths.or_fail(FailureKind::Usage)?,
-            origin: since,
+            origin,
         })
     });
     let tools = if sarif.sarif.is_empty() { OtherTools::None } else { OtherTools::Sarif };
-    for row in &silencing.ignore {
+    for row in &suppressions.ignore {
         unknown_rule_note(&row.rules, tools).iter().for_each(|note| ui::warn(note));
     }
-    let baseline = silencing.baseline.as_ref().map(|text| Baseline::parse(text.as_bytes()));
+    let baseline = suppressions.baseline.as_ref().map(|text| Baseline::parse(text.as_bytes()));
     let baseline = baseline.transpose().map_err(|why| {
         Failure::usage(format!("`{BASELINE}` at the base of the change cannot be used: {why}"))
             .hint("correct or delete the file there; `crh baseline` writes a new one to merge")
@@ -143,9 +143,9 @@ enum OtherTools {
     Sarif,
 }
 
-/// A note if a row of `checks.ignore` matches no rule. crh knows the rules of its own checks, except
-/// the repository's own patterns, and the names of the linters. A name without a slash may be a
-/// rule of any linter.
+/// A note if a row of `checks.ignore` matches no rule. crh knows the rules of its own checks,
+/// except the repository's own patterns, and the names of the linters. A name without a slash may
+/// be a rule of any linter.
 fn unknown_rule_note(name: &str, tools: OtherTools) -> Option<String> {
     let reviewer = name.split('/').next().unwrap_or(name);
     let is_own = crh_lint::REVIEWERS.contains(&reviewer);
@@ -178,15 +178,15 @@ fn sarif_file(file: &Path, environment: &Environment) -> Result<SarifFile, Failu
 impl BaselineAt<'_> {
     pub(in crate::commands) fn bytes(&self) -> Result<Option<Vec<u8>>, Failure> {
         match self {
-            Self::Checkout(root) => in_checkout(&root.join(BASELINE)),
-            Self::Commit(bare, commit) => in_commit(bare, commit),
+            Self::Checkout(root) => read_from_checkout(&root.join(BASELINE)),
+            Self::Commit(bare, commit) => read_from_commit(bare, commit),
             Self::Given(bytes) => Ok(bytes.map(<[u8]>::to_vec)),
             Self::Nowhere => Ok(None),
         }
     }
 }
 
-fn in_checkout(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+fn read_from_checkout(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let facts = match fs::symlink_metadata(path) {
         Ok(facts) => facts,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -204,7 +204,7 @@ fn in_checkout(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     input::bytes(path).map(Some)
 }
 
-fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Failure> {
+fn read_from_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Failure> {
     let objects = bare.objects().or_fail(FailureKind::External)?;
     match objects.stat(commit, BASELINE) {
         Ok((entry, _)) if entry.kind.is_file() => {

@@ -1,5 +1,6 @@
-//! `crh serve-check-fix`: runs the static checks on a packed change with another text of one file. `crh serve`
-//! runs it without any secret before it commits or suggests a fix.
+//! `crh serve-check-fix`: runs the static checks on a packed change in which a fix replaces the
+//! text of one file. `crh serve` runs this command without secrets before it commits or suggests a
+//! fix.
 
 use serde::Serialize;
 
@@ -35,7 +36,7 @@ pub(in crate::commands) fn run(
     environment: &Environment,
 ) -> Result<(), Failure> {
     let text = input::bytes(&environment.folder.join(&args.text))?;
-    // No model is asked, also if the settings name one.
+    // Use no model, even if the settings name one.
     let strategy = SourcedValue::from_flag("--strategy", StrategyChoice::Static);
     let flags = RawSettings { review_strategy: Some(strategy), ..RawSettings::default() };
     let session = ReviewRequest::from_archive(args.packed, flags).begin(environment)?;

@@ -66,7 +66,7 @@ pub(super) fn authority(
     let authority = match (mode, questions) {
         (ReviewMode::Autofix, _) => EditAuthority::SafeFixes { rounds: ROUNDS },
         (ReviewMode::Headless, _) => EditAuthority::SafeFixes { rounds: HEADLESS_ROUNDS },
-        (ReviewMode::Interactive, Questions::AtTerminal) if is_talk_possible() => {
+        (ReviewMode::Interactive, Questions::AtTerminal) if has_terminal() => {
             EditAuthority::AsAsked(timing)
         }
         (ReviewMode::Interactive | ReviewMode::ReportOnly, _) => EditAuthority::Unasked,
@@ -76,15 +76,15 @@ pub(super) fn authority(
         (
             EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_),
             PostDestination::To(forge),
-        ) => posted(forge.word()),
+        ) => forbid_for_posted_review(forge.word()),
         (EditAuthority::SafeFixes { .. } | EditAuthority::AsAsked(_), PostDestination::Nothing) => {
             authority
         }
     }
 }
 
-/// Says that a review which was started as interactive is not. A resumed run says itself what it
-/// does.
+/// Prints that a review in interactive mode asks no questions, because there is no terminal. A
+/// resumed run prints its own note.
 pub(super) fn note_missing_terminal(
     timing: SafeFixTiming,
     authority: &EditAuthority,
@@ -110,13 +110,13 @@ pub(super) fn unless_half_done(authority: EditAuthority, session: &ReviewSession
 }
 
 /// Forbids edits of a posted review: its readers do not have the fixes.
-fn posted(place: &str) -> EditAuthority {
+fn forbid_for_posted_review(place: &str) -> EditAuthority {
     EditAuthority::NotAllowed(format!(
         "the review is posted, and the fixes would not be in the {place}"
     ))
 }
 
-fn is_talk_possible() -> bool {
+fn has_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
@@ -140,7 +140,7 @@ pub(super) fn fix(
 ) -> FixPhaseResult {
     match authority {
         EditAuthority::SafeFixes { rounds } => {
-            // A resumed run is not stopped any more.
+            // Remove the warnings of an earlier, stopped attempt of this run.
             report.warnings.retain(|warning| {
                 ![FIXING_STOPPED, repeat::LOOK_STOPPED].contains(&warning.as_str())
             });
@@ -156,9 +156,9 @@ pub(super) fn fix(
             }
             let left = fixed.left.iter().map(fix::not_fixed_warning);
             fix::warn(report, &left.collect::<Vec<_>>());
-            let ended = handed_over(session, report, fixed);
+            let ended = finish_and_hand_off(session, report, fixed);
             if ended.todo_error.is_none() && ended.store_error.is_none() {
-                // Last, so that an interrupted run can be resumed before it.
+                // Store this last, so that the user can resume a run that is interrupted before.
                 Progress { ended_in: Some(session.terms.mode), ..Progress::load(session) }
                     .keep(session);
             }
@@ -167,26 +167,32 @@ pub(super) fn fix(
         EditAuthority::NotAllowed(why) => {
             fix::warn(report, &[not_applied(session, why)]);
             match session.terms.mode {
-                ReviewMode::Interactive | ReviewMode::ReportOnly => shown_only(session, report),
+                ReviewMode::Interactive | ReviewMode::ReportOnly => {
+                    store_without_fixes(session, report)
+                }
                 // Todo files are new files and change nothing that was reviewed.
                 ReviewMode::Autofix | ReviewMode::Headless => {
-                    handed_over(session, report, FixPass::default())
+                    finish_and_hand_off(session, report, FixPass::default())
                 }
             }
         }
         EditAuthority::AsAsked(_) => {
             let elsewhere = fix::not_the_checkout(session).filter(|_| session.checkout.is_none());
             fix::warn(report, elsewhere.map(|why| not_applied(session, &why)).as_slice());
-            shown_only(session, report)
+            store_without_fixes(session, report)
         }
-        EditAuthority::Unasked => shown_only(session, report),
+        EditAuthority::Unasked => store_without_fixes(session, report),
     }
 }
 
-/// Updates the run folder and writes todo files.
-fn handed_over(session: &ReviewSession, report: &mut Report, fixed: FixPass) -> FixPhaseResult {
+/// Updates the run folder. In autofix mode also writes todo files.
+fn finish_and_hand_off(
+    session: &ReviewSession,
+    report: &mut Report,
+    fixed: FixPass,
+) -> FixPhaseResult {
     if session.terms.mode == ReviewMode::Autofix {
-        leave_to_others(report);
+        assign_to_downstream_resolver(report);
     }
     let store_error = finish(session, report, fixed).store_error;
     let todo_error = hand_off(session, report);
@@ -194,7 +200,7 @@ fn handed_over(session: &ReviewSession, report: &mut Report, fixed: FixPass) -> 
 }
 
 /// Stores the report without fixes.
-fn shown_only(session: &ReviewSession, report: &Report) -> FixPhaseResult {
+fn store_without_fixes(session: &ReviewSession, report: &Report) -> FixPhaseResult {
     fix::store_or_warn(session, report);
     FixPhaseResult { end: ReviewEnding::Finished, store_error: None, todo_error: None }
 }
@@ -210,7 +216,7 @@ fn not_applied(session: &ReviewSession, why: &str) -> String {
 }
 
 /// Assigns safe issues that autofix could not fix to `downstream-resolver`.
-fn leave_to_others(report: &mut Report) {
+fn assign_to_downstream_resolver(report: &mut Report) {
     let unfixed = fix::safe(report);
     let issues = report.issues.iter_mut().chain(&mut report.over_cap);
     for issue in issues.filter(|issue| unfixed.contains(&issue.number)) {
@@ -224,7 +230,7 @@ fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
     if session.terms.mode != ReviewMode::Autofix {
         return None;
     }
-    let said_before = report.warnings.clone();
+    let warnings_before = report.warnings.clone();
     // Drop the warning of an earlier attempt.
     report.warnings.retain(|warning| !warning.starts_with(NO_TODOS));
     let failure = match todos::write(
@@ -244,7 +250,7 @@ fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
             Some(failure)
         }
     };
-    if report.warnings != said_before {
+    if report.warnings != warnings_before {
         fix::store_or_warn(session, report);
     }
     failure
@@ -277,18 +283,19 @@ pub(crate) fn chosen_fixes(
     environment: &Environment,
 ) -> Result<FixPass, Failure> {
     let _watch = InterruptGuard::watch(|| {})?;
-    let mut fixed = fix::fix(session, report, numbers, asker(session), environment)?;
+    let mut fixed = fix::fix(session, report, numbers, fix_origin(session), environment)?;
     if !fixed.applied.is_empty() {
         // Numbered after the rounds of safe fixes.
         let round = ROUNDS + 1;
-        let looked = looked_again(session, report, &fixed.applied, round, verbosity, environment);
-        fixed.is_stopped |= looked == RepeatResult::Stopped;
+        let repeat_result =
+            review_again(session, report, &fixed.applied, round, verbosity, environment);
+        fixed.is_stopped |= repeat_result == RepeatResult::Stopped;
     }
     Ok(finish(session, report, fixed))
 }
 
-/// Fixes and reviews again until nothing safe is left, the rounds are used up, a round did not
-/// help, or the user stops it.
+/// Applies safe fixes and reviews them again, in rounds. Ends if no safe fix is left, after the
+/// last round, after a round that did not help, or if the user stops it.
 fn rounds_of_fixes(
     session: &ReviewSession,
     report: &mut Report,
@@ -304,18 +311,18 @@ fn rounds_of_fixes(
     };
     // Without a handler, the first Ctrl-C ends the process.
     let _watch = InterruptGuard::watch(|| {}).ok();
-    for left in fix::unverifiable(session, report, &fix::safe(report), asker(session)) {
+    for left in fix::unverifiable(session, report, &fix::safe(report), fix_origin(session)) {
         ui::note(&format!("crh does not fix #{}: {}", left.number, left.why));
     }
     let mut progress = Progress::load(session);
-    // Issues that another command skipped are tried again: the model or the verification command
-    // may have changed.
+    // Try again the issues that another command skipped: the model or the verification command may
+    // have changed.
     let mut all = match progress.has_tried {
         true => FixPass::leaving(left_before(run)),
         false => FixPass::default(),
     };
     while progress.rounds < rounds && !all.is_stopped {
-        // Fixes of an interrupted run are not repeated, only reviewed.
+        // Do not repeat the fixes of an interrupted run, but review them.
         let applied_fixes = AppliedFixes::load(run).unwrap_or_default();
         let mut waiting = applied_fixes.applied_after(progress.looked_at);
         waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);
@@ -338,15 +345,15 @@ fn rounds_of_fixes(
         if applied.is_empty() {
             break;
         }
-        let looked = match rounds > 1 && !all.is_stopped {
+        let repeat_result = match rounds > 1 && !all.is_stopped {
             true => {
                 let round = progress.rounds + 1;
-                looked_again(session, report, &applied, round, verbosity, environment)
+                review_again(session, report, &applied, round, verbosity, environment)
             }
-            false => RepeatResult::Over,
+            false => RepeatResult::Finished,
         };
-        all.is_stopped |= looked == RepeatResult::Stopped || interrupts::is_pressed();
-        if looked != RepeatResult::Over || all.is_stopped {
+        all.is_stopped |= repeat_result == RepeatResult::Stopped || interrupts::is_pressed();
+        if repeat_result != RepeatResult::Finished || all.is_stopped {
             break;
         }
         let looked_at = AppliedFixes::load(run).unwrap_or_default().last();
@@ -375,7 +382,7 @@ fn one_round(
     if numbers.is_empty() {
         return FixPass::default();
     }
-    match fix::fix(session, report, &numbers, asker(session), environment) {
+    match fix::fix(session, report, &numbers, fix_origin(session), environment) {
         Ok(fixed) => fixed,
         Err(failure) => {
             fix::warn(report, &[format!("nothing was applied: {:#}", failure.error)]);
@@ -387,13 +394,13 @@ fn one_round(
 /// Result of a repeated review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RepeatResult {
-    Over,
+    Finished,
     /// The error is in a warning.
     Failed,
     Stopped,
 }
 
-fn looked_again(
+fn review_again(
     session: &ReviewSession,
     report: &mut Report,
     applied: &[AppliedFix],
@@ -402,7 +409,7 @@ fn looked_again(
     environment: &Environment,
 ) -> RepeatResult {
     match repeat::review(session, report, applied, round, verbosity, environment) {
-        Ok(ReviewEnding::Finished) => RepeatResult::Over,
+        Ok(ReviewEnding::Finished) => RepeatResult::Finished,
         Ok(ReviewEnding::Interrupted) => RepeatResult::Stopped,
         Err(failure) => {
             let why = format!("{:#}", failure.error);
@@ -416,7 +423,7 @@ fn looked_again(
 }
 
 /// Origin of the fixes.
-fn asker(session: &ReviewSession) -> FixOrigin {
+fn fix_origin(session: &ReviewSession) -> FixOrigin {
     match session.terms.mode {
         ReviewMode::Interactive => FixOrigin::Questions,
         ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => FixOrigin::Mode,

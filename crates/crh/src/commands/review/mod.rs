@@ -166,12 +166,12 @@ fn is_answered_to_program(command: &ReviewCommand, environment: &Environment) ->
     let ReviewCommand { target, prepared, output, .. } = command;
     let is_typed = target.mode.contains(&ModeArg::Headless)
         || target.words.iter().any(|word| word == "mode:headless");
-    let is_any = !target.mode.is_empty() || target.words.iter().any(|it| it.starts_with("mode:"));
-    let went_on = prepared.resume.as_deref().filter(|_| !is_any);
-    let went_on =
-        went_on.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
+    let has_mode = !target.mode.is_empty() || target.words.iter().any(|it| it.starts_with("mode:"));
+    let resumed_run = prepared.resume.as_deref().filter(|_| !has_mode);
+    let resumed_mode =
+        resumed_run.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
     let is_envelope = output.format.is_none_or(|format| format == FormatArg::Envelope);
-    is_envelope && (is_typed || went_on == Some(ReviewMode::Headless))
+    is_envelope && (is_typed || resumed_mode == Some(ReviewMode::Headless))
 }
 
 /// The error as one line for programs. Some errors have the required form already.
@@ -196,7 +196,7 @@ fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<
     let estimate_format = estimate.then(|| estimate::estimate_format(output.format)).transpose()?;
     let sinks = parse_sinks(&output.sink)?;
     let posts = posts(&sinks, output.post)?;
-    let _passing = command.cache.temporary_store(&mut flags)?;
+    let _temporary_store = command.cache.temporary_store(&mut flags)?;
     let include_untracked = target.include_untracked;
     let extent = ReviewExtent::from_flag(target.since_last);
     let head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
@@ -205,12 +205,14 @@ fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<
     let typed = change_source::parse_target(target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
     let run = prepared.resume.as_deref().filter(|_| typed.mode.is_none());
-    let known = run.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
+    let resumed_mode =
+        run.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
     let timing = fixing::safe_fix_timing(typed.mode);
-    let mode = known.unwrap_or_else(|| mode(typed.mode));
+    let mode = resumed_mode.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
     fixing::note_missing_terminal(timing, &authority, prepared.resume.as_deref());
-    let may_ask = !estimate && known.is_none() && matches!(authority, EditAuthority::AsAsked(_));
+    let may_ask =
+        !estimate && resumed_mode.is_none() && matches!(authority, EditAuthority::AsAsked(_));
     let untracked = match untracked {
         UntrackedPolicy::Listed if may_ask => match untracked::ask(&typed.target, environment)? {
             UntrackedAnswer::Review(policy) => policy,
@@ -275,7 +277,7 @@ fn audience(posts: PostDestination, environment: &Environment) -> Audience {
 
 /// Where the review is posted. Fails if a posting option is given without a target.
 fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<PostDestination, Failure> {
-    let given = [
+    let posting_flags = [
         ("--request-changes", flags.request_changes),
         ("--allow-approve", flags.allow_approve),
         ("--resolve-outdated", flags.resolve_outdated),
@@ -291,7 +293,7 @@ fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<PostDestination, Fail
     if forge == Some(ForgeName::Launchpad) {
         launchpad::check_flags(flags)?;
     }
-    match (forge, given.iter().find(|(_, is_given)| *is_given)) {
+    match (forge, posting_flags.iter().find(|(_, is_given)| *is_given)) {
         (Some(forge), _) => Ok(PostDestination::To(forge)),
         (None, None) => Ok(PostDestination::Nothing),
         (None, Some((flag, _))) => {
@@ -301,7 +303,7 @@ fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<PostDestination, Fail
     }
 }
 
-/// Only a sink that posts whole reviews changes votes.
+/// Whether to withdraw stale approvals. Only a sink that posts whole reviews may change votes.
 fn stale_approvals(sinks: &[ReportSink], flags: PostFlags, estimate: bool) -> StaleApprovals {
     let is_vote = |sink: &ReportSink| match sink {
         ReportSink::Forge(place) => place.kind == PostKind::Review,
@@ -324,8 +326,8 @@ fn check_repo_flag(prepared: &WorkspaceArgs) -> Result<(), Failure> {
     }
 }
 
-fn mode(given: Option<target_args::RequestedMode>) -> ReviewMode {
-    match given {
+fn mode(requested: Option<target_args::RequestedMode>) -> ReviewMode {
+    match requested {
         None | Some(target_args::RequestedMode::Interactive) => ReviewMode::Interactive,
         Some(target_args::RequestedMode::ReportOnly) => ReviewMode::ReportOnly,
         Some(target_args::RequestedMode::Headless) => ReviewMode::Headless,
@@ -341,7 +343,7 @@ struct FinishedReview {
     is_shown: bool,
     /// False if publishing failed.
     is_published: bool,
-    /// What could not be stored in the run folder.
+    /// Errors while storing parts of the run.
     write_problems: Vec<String>,
     /// Why the run folder could not be updated.
     store_error: Option<String>,
@@ -397,9 +399,9 @@ fn run_steps(
             }
             Ok(())
         };
-        let table =
+        let questions =
             QuestionContext { session, environment, person, safe_fixes: *safe_fixes, verbosity };
-        match table.after_review(&mut report, &mut show_early)? {
+        match questions.after_review(&mut report, &mut show_early)? {
             ConversationEnd::Ended => {}
             ConversationEnd::NotPublished => is_published = false,
             ConversationEnd::Left => end = ReviewEnding::Interrupted,
@@ -422,7 +424,7 @@ fn run_review(
     session: &ReviewSession,
     output: &OutputArgs,
     sinks: &[ReportSink],
-    by: (&EditAuthority, Option<&TerminalPrompt>),
+    authority_and_person: (&EditAuthority, Option<&TerminalPrompt>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
     let FinishedReview {
@@ -433,7 +435,7 @@ fn run_review(
         write_problems,
         store_error,
         todo_error,
-    } = run_steps(session, output, sinks, by, environment)?;
+    } = run_steps(session, output, sinks, authority_and_person, environment)?;
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
         let delivery = match end {
@@ -453,7 +455,7 @@ fn run_review(
         false if is_shown => {}
         false => show(&report, session, output, sinks, end, environment)?,
     }
-    warn_of_silence(&report, session, &deliveries, environment);
+    warn_if_not_posted(&report, session, &deliveries, environment);
     for receipt in &receipts {
         if let SinkDelivery::Failed(why) = &receipt.delivery {
             ui::error(&format!("cannot deliver the report to `{}`: {why}", receipt.sink));
@@ -522,8 +524,8 @@ fn run_review(
     })
 }
 
-/// Warns in CI if issues were found and not posted: they would go unnoticed.
-fn warn_of_silence(
+/// Warns in CI if the review found issues and did not post them, so that they do not go unnoticed.
+fn warn_if_not_posted(
     report: &Report,
     session: &ReviewSession,
     posted: &[SinkDelivery],
@@ -550,8 +552,8 @@ fn warn_of_silence(
     }
 }
 
-/// The command that resumes the run. It repeats the models from flags, because crh does not send the
-/// code to other models than before.
+/// The command that resumes the run. It repeats the models from flags, because crh does not send
+/// the code to other models than before.
 fn resume_command(folder: &RunFolder, output: &OutputArgs, session: &ReviewSession) -> String {
     let run = match &output.run_dir {
         None => folder.run_id(),
@@ -582,7 +584,7 @@ fn model_flags(settings: &Settings) -> String {
     unique_flags.concat()
 }
 
-/// Prints the report in the requested format. The sink `stdout` has printed it already.
+/// Prints the report in the requested format. Does nothing if the sink `stdout` printed it.
 fn show(
     report: &Report,
     session: &ReviewSession,
@@ -601,12 +603,12 @@ fn show(
     if (format, end) == (FormatArg::Envelope, ReviewEnding::Interrupted) {
         return ui::result_text(&crh_review::render::stopped_envelope(report));
     }
-    let beside = RenderContext {
+    let context = RenderContext {
         diff: Some(&session.subject.diff),
         checkout: session.checkout.as_deref(),
         listed: render::listed_findings(output.all),
     };
-    let text = render::render_report(report, beside, format, &session.settings, environment)?;
+    let text = render::render_report(report, context, format, &session.settings, environment)?;
     render::print_rendered(&text, format)
 }
 

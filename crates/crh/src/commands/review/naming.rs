@@ -20,7 +20,7 @@ pub(super) fn of_repository(
     opened: &ChangeSource,
 ) -> Result<report::ReviewedChange, Failure> {
     let head_sha = match (&opened.store, &change.head, &change.created_at) {
-        // Uncommitted changes are named by their tree.
+        // The id of an uncommitted change is its tree.
         (Some(store), Some(head), None) => {
             let tree = format!("{head}^{{tree}}");
             store.bare().git().text(["rev-parse", &tree]).or_fail(FailureKind::External)?
@@ -64,7 +64,7 @@ pub(super) fn of_workspace(
 ) -> report::ReviewedChange {
     let metadata = workspace.metadata().clone();
     let repo = args.repo.as_deref().unwrap_or(&environment.folder);
-    // An archive may come from anywhere. It belongs to a repository that has its base.
+    // An archive may come from anywhere. crh uses the repository only if it has the change's base.
     let has_base = |repository: &Repository| {
         metadata.base_rev.as_deref().is_some_and(|base| repository.commit(base).is_some())
     };

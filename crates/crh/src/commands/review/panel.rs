@@ -33,8 +33,8 @@ const PLAN_MAX: usize = 500_000;
 const UNTRACKED_PLANS_MAX: usize = 100;
 
 impl ReviewRequest {
-    /// Validates the panel options and reads the requirements documents. A resumed review did this
-    /// before.
+    /// Validates the panel options and reads the requirements documents. Does nothing for a resumed
+    /// review, which stored the result.
     pub(super) fn settle_panel(
         &self,
         terms: &mut ReviewOptions,
@@ -57,7 +57,7 @@ impl ReviewRequest {
             let catalogue = context::catalogue(subject, work).0;
             let note = team::unknown_names_note(OFF, &terms.panel.off, &catalogue);
             note.iter().for_each(|note| ui::warn(note));
-            return self.needs_no_panel(terms.strategy, named.is_some(), settings);
+            return self.reject_panel_options(terms.strategy, named.is_some(), settings);
         }
         let only = terms.panel.only.as_deref().unwrap_or_default();
         are_known(only, &context::catalogue(subject, work).0)?;
@@ -69,7 +69,7 @@ impl ReviewRequest {
     }
 
     /// Fails on options that only a panel uses.
-    fn needs_no_panel(
+    fn reject_panel_options(
         &self,
         strategy: Strategy,
         is_plan_named: bool,
@@ -105,14 +105,14 @@ impl ReviewRequest {
 
     /// Removes the run folder of a rejected review. A resumed run stays.
     pub(super) fn discard(&self, place: &RunLocation) {
-        let made = place.folder().filter(|_| self.prepared.resume.is_none());
-        if let Some(error) = made.and_then(|folder| fs::remove_dir_all(folder.path()).err()) {
+        let new_folder = place.folder().filter(|_| self.prepared.resume.is_none());
+        if let Some(error) = new_folder.and_then(|folder| fs::remove_dir_all(folder.path()).err()) {
             ui::warn(&format!("cannot remove an unused run folder: {error}"));
         }
     }
 }
 
-/// How to get a panel, by the setting that prevents it.
+/// Hint how to select the strategy `panel`. Depends on the origin of the selected strategy.
 fn panel_hint(settings: &Settings) -> String {
     match settings.review_strategy.origins.as_slice() {
         [SettingOrigin::Flag(flag)] => format!("leave out `{flag}`, or pass `{flag} panel`"),
@@ -155,11 +155,11 @@ pub(super) fn plan(
     environment: &Environment,
 ) -> Result<Option<RequirementsFile>, Failure> {
     let Some(path) = named else { return Ok(None) };
-    let tidy = path_in_repository(path, environment)
+    let plan_path = path_in_repository(path, environment)
         .unwrap_or_else(|| path.trim_start_matches("./").to_owned());
     let in_change = subject.tool_context.repository().ok().and_then(|revisions| {
         let head = revisions.resolve(Some("head"))?;
-        revisions.objects().file(head, tidy.as_bytes()).ok()
+        revisions.objects().file(head, plan_path.as_bytes()).ok()
     });
     let bytes = match in_change {
         Some(bytes) => bytes,
@@ -178,7 +178,7 @@ pub(super) fn plan(
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::usage(format!("the plan `{path}` is not UTF-8")).hint("save it as UTF-8")
     })?;
-    Ok(Some(RequirementsFile { path: tidy, text }))
+    Ok(Some(RequirementsFile { path: plan_path, text }))
 }
 
 /// The path of an existing file, relative to the root of the current repository. None if the file

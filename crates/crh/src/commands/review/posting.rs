@@ -41,15 +41,15 @@ pub(super) fn of_review(
         kind: place.kind,
         flags,
     };
-    let later = forge.post_arguments(&report.change.head_sha);
+    let post_args = forge.post_arguments(&report.change.head_sha);
     let result = forge.post(&request, environment, &session.settings);
-    match result.inspect_err(|_| say_later(session, &later))? {
+    match result.inspect_err(|_| print_post_command(session, &post_args))? {
         PostResult::DryRun(requests) => {
             shown.extend(requests);
             Ok(SinkDelivery::DryRun)
         }
         PostResult::Done(outcome) => {
-            Ok(store_result(&outcome, place, &forge.url(), session, &later))
+            Ok(store_result(&outcome, place, &forge.url(), session, &post_args))
         }
     }
 }
@@ -60,7 +60,7 @@ fn store_result(
     place: ForgeSink,
     url: &str,
     session: &ReviewSession,
-    later: &str,
+    post_args: &str,
 ) -> SinkDelivery {
     if let Some(folder) = session.place.folder()
         && let Err(problem) = folder.store(&stored_at(place), outcome)
@@ -70,23 +70,23 @@ fn store_result(
     for note in &outcome.notes {
         ui::note(note);
     }
-    if let Some(said) = posting_messages::success_message(outcome, url) {
-        ui::note(&said);
+    if let Some(message) = posting_messages::success_message(outcome, url) {
+        ui::note(&message);
     }
     match (&outcome.refusal, outcome.is_complete()) {
         (Some(refusal), _) => SinkDelivery::Failed(refusal.to_string()),
         (None, true) => SinkDelivery::Written,
         (None, false) => {
-            say_later(session, later);
+            print_post_command(session, post_args);
             SinkDelivery::Failed(posting_messages::failure_message(outcome))
         }
     }
 }
 
-/// Says how to post the stored review later.
-fn say_later(session: &ReviewSession, place: &str) {
+/// Prints the command that posts the stored review.
+fn print_post_command(session: &ReviewSession, post_args: &str) {
     if let Some(folder) = session.place.folder() {
         let run = folder.path().display();
-        ui::note(&format!("run `crh post {run} {place}` to post it without another review"));
+        ui::note(&format!("run `crh post {run} {post_args}` to post it without another review"));
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Progress {
     pub(super) rounds: u32,
     /// Number of the last fix that was reviewed again.
     pub(super) looked_at: u32,
-    /// Whether safe fixes were tried. Those that failed would fail again.
+    /// Whether safe fixes were tried. crh does not try those again that failed.
     #[serde(default)]
     pub(super) has_tried: bool,
     /// The mode in which the run finished.
@@ -38,7 +38,7 @@ impl Progress {
             (ReviewMode::Autofix | ReviewMode::Headless, Some(run)) => {
                 run.read(FIXING).unwrap_or_default()
             }
-            // Fixes of the questions are undone before the questions are asked again.
+            // crh undoes the fixes that the user chose before it asks the questions again.
             (ReviewMode::Interactive | ReviewMode::ReportOnly, _) | (_, None) => Self::default(),
         }
     }

@@ -1,5 +1,5 @@
-//! Rolls back an interrupted fix before its checkout is reviewed. Only a review that may edit this
-//! checkout does so.
+//! Rolls back an interrupted fix before crh reviews its checkout. A review that may not edit the
+//! checkout only prints a warning.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::ui;
 use crh_pipeline::resolve::CheckoutMatch;
 use crh_pipeline::target_args::Target;
 
-/// Warning if the review may not roll back.
+/// Warning of a review that may not edit the checkout.
 const HALF_DONE: &str = "a fix of this checkout was interrupted, and the reviewed code may contain half of it; run `crh fix` to roll it back";
 
 /// Whether a review may edit the working tree.
@@ -36,7 +36,7 @@ impl TreeAccess {
 }
 
 impl ReviewRequest {
-    /// Rolls back an interrupted fix. Returns why it could not.
+    /// Rolls back an interrupted fix. Returns the failure, if any.
     pub(super) fn rolled_back(
         &self,
         pull: &mut Option<ForgeProposal>,
@@ -73,12 +73,12 @@ impl ReviewRequest {
                 true
             }
             Target::Commit(_) | Target::Range(_) | Target::Diff(_) => false,
-            // Only resolving shows whether these are checked out. crh ignores errors here, because
-            // it resolves the target again after the rollback.
+            // crh must resolve these targets to find out whether they are checked out. It ignores
+            // errors here, because it resolves the target again after the rollback.
             Target::Named(_) | Target::PullRequest(_) => {
-                let (asked, flags) = (&self.typed, self.flags.clone());
+                let (parsed, flags) = (&self.typed, self.flags.clone());
                 ResolvedChange::target(
-                    asked,
+                    parsed,
                     pull,
                     self.untracked,
                     environment,

@@ -27,7 +27,7 @@ impl RemainingWork {
         let Some(run) = session.place.folder() else { return Ok(Self::Review) };
         let applied_fixes = AppliedFixes::load(run)?;
         if let Some(mode) = progress::ended_in(run) {
-            let report = stored(session)?;
+            let report = stored_report(session)?;
             let is_incomplete = is_incomplete(&report, session.terms.command);
             return match (is_incomplete && applied_fixes.is_empty(), mode == session.terms.mode) {
                 (true, _) => Ok(Self::Review),
@@ -50,15 +50,15 @@ impl RemainingWork {
         match left {
             Some(report) => Ok(Self::Rest(report)),
             None if applied_fixes.is_empty() => Ok(Self::Review),
-            // Leaving the questions would undo these fixes.
+            // If the user left the questions, crh would undo these fixes, too.
             None if person.is_some() => Err(interactive::others_fixes()),
-            None => stored(session).map(Self::Rest),
+            None => stored_report(session).map(Self::Rest),
         }
     }
 }
 
 /// The stored report, updated from the journals.
-fn stored(session: &ReviewSession) -> Result<Report, Failure> {
+fn stored_report(session: &ReviewSession) -> Result<Report, Failure> {
     let Some(run) = session.place.folder() else { return Ok(Report::default()) };
     let mut report = run.report().map_err(run_lookup::folder_failure)?;
     fix::update_from_journals(session, &mut report)?;

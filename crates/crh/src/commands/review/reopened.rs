@@ -26,13 +26,13 @@ pub(in crate::commands) fn reopened(
     let resume = Some(run.path().display().to_string());
     let prepared = WorkspaceArgs { resume, ..WorkspaceArgs::default() };
     let request = ReviewRequest {
-        // Replaced by the stored mode of the run.
+        // The stored mode of the run replaces this one.
         mode: ReviewMode::Interactive,
         trust,
         kept: StoragePolicy::Run,
         reopen_purpose: ReopenPurpose::Fixing,
         loading: ModelLoading::OnFirstQuestion,
-        // The caller has rolled back already.
+        // The caller has rolled back an interrupted fix.
         tree: TreeAccess::Stays,
         ..ReviewRequest::from_prepared(prepared, flags)
     };

@@ -33,8 +33,8 @@ use crh_review::verdict::{has_lost_findings, is_actionable};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
-/// Why a finding milder than P1 in a file without a fix is no issue: the first review has decided
-/// about that file.
+/// Reason for hiding a finding milder than P1 in a file without a fix. The first review has already
+/// reviewed that file.
 const OUTSIDE_FIXES: &str = "the review of the fixes found it in a file without a fix";
 /// Coverage reason of a file whose fix was not fully reviewed.
 const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
@@ -74,12 +74,12 @@ pub(super) fn review(
     if end == ReviewEnding::Finished {
         mark_coverage(report, &changed, &unreviewed(&second, &changed));
     }
-    let new = take_in(report, second, &changed);
+    let new = merge_findings(report, second, &changed);
     let found_here = [new.numbers, new.moved].concat();
     keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
-    let looked =
+    let updated =
         applied_fixes.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
-    report.applied_fixes = looked.applied();
+    report.applied_fixes = updated.applied();
     if end == ReviewEnding::Interrupted {
         fix::warn(report, &[LOOK_STOPPED.to_owned()]);
     }
@@ -160,12 +160,12 @@ struct RepeatFindings {
     numbers: Vec<u32>,
     /// Fixed issues that were found again.
     found_again: Vec<u32>,
-    /// Issues whose places are now those of the fixed code.
+    /// Issues that now have their place in the fixed code.
     moved: Vec<u32>,
 }
 
-/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them, and
-/// no finding was lost.
+/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them,
+/// and no finding was lost.
 fn is_verifying(second: &Report, changed: &BTreeSet<String>) -> bool {
     let failed = second.failed_reviewers().any(|row| row.origin == Origin::Model);
     let is_reviewed = |path: &String| {
@@ -216,9 +216,13 @@ pub(super) fn mark_coverage(
     }
 }
 
-/// Adds new issues with the next numbers and dropped findings, and reopens fixed issues that were
+/// Adds new issues with the next numbers, adds dropped findings, and reopens fixed issues that were
 /// found again. A known issue keeps the more urgent severity.
-fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> RepeatFindings {
+fn merge_findings(
+    report: &mut Report,
+    second: Report,
+    changed: &BTreeSet<String>,
+) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
         let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
@@ -242,7 +246,8 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
     for issue in second.issues.into_iter().chain(second.over_cap).chain(second.pre_existing) {
         let is_fixed_file = changed.contains(&issue.location.file);
         match known(&issue) {
-            // Its place alone no longer makes it an old issue, now that it is more severe.
+            // The repeated review does not count this issue as pre-existing, so it becomes a new
+            // one.
             Some(number) if is_old(number) && !issue.pre_existing => {
                 outgrown.insert(number);
                 new.push(issue);
@@ -250,7 +255,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
             Some(number) => again.push((number, issue)),
             None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
-            None => elsewhere.extend(hidden(issue)),
+            None => elsewhere.extend(dropped_findings(issue)),
         }
     }
     let is_new = |dropped: &DroppedFinding| {
@@ -281,12 +286,13 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> R
             .warnings
             .push(format!("reviewers failed in the repeated review of the fixes: {names}"));
     }
-    report.stats = both(&report.stats, &second.stats);
+    report.stats = combined_stats(&report.stats, &second.stats);
     RepeatFindings { numbers, found_again, moved }
 }
 
-/// An open issue that the report does not show, but that counts for the verdict.
-fn hidden(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
+/// Turns an open issue into findings that the report does not show. The issue still counts for the
+/// verdict.
+fn dropped_findings(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
     let open = std::iter::once(Some(issue.severity)).chain(std::iter::repeat(None));
     issue.members.into_iter().zip(open).map(|(member, open)| DroppedFinding {
         fate: Fate::Minor,
@@ -299,10 +305,10 @@ fn hidden(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
     })
 }
 
-/// Whether two reviews dropped the same finding. A fix may have moved its line, which the reason may
-/// name.
+/// Whether two reviews dropped the same finding. Ignores lines, because a fix may have moved them,
+/// and the reason, because it may name a line.
 fn is_same(one: &DroppedFinding, other: &DroppedFinding) -> bool {
-    let unplaced = |dropped: &DroppedFinding| {
+    let without_lines = |dropped: &DroppedFinding| {
         let mut dropped = DroppedFinding { reason: String::new(), ..dropped.clone() };
         if let Some(Member { finding, .. }) = &mut dropped.member {
             (finding.line_start, finding.line_end, finding.diff_line) = (None, None, None);
@@ -310,7 +316,7 @@ fn is_same(one: &DroppedFinding, other: &DroppedFinding) -> bool {
         }
         dropped
     };
-    unplaced(one) == unplaced(other)
+    without_lines(one) == without_lines(other)
 }
 
 /// Warns about fixed issues that were found again. Returns their numbers.
@@ -323,8 +329,9 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     fixed
 }
 
-/// Raises the severity of known issues, and asks for a fix if the second review does. An issue with a fix gets its place in the fixed code, and
-/// loses the replacement, which is in the tree. Returns the numbers of these issues.
+/// Raises the severity of known issues, and makes them actionable if the second review does. An
+/// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
+/// applied. Returns the numbers of the issues with a fix.
 fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
@@ -349,9 +356,9 @@ fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
     moved
 }
 
-/// Adds the time of model calls, and takes the longer total time, since both are measured from the
-/// start of the command. The cost is computed from the transcripts.
-fn both(one: &Stats, other: &Stats) -> Stats {
+/// Adds up the time of model calls, and takes the longer total time, because both are measured from
+/// the start of the command. Leaves the cost unchanged: crh computes it from the transcripts.
+fn combined_stats(one: &Stats, other: &Stats) -> Stats {
     let llm = one.latency_seconds_llm.0.saturating_add(other.latency_seconds_llm.0);
     Stats {
         latency_seconds_e2e: other.latency_seconds_e2e.max(one.latency_seconds_e2e),
@@ -395,7 +402,7 @@ mod tests {
         let other = Issue { pre_existing: true, ..issue(2) };
         let second = Report { pre_existing: vec![again, other], ..Report::default() };
         let RepeatFindings { numbers, found_again, .. } =
-            take_in(&mut report, second, &BTreeSet::from([file]));
+            merge_findings(&mut report, second, &BTreeSet::from([file]));
         assert_eq!((numbers, found_again), (vec![], vec![1]));
         let old: Vec<u32> = report.pre_existing.iter().map(|it| it.number).collect();
         assert_eq!(old, [2]);
@@ -418,7 +425,7 @@ mod tests {
             let mut again = Issue { severity, ..known };
             (again.location.line_start, again.location.line_end) = (2, 2);
             let second = Report { issues: vec![again], ..Report::default() };
-            take_in(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
             let issue = &report.issues[0];
             let found = (issue.severity, issue.location.line_start, issue.replacement.is_some());
             assert_eq!(found, expected, "{severity} {is_fixed}");

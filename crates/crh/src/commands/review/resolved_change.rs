@@ -132,17 +132,18 @@ impl ResumeState {
 pub(super) enum Origin {
     /// The current repository.
     Repository,
-    /// A forge. Anybody may propose a change there, so the current folder does not matter.
+    /// A forge. Anybody may propose a change there, so crh does not trust it, even if the current
+    /// folder is trusted.
     Forge,
-    /// Prepared, possibly by another user, so the current folder does not matter.
+    /// A prepared change. Another user may have prepared it, so crh does not trust it either.
     Prepared,
 }
 
 /// Source of the workspace.
 enum WorkspaceSource {
-    /// Written by this run.
+    /// Contents that this run writes to a new folder.
     Contents(Box<WorkspaceContents>),
-    /// An existing folder. It is copied, because a review writes to it.
+    /// An existing folder. crh copies it, because a review writes to its workspace.
     Folder(PathBuf),
     /// The folder of the resumed run.
     OfRun(PathBuf),
@@ -150,42 +151,43 @@ enum WorkspaceSource {
 
 impl ResolvedChange {
     /// Resolves a target. `runs` is the folder of all runs, which is not part of the checkout.
-    /// `heard` gets the change as soon as it is known. `pull` is the pull request; it is cleared if
-    /// crh found it by the current branch and cannot fetch its commits.
+    /// Calls `on_change` as soon as the change is known. `pull` is the pull request. If crh found
+    /// it by the current branch and cannot fetch its commits, crh sets it to `None`.
     pub(in crate::commands) fn target(
-        asked: &ParsedTarget,
+        parsed: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
         untracked: UntrackedPolicy,
         environment: &Environment,
         flags: RawSettings,
         runs: Option<&Path>,
-        heard: impl FnOnce(&mut PinnedChange),
+        on_change: impl FnOnce(&mut PinnedChange),
     ) -> Result<Self, Failure> {
-        let places = runs.into_iter().map(Path::to_owned).collect();
+        let output_paths = runs.into_iter().map(Path::to_owned).collect();
         let (mut opened, mut change) =
-            ChangeSource::with_change(asked, pull, untracked, environment, &flags, places)?;
-        heard(&mut change);
+            ChangeSource::with_change(parsed, pull, untracked, environment, &flags, output_paths)?;
+        on_change(&mut change);
         let objects = opened.objects()?;
-        let checked_out = opened.match_checkout(asked, &change)?;
-        let unusable = opened.load_change_settings(
-            &asked.target,
+        let checked_out = opened.match_checkout(parsed, &change)?;
+        let config_notes = opened.load_change_settings(
+            &parsed.target,
             &change,
             objects.as_ref(),
             environment,
             flags,
         )?;
-        let ends = change.base.clone().zip(change.head.clone());
-        let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-        let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
-        let lost = opened.self_exclusion_warning(&scope, &change.diff, shown, objects.as_ref())?;
+        let commits = change.base.clone().zip(change.head.clone());
+        let commit_ids = commits.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
+        let (scope, unread) = opened.scope(&change.diff, commit_ids, objects.as_ref())?;
+        let self_excluded =
+            opened.self_exclusion_warning(&scope, &change.diff, commit_ids, objects.as_ref())?;
         let unmatched = opened.unmatched_paths_warning(&scope)?;
         unmatched.iter().for_each(|warning| ui::warn(warning));
         let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
         let has_commits = !change.commits.is_empty();
-        notes.extend(unusable);
-        notes.extend(lost);
+        notes.extend(config_notes);
+        notes.extend(self_excluded);
         notes.extend(unmatched);
         let (contents, more) =
             prepare::workspace_contents(change, objects.as_ref()).or_fail(FailureKind::External)?;
@@ -195,11 +197,11 @@ impl ResolvedChange {
         let root = opened.store.as_ref().and_then(|store| store.repository().work_tree.clone());
         let checkout = root.filter(|_| checked_out == CheckoutMatch::AsReviewed);
         let folder = bare.as_ref().map(|bare| bare.folder().to_owned());
-        let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
-        let baseline = match (&asked.target, &checkout) {
+        let objects = bare.zip(commits).map(|(bare, (base, head))| (bare, base, head));
+        let baseline = match (&parsed.target, &checkout) {
             // Uncommitted changes: author and reader are the same user.
             (Target::Uncommitted | Target::Staged, Some(root)) => BaselineAt::Checkout(root),
-            (_, _) => at(objects.as_ref(), tip.as_deref()),
+            (_, _) => baseline_before(objects.as_ref(), tip.as_deref()),
         };
         let ignore = &opened.settings.checks_ignore.value;
         let ignored_before = &opened.settings_before.checks_ignore.value;
@@ -207,7 +209,7 @@ impl ResolvedChange {
             .with_lessons(base_commit(objects.as_ref(), tip.as_deref()))?;
         Ok(Self {
             silencing,
-            origin: match (&asked.target, pull.as_ref()) {
+            origin: match (&parsed.target, pull.as_ref()) {
                 (Target::PullRequest(_), _) => Origin::Forge,
                 // A pull request from a fork is foreign code, even if it is checked out.
                 (_, Some(pull)) if pull.is_foreign() => Origin::Forge,
@@ -244,14 +246,14 @@ impl ResolvedChange {
         let packed =
             args.packed.as_deref().map(|file| PackedChange::open(&environment.folder.join(file)));
         let packed = packed.transpose().map_err(tool::archive_failure)?;
-        let decided =
+        let policy =
             packed.as_ref().map(PackedChange::policy).transpose().map_err(tool::archive_failure)?;
-        let decided = decided.flatten();
-        let (mut settings, unusable) = settings_of(decided.as_ref(), environment, flags)?;
+        let policy = policy.flatten();
+        let (mut settings, unusable) = settings_of(policy.as_ref(), environment, flags)?;
         if let Some(ResumedRun { found, .. }) = resumed {
-            found.rules(&mut settings)?;
+            found.restore_rules(&mut settings)?;
         }
-        let (workspace, source) = laid_out(args, packed.as_ref(), resumed, environment)?;
+        let (workspace, source) = open_workspace(args, packed.as_ref(), resumed, environment)?;
         let ends = tool::commits(&workspace);
         let objects = match &ends {
             Some(ends) => objects(args, packed.as_ref(), resumed, ends, environment)?,
@@ -261,9 +263,9 @@ impl ResolvedChange {
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
         let read = read.or_fail(FailureKind::External)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-        // A prepared change may be foreign code, so its own attributes do not apply: those of the
-        // target branch do, or those before the change.
-        let tip = decided.as_ref().and_then(|decided| decided.tip.clone());
+        // A prepared change may be foreign code, so crh uses the attributes of the target branch,
+        // or those before the change, and not the change's own.
+        let tip = policy.as_ref().and_then(|policy| policy.tip.clone());
         let attributes = match (resumed, tip) {
             (Some(resumed), _) => resumed.found.attributes.clone(),
             (None, Some(tip)) => AttributesAt::Commit(tip),
@@ -273,15 +275,17 @@ impl ResolvedChange {
         let (scope, unread) =
             change_source::decide_scope(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
-        let silencing = match (resumed, &decided) {
+        let silencing = match (resumed, &policy) {
             (Some(ResumedRun { found, .. }), _) => found.silencing.clone(),
-            (None, Some(decided)) => {
-                let baseline = BaselineAt::Given(decided.baseline.as_deref());
+            (None, Some(policy)) => {
+                let baseline = BaselineAt::Given(policy.baseline.as_deref());
                 SuppressionSettings::new(ignore, ignore, &baseline)?
-                    .with_packed_lessons(decided.lessons.as_deref())
+                    .with_packed_lessons(policy.lessons.as_deref())
             }
-            (None, None) => SuppressionSettings::new(ignore, ignore, &at(objects.as_ref(), None))?
-                .with_lessons(base_commit(objects.as_ref(), None))?,
+            (None, None) => {
+                SuppressionSettings::new(ignore, ignore, &baseline_before(objects.as_ref(), None))?
+                    .with_lessons(base_commit(objects.as_ref(), None))?
+            }
         };
         let change =
             naming::of_workspace(&workspace, &diff, packed.is_none(), args, environment, &settings);
@@ -303,7 +307,7 @@ impl ResolvedChange {
             checkout: None,
             checked_out: CheckoutMatch::Different,
             alone: None,
-            dismissed: dismissals(decided, args, environment)?,
+            dismissed: dismissals(policy, args, environment)?,
             packed,
         };
         Ok(match resumed {
@@ -336,8 +340,8 @@ impl ResolvedChange {
         if self.is_by_stranger { ChangeAuthor::Stranger } else { ChangeAuthor::Trusted }
     }
 
-    /// Hashes of the attribute files that select the reviewed files, if they are from another
-    /// commit than the two compared ones.
+    /// Hashes of the attribute files that select the reviewed files. Empty if they come from one of
+    /// the two compared commits.
     pub(super) fn attribute_files(&self, diff: &Diff) -> Result<BTreeMap<String, String>, Failure> {
         let (AttributesAt::Commit(commit), Some((bare, _, _))) = (&self.attributes, &self.objects)
         else {
@@ -405,7 +409,7 @@ impl ResolvedChange {
         let diff = latest_diff(&workspace)?;
         let mut tool_context = ToolContext::new().with_workspace(workspace);
         if let Some((bare, base, head)) = self.objects.clone() {
-            // Missing objects are reported now, not in the middle of a review.
+            // Report missing objects now, not in the middle of a review.
             let revisions = Revisions::new(bare, &base, &head).or_fail(FailureKind::External)?;
             tool_context = tool_context.with_repository(move || Ok::<_, ToolError>(revisions));
         }
@@ -431,7 +435,7 @@ impl ResumeState {
     }
 
     /// Restores the rules that selected the files.
-    fn rules(&self, settings: &mut Settings) -> Result<(), Failure> {
+    fn restore_rules(&self, settings: &mut Settings) -> Result<(), Failure> {
         let globs = |globs: &[String]| {
             let globs = globs.iter().map(|glob| GlobPattern::parse(glob));
             globs.collect::<Result<_, _>>().map(GlobList).map_err(Failure::usage)
@@ -446,8 +450,8 @@ impl ResumeState {
     }
 }
 
-/// The commit before the change: the tip of the target branch, or the base. None if its files are
-/// not known.
+/// The commit before the change: the tip of the target branch, or the base. `None` if the
+/// repository does not have it.
 fn base_commit<'a>(
     objects: Option<&'a (BareRepository, String, String)>,
     tip: Option<&'a str>,
@@ -459,7 +463,7 @@ fn base_commit<'a>(
 
 /// The baseline before the change, or at the tip of its target. The change itself may be foreign
 /// and must not suppress its own findings.
-fn at<'a>(
+fn baseline_before<'a>(
     objects: Option<&'a (BareRepository, String, String)>,
     tip: Option<&'a str>,
 ) -> BaselineAt<'a> {
@@ -471,11 +475,11 @@ fn at<'a>(
 
 /// The settings for a prepared change, including those of its archive, and warnings about them.
 fn settings_of(
-    decided: Option<&BranchPolicy>,
+    policy: Option<&BranchPolicy>,
     environment: &Environment,
     flags: RawSettings,
 ) -> Result<(Settings, Option<String>), Failure> {
-    let file = decided.and_then(|decided| decided.settings.clone()).map(|bytes| {
+    let file = policy.and_then(|policy| policy.settings.clone()).map(|bytes| {
         ConfigFile::new(REPOSITORY_FILE.to_owned(), environment.folder.clone(), bytes)
     });
     let loaded = file.transpose().and_then(|file| {
@@ -483,7 +487,7 @@ fn settings_of(
         Ok((settings, None))
     });
     match loaded {
-        Err(failure) if failure.kind == FailureKind::Usage && decided.is_some() => {
+        Err(failure) if failure.kind == FailureKind::Usage && policy.is_some() => {
             let settings = config::load(environment, None, flags)?;
             Ok((settings, Some(change_source::warn_config_ignored(&failure))))
         }
@@ -492,7 +496,7 @@ fn settings_of(
 }
 
 /// The workspace of a prepared change or a run, and its source.
-fn laid_out(
+fn open_workspace(
     args: &WorkspaceArgs,
     packed: Option<&PackedChange>,
     resumed: Option<&ResumedRun>,
@@ -532,15 +536,17 @@ fn objects(
     let bare = match packed {
         Some(packed) => {
             let bare = packed.objects();
-            let is_its_own =
+            let has_commits =
                 |bare: &BareRepository| Revisions::new(bare.clone(), base, head).is_ok();
-            if resumed.is_some() && !bare.as_ref().is_some_and(is_its_own) {
+            if resumed.is_some() && !bare.as_ref().is_some_and(has_commits) {
                 return Err(Failure::usage("this is not the archive of the run").hint(OF_RUN));
             }
             bare
         }
-        // Without a clone, the objects are where they were when the run began.
-        None if args.repo.is_none() && alone(resumed).is_some() => alone(resumed),
+        // Without a clone, the objects are in the store that the run used when it began.
+        None if args.repo.is_none() && store_without_clone(resumed).is_some() => {
+            store_without_clone(resumed)
+        }
         None => {
             let repo = args.repo.as_deref().unwrap_or(&environment.folder);
             let revisions = tool::revisions(repo, environment, base, head);
@@ -555,7 +561,7 @@ fn objects(
 }
 
 /// The store of the run's repository, if there is no clone and the store still exists.
-fn alone(resumed: Option<&ResumedRun>) -> Option<BareRepository> {
+fn store_without_clone(resumed: Option<&ResumedRun>) -> Option<BareRepository> {
     let folder = resumed?.found.alone.as_deref()?;
     folder.is_dir().then(|| BareRepository::new(folder))
 }
@@ -575,8 +581,8 @@ fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
     Ok(diff)
 }
 
-/// The diff of a prepared change. It must be the difference of its commits, so that it hides no file.
-/// A run's own workspace is not compared.
+/// The diff of a prepared change. Fails if `objects` is given and the diff is not the difference of
+/// the commits, because such a diff could hide a file.
 fn checked_diff(
     workspace: &Workspace,
     objects: Option<&(BareRepository, String, String)>,
@@ -597,11 +603,11 @@ fn unread_attributes((path, why): change_source::UnreadableAttributes) -> String
 
 /// Issues that people dismissed at the forge, or at the server which runs this review.
 fn dismissals(
-    decided: Option<BranchPolicy>,
+    policy: Option<BranchPolicy>,
     args: &WorkspaceArgs,
     environment: &Environment,
 ) -> Result<Vec<ForgeDismissal>, Failure> {
-    let mut dismissed = decided.map(|decided| decided.dismissed).unwrap_or_default();
+    let mut dismissed = policy.map(|policy| policy.dismissed).unwrap_or_default();
     if let Some(file) = &args.dismissals {
         let reasons: BTreeMap<String, String> =
             input::json(&environment.folder.join(file), "an object of keys and reasons")?;

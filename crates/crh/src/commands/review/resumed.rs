@@ -28,17 +28,17 @@ impl ResumedRun {
         request: &ReviewRequest,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        as_it_began(request)?;
+        reject_changed_options(request)?;
         let run_dir = request.run_dir.as_deref();
-        let found = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
-        let folder = found.resume().map_err(run_lookup::folder_failure)?;
-        let began: ReviewOptions = read(&folder, OPTIONS_FILE)?;
-        if (request.asked, began.command) == (CommandKind::Checks, CommandKind::Review) {
+        let stored_run = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
+        let folder = stored_run.resume().map_err(run_lookup::folder_failure)?;
+        let stored: ReviewOptions = read(&folder, OPTIONS_FILE)?;
+        if (request.asked, stored.command) == (CommandKind::Checks, CommandKind::Review) {
             let run = folder.run_id();
             return Err(Failure::usage(format!("the run `{run}` was started by `crh review`"))
                 .hint(format!("use `crh review --resume {run}`")));
         }
-        let mut terms = terms::raised(began, &request.flags);
+        let mut terms = terms::raised(stored, &request.flags);
         terms.mode = match request.typed.mode {
             Some(_) => request.mode,
             None => progress::ended_in(&folder).unwrap_or(terms.mode),
@@ -60,7 +60,7 @@ pub(super) fn mode(
     progress::ended_in(&found).or_else(began_in)
 }
 
-/// Stores what a resumed run needs, with the secrets of the change masked in its title and in plans.
+/// Stores what a resumed run needs. Masks the secrets of the change in its title and in plans.
 pub(super) fn store(
     folder: &RunFolder,
     terms: &ReviewOptions,
@@ -75,10 +75,10 @@ pub(super) fn store(
     folder.store_masked(FOUND, &found).or_fail(FailureKind::External)
 }
 
-/// Fails on flags that would make it another review.
-fn as_it_began(request: &ReviewRequest) -> Result<(), Failure> {
+/// Fails on options that would make a resumed review another review.
+fn reject_changed_options(request: &ReviewRequest) -> Result<(), Failure> {
     let ReviewRequest { flags, prompts, typed, extent, panel, .. } = request;
-    let given = [
+    let options = [
         ("--strategy", flags.review_strategy.is_some()),
         ("--lang", flags.review_language.is_some()),
         ("--since-last", *extent == ReviewExtent::SinceLast),
@@ -92,7 +92,7 @@ fn as_it_began(request: &ReviewRequest) -> Result<(), Failure> {
         ("--reviewer-prompt", prompts.reviewer_prompt.is_some()),
         ("--mode report-only", typed.mode == Some(target_args::RequestedMode::ReportOnly)),
     ];
-    match given.iter().find(|(_, is_given)| *is_given) {
+    match options.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((flag, _)) => {
             let message = format!("`{flag}` cannot be used with `--resume`");

@@ -48,12 +48,12 @@ pub(in crate::commands) fn run(
     args.display.set(&mut flags);
     let include_untracked = args.target.include_untracked;
     let pull_lookup = PullRequestLookup::from_no_pr_flag(args.target.no_pr);
-    let asked = change_source::parse_target(args.target, &mut flags, environment)?;
-    let untracked = change_source::untracked_policy(include_untracked, &asked.target)?;
-    let mut pull = forge::find_proposal(&asked.target, pull_lookup, environment, &flags)?;
+    let parsed = change_source::parse_target(args.target, &mut flags, environment)?;
+    let untracked = change_source::untracked_policy(include_untracked, &parsed.target)?;
+    let mut pull = forge::find_proposal(&parsed.target, pull_lookup, environment, &flags)?;
     let print_notes = |change: &mut PinnedChange| change.notes.iter().for_each(|it| ui::note(it));
     let resolved = ResolvedChange::target(
-        &asked,
+        &parsed,
         &mut pull,
         untracked,
         environment,
@@ -99,12 +99,12 @@ fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> ModelTier) -> Vec<Rev
             ReviewerOrigin::Repository(path) => Some(path),
         },
     };
-    let looks = chosen.team.chosen.iter().map(|it| row(&it.reviewer, true, &it.why));
+    let running = chosen.team.chosen.iter().map(|it| row(&it.reviewer, true, &it.why));
     let others = chosen.team.left_out.iter().filter_map(|it| {
         let reviewer = chosen.catalogue.get(&it.name)?;
         Some(row(reviewer, false, &it.why))
     });
-    looks.chain(others).collect()
+    running.chain(others).collect()
 }
 
 fn text(rows: &[ReviewerEntry<'_>]) -> String {
@@ -121,10 +121,10 @@ fn text(rows: &[ReviewerEntry<'_>]) -> String {
         if lines.is_empty() { String::new() } else { format!("{heading}\n{lines}") }
     };
     let is_on_call = |row: &ReviewerEntry<'_>| !row.or_if.is_empty();
-    let looks = list("These reviewers run, because:", &|row| row.runs);
+    let running = list("These reviewers run, because:", &|row| row.runs);
     let on_call =
         list("A model reads the change before the review. It adds one of these if:", &is_on_call);
     let others = list("These do not run, because:", &|row| !row.runs && !is_on_call(row));
-    let parts = [looks, on_call, others];
+    let parts = [running, on_call, others];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -52,7 +52,7 @@ impl RunLocation {
         Ok(Self::Kept(folder.with_redactor(redactor.clone())))
     }
 
-    /// Masks these secrets in everything that is written.
+    /// Masks these secrets in everything that crh stores in the run folder.
     pub(super) fn hiding(self, credentials: ChangeSecrets) -> Self {
         match self {
             Self::Kept(folder) => Self::Kept(folder.with_secrets(credentials)),

@@ -25,7 +25,7 @@ use crh_pipeline::runs::RunRecord;
 use crh_pipeline::{context, pipeline};
 use crh_review::report::Report;
 
-/// Minimum time of a review without models.
+/// Minimum time of a review without models. The repeated review of fixes starts late and needs it.
 const SECOND_LOOK_TIME: Duration = Duration::from_secs(60);
 
 /// Warning at the first Ctrl-C.
@@ -49,7 +49,7 @@ struct ReviewWork<'b> {
 pub(super) struct EndedReview {
     pub(super) report: Report,
     pub(super) end: ReviewEnding,
-    /// What could not be stored in the run folder.
+    /// Errors while storing parts of the run.
     pub(super) write_problems: Vec<String>,
 }
 
@@ -65,9 +65,9 @@ pub(super) fn review(
         folder: session.place.folder().cloned(),
         earlier: session.earlier.runs.clone(),
         spent: session.earlier.spent,
-        person: person.map(|_| context::IntentPrompt::new(asked_for)),
+        person: person.map(|_| context::IntentPrompt::new(ask_purpose)),
     };
-    let ended = carried_out(session, work, verbosity, environment)?;
+    let ended = run_pipeline(session, work, verbosity, environment)?;
     if let Some(model_set) = &session.model_set {
         models::warn_if_recording_failed(&model_set.reviewer);
     }
@@ -85,10 +85,10 @@ pub(super) fn look_again(
 ) -> Result<EndedReview, Failure> {
     let (folder, earlier) = (Some(folder.clone()), Vec::new());
     let work = ReviewWork { subject, folder, earlier, spent, person: None };
-    carried_out(session, work, verbosity, environment)
+    run_pipeline(session, work, verbosity, environment)
 }
 
-fn carried_out(
+fn run_pipeline(
     session: &ReviewSession,
     work: ReviewWork<'_>,
     verbosity: Verbosity,
@@ -103,21 +103,20 @@ fn carried_out(
         earlier,
         progress.listener(),
     );
-    let stopped = journal.clone();
+    let stopping_journal = journal.clone();
     let interrupts = InterruptGuard::watch(move || {
-        stopped.cancel().cancel();
-        stopped.emit(ReviewEvent::Warning { text: STOPPING.to_owned() });
+        stopping_journal.cancel().cancel();
+        stopping_journal.emit(ReviewEvent::Warning { text: STOPPING.to_owned() });
     })?;
     journal.stage(Stage::Target, || subject.report_change.clone());
     journal.stage(Stage::Scope, || subject.scope.clone());
     let mut remembered =
         dismiss::load_past_decisions(&session.settings, &subject.report_change.repo)?;
-    for said_no in &session.dismissed {
-        said_no.remember(&mut remembered);
+    for dismissal in &session.dismissed {
+        dismissal.remember(&mut remembered);
     }
     // The ledger limits the time of models.
     let time_left = session.terms.budget.wall.saturating_sub(session.since.elapsed());
-    // The review of fixes starts late, and it needs some time too.
     let time_left = time_left.max(SECOND_LOOK_TIME);
     let _time = session.model_set.is_none().then(|| WorkTime::start(time_left));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -147,7 +146,7 @@ fn carried_out(
         };
         tokio::select! {
             reviewed = pipeline::run_review(review) => reviewed,
-            never = tell_spending(&ledger, &journal) => match never {},
+            never = report_cost(&ledger, &journal) => match never {},
         }
     });
     // Abandoned tools end by themselves.
@@ -166,20 +165,20 @@ fn carried_out(
     Ok(EndedReview { report, end, write_problems: journal.write_problems() })
 }
 
-fn asked_for(doubt: &str) -> Option<String> {
+fn ask_purpose(doubt: &str) -> Option<String> {
     ui::prompt_line(&format!(
         "What is the primary goal of these changes? ({doubt})\nOne sentence is enough; every reviewer gets it. Press Enter to go on without."
     ))
 }
 
 /// Reports the cost whenever it changes.
-async fn tell_spending(ledger: &Ledger, journal: &ReviewJournal) -> std::convert::Infallible {
-    let mut told = UsageTotals::default();
+async fn report_cost(ledger: &Ledger, journal: &ReviewJournal) -> std::convert::Infallible {
+    let mut reported = UsageTotals::default();
     loop {
         let totals = ledger.spent();
-        if totals != told {
+        if totals != reported {
             journal.emit(ReviewEvent::Spent { totals });
-            told = totals;
+            reported = totals;
         }
         tokio::time::sleep(SPENT_EVERY).await;
     }

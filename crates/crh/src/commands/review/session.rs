@@ -105,7 +105,7 @@ impl PostDestination {
     }
 }
 
-/// What the review keeps on disk.
+/// Whether crh keeps the run folder of the review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoragePolicy {
     Run,
@@ -139,7 +139,7 @@ pub(crate) struct ReviewSession {
     pub(crate) files: Option<(BareRepository, String)>,
     /// Issues that were dismissed on the forge.
     pub(crate) dismissed: Vec<ForgeDismissal>,
-    /// What must be unchanged for the next incremental review.
+    /// Inputs that must be the same in the next review, so that it can be incremental.
     pub(crate) basis: ReviewBasis,
     /// The reviewed checkout, for clickable paths and for fixes.
     pub(crate) checkout: Option<PathBuf>,
@@ -162,7 +162,7 @@ pub(crate) struct EarlierAttempt {
 }
 
 impl ReviewRequest {
-    /// A review of what the arguments name: nothing is posted, kept or skipped.
+    /// A request to review a prepared or stored change. The review posts, stores and skips nothing.
     pub(super) fn from_prepared(prepared: WorkspaceArgs, flags: RawSettings) -> Self {
         Self {
             asked: CommandKind::Review,
@@ -194,7 +194,7 @@ impl ReviewRequest {
         }
     }
 
-    /// A review of an archive of `crh prepare --pack`.
+    /// A request to review an archive of `crh prepare --pack`.
     #[cfg(all(feature = "server", unix))]
     pub(super) fn from_archive(packed: PathBuf, flags: RawSettings) -> Self {
         let packed = WorkspaceArgs { packed: Some(packed), ..WorkspaceArgs::default() };
@@ -218,7 +218,7 @@ impl ReviewRequest {
         let interrupted_fix =
             self.rolled_back(&mut pull, resumed.as_ref(), runs.as_deref(), environment);
         let resolved = self.resolved(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
-        self.can_be_posted(&resolved, pull.as_ref())?;
+        self.check_can_post(&resolved, pull.as_ref())?;
         let settings = resolved.settings.clone();
         github::check_skip_rules(self.rules, pull.as_ref(), &settings)?;
         let mut terms = self.terms(resumed.as_ref(), &settings)?;
@@ -226,7 +226,7 @@ impl ReviewRequest {
         let checks = checks::terms(&resolved.silencing, &sarif, environment)?;
         let models = ModelResolver::new(&settings, environment)?.with_loading(self.loading);
         let model_set = self.model_set(&models, &settings, &mut terms)?;
-        let model_set = self.still_asked(resumed.as_ref(), model_set)?;
+        let model_set = self.reject_changed_models(resumed.as_ref(), model_set)?;
         let redactor =
             models.redactor_with(pull.as_ref().map_or(&[][..], |pull| pull.secrets.as_slice()));
         let id = id(&resolved, &terms, model_set.as_ref());
@@ -260,7 +260,7 @@ impl ReviewRequest {
             author: resolved.author(),
             ..checks
         };
-        let made = BasisInputs {
+        let basis_inputs = BasisInputs {
             terms: &terms,
             checks: &checks,
             model_set: model_set.as_ref(),
@@ -268,20 +268,20 @@ impl ReviewRequest {
             trust,
         };
         let found = resolved.found(&sarif, environment).asking(model_set.as_ref());
-        let basis = since::basis(&resolved, &found, &subject, made)?;
-        let ground = match self.ground_before(&place) {
+        let basis = since::basis(&resolved, &found, &subject, basis_inputs)?;
+        let incremental_base = match self.stored_incremental_base(&place) {
             Some(before) => before,
             None => {
                 let last = self.extent.last(pull.as_ref(), &resolved, &subject, &self.prepared)?;
-                last.map(|last| IncrementalBase::find(last, &subject, &basis, made))
+                last.map(|last| IncrementalBase::find(last, &subject, &basis, basis_inputs))
             }
         };
         if let (RunLocation::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, found)?;
-            store_basis(folder, &basis, ground.as_ref())?;
+            store_basis(folder, &basis, incremental_base.as_ref())?;
             folder.store_masked_diff(&subject.diff).or_fail(FailureKind::External)?;
             folder
-                .write_start(&self.standpoint(&subject, environment))
+                .write_start(&self.checkout_state(&subject, environment))
                 .or_fail(FailureKind::External)?;
         }
         let test_command = model_set
@@ -294,7 +294,7 @@ impl ReviewRequest {
             checks,
             model_set,
             redactor,
-            subject: narrowed(subject, ground),
+            subject: narrowed(subject, incremental_base),
             place,
             earlier,
             log_content: self.prompts.log_content,
@@ -312,7 +312,7 @@ impl ReviewRequest {
     }
 
     /// The incremental base of a resumed review, as decided when it began.
-    fn ground_before(&self, place: &RunLocation) -> Option<Option<IncrementalBase>> {
+    fn stored_incremental_base(&self, place: &RunLocation) -> Option<Option<IncrementalBase>> {
         match (place, &self.prepared.resume) {
             (RunLocation::Kept(folder), Some(_)) => Some(folder.read(INCREMENTAL_BASE).ok()),
             (RunLocation::Kept(_) | RunLocation::Passing { .. }, _) => None,
@@ -320,7 +320,11 @@ impl ReviewRequest {
     }
 
     /// The state of the checkout that crh runs in.
-    fn standpoint(&self, subject: &ChangeUnderReview, environment: &Environment) -> CheckoutState {
+    fn checkout_state(
+        &self,
+        subject: &ChangeUnderReview,
+        environment: &Environment,
+    ) -> CheckoutState {
         let folder = match &self.prepared.repo {
             Some(repo) => environment.folder.join(repo),
             None => environment.folder.clone(),
@@ -411,7 +415,7 @@ impl ReviewRequest {
                 let found =
                     forge::find_proposal(target, self.pull_lookup, environment, &self.flags)?;
                 self.withdraw_stale_approvals(found.as_ref(), environment)?;
-                self.needs(found.as_ref())?;
+                self.check_pull(found.as_ref())?;
                 Ok(found)
             }
             WorkspaceArgs { .. } => {
@@ -446,7 +450,7 @@ impl ReviewRequest {
 
     /// Fails if a flag needs a pull request and there is none, or if its head is another commit
     /// than expected.
-    fn needs(&self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
+    fn check_pull(&self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
         if let PostDestination::To(forge) = self.posts {
             forge::check_posting_target(forge, pull)?;
         }
@@ -484,7 +488,7 @@ impl ReviewRequest {
                         change_source::print_notes(change);
                     },
                 )?;
-                self.needs(pull.as_ref())?;
+                self.check_pull(pull.as_ref())?;
                 Ok(resolved)
             }
             (resumed, prepared) => {
@@ -493,8 +497,8 @@ impl ReviewRequest {
         }
     }
 
-    /// Checks before anything is paid for whether the review can be posted.
-    fn can_be_posted(
+    /// Fails if crh cannot post the review. Runs before the first model call.
+    fn check_can_post(
         &self,
         resolved: &ResolvedChange,
         pull: Option<&ForgeProposal>,
@@ -547,10 +551,10 @@ impl ReviewRequest {
         }
     }
 
-    /// Refuses to send the code of a resumed review to a model that the user did not name: the
-    /// configured vendor may be another one than the first time. Fixes without a model are still
-    /// possible.
-    fn still_asked(
+    /// Fails if a resumed review would use other models than before, unless the user named them.
+    /// The code must not go to a vendor that the user did not choose. For fixes, returns `None`
+    /// instead: some fixes need no model.
+    fn reject_changed_models(
         &self,
         resumed: Option<&ResumedRun>,
         model_set: Option<ModelSet>,
@@ -573,8 +577,8 @@ impl ReviewRequest {
         }
     }
 
-    /// The models, if the strategy needs any. Without one the review falls back to static checks
-    /// and says so.
+    /// The models, if the strategy needs any. If no model is configured, the review runs only
+    /// static checks, and crh prints a warning.
     fn model_set(
         &self,
         models: &ModelResolver<'_>,
@@ -588,7 +592,7 @@ impl ReviewRequest {
             return Ok(None);
         }
         if models.has_no_model(settings) && self.prepared.resume.is_some() {
-            // A paid review must not be replaced by static checks alone.
+            // Static checks alone must not replace a review that was paid for.
             return Err(Failure::usage("no model is configured, so the review cannot be resumed")
                 .hint(NO_MODEL));
         }
@@ -606,10 +610,13 @@ impl ReviewRequest {
     }
 }
 
-/// Restricts an incremental review to what changed.
-fn narrowed(subject: ChangeUnderReview, ground: Option<IncrementalBase>) -> ChangeUnderReview {
-    match ground {
-        Some(ground) => ground.limit_scope(subject),
+/// Restricts an incremental review to the files that changed since the previous review.
+fn narrowed(
+    subject: ChangeUnderReview,
+    incremental_base: Option<IncrementalBase>,
+) -> ChangeUnderReview {
+    match incremental_base {
+        Some(incremental_base) => incremental_base.limit_scope(subject),
         None => subject,
     }
 }
@@ -618,12 +625,12 @@ fn narrowed(subject: ChangeUnderReview, ground: Option<IncrementalBase>) -> Chan
 fn store_basis(
     folder: &RunFolder,
     basis: &ReviewBasis,
-    ground: Option<&IncrementalBase>,
+    incremental_base: Option<&IncrementalBase>,
 ) -> Result<(), Failure> {
     folder.store_masked(BASIS, basis).or_fail(FailureKind::External)?;
-    match ground {
-        Some(ground) => {
-            folder.store_masked(INCREMENTAL_BASE, ground).or_fail(FailureKind::External)
+    match incremental_base {
+        Some(incremental_base) => {
+            folder.store_masked(INCREMENTAL_BASE, incremental_base).or_fail(FailureKind::External)
         }
         None => Ok(()),
     }

@@ -44,7 +44,7 @@ pub(in crate::commands) enum ReviewExtent {
 pub(in crate::commands) enum IncrementalBase {
     /// The previous review.
     Since(IncrementalReview),
-    /// None: everything is reviewed, with the reason.
+    /// No previous review can be used, so crh reviews everything. Contains the reason.
     Everything(String),
 }
 
@@ -81,17 +81,15 @@ impl ReviewExtent {
             .map(PackedChange::previous_review)
             .transpose()
             .or_fail(FailureKind::Usage)?;
-        let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";
+        let hint = "`crh prepare --since-last --pack FILE` puts it into an archive";
         let saved = pull.filter(|pull| pull.forge.saves_reviews());
         match (self, packed, saved, resolved.files()) {
             (_, Some(Some(last)), _, _) => Ok(Some(last)),
             (Self::SinceLast, Some(None), _, _) => {
-                Err(Failure::usage("the archive does not contain the previous review")
-                    .hint(with_it))
+                Err(Failure::usage("the archive does not contain the previous review").hint(hint))
             }
             (Self::SinceLast, None, _, _) if prepared.workspace.is_some() => {
-                Err(Failure::usage("a workspace does not contain the previous review")
-                    .hint(with_it))
+                Err(Failure::usage("a workspace does not contain the previous review").hint(hint))
             }
             (Self::SinceLast, None, Some(pull), Some((bare, head))) => {
                 let state = last_saved_review(&pull.state, instance);
@@ -109,15 +107,15 @@ impl IncrementalBase {
         last: PreviousReviewLookup,
         subject: &ChangeUnderReview,
         basis: &ReviewBasis,
-        made: BasisInputs<'_>,
+        inputs: BasisInputs<'_>,
     ) -> Self {
-        let models = made.model_set.map(ModelSet::names).unwrap_or_default();
+        let models = inputs.model_set.map(ModelSet::names).unwrap_or_default();
         let now = CurrentReview {
             base: &subject.report_change.base_sha,
             head: &subject.report_change.head_sha,
             basis,
             models: &models,
-            strategy: made.terms.strategy,
+            strategy: inputs.terms.strategy,
         };
         match last.incremental(&now) {
             Ok(since) => Self::Since(since),
@@ -125,7 +123,7 @@ impl IncrementalBase {
         }
     }
 
-    /// Restricts the change to what is new, and tells the user.
+    /// Restricts the change to what is new, and prints a note.
     pub(super) fn limit_scope(self, mut subject: ChangeUnderReview) -> ChangeUnderReview {
         match self {
             Self::Since(since) => {
@@ -150,7 +148,7 @@ impl IncrementalBase {
     }
 }
 
-/// Inputs that determine how a review is made.
+/// Inputs that determine what a review finds.
 #[derive(Clone, Copy)]
 pub(super) struct BasisInputs<'a> {
     pub(super) terms: &'a ReviewOptions,
@@ -160,8 +158,8 @@ pub(super) struct BasisInputs<'a> {
     pub(super) trust: ChangeTrust,
 }
 
-/// Everything that decides what is reviewed and how, independent of the machine. Storage,
-/// concurrency and report style are not part of it.
+/// Configuration that decides what crh reviews and how, independent of the machine. Leaves out
+/// storage, concurrency and report style.
 #[derive(Serialize)]
 struct Configuration<'a, R> {
     /// Another version may review other files and find other issues.
@@ -180,23 +178,23 @@ struct Configuration<'a, R> {
     panel: Option<(&'a PanelOptions, String)>,
 }
 
-/// What must be unchanged for the next incremental review. Models, strategy and base are in the
-/// report.
+/// The inputs that must be the same in the next review, so that it can be incremental. Models,
+/// strategy and base are in the report.
 pub(super) fn basis(
     resolved: &ResolvedChange,
     found: &ResumeState,
     subject: &ChangeUnderReview,
-    made: BasisInputs<'_>,
+    inputs: BasisInputs<'_>,
 ) -> Result<ReviewBasis, Failure> {
-    let BasisInputs { terms, checks, .. } = made;
+    let BasisInputs { terms, checks, .. } = inputs;
     let configuration = Configuration {
         crh: env!("CARGO_PKG_VERSION"),
         rules: found.rules_of_review(),
         asked: terms.command,
         allowance: &terms.budget,
         language: &terms.language,
-        min_severity: made.min_severity,
-        is_trusted: made.trust == ChangeTrust::Always,
+        min_severity: inputs.min_severity,
+        is_trusted: inputs.trust == ChangeTrust::Always,
         instructions: instructions(subject)?,
         attributes: resolved.attribute_files(&subject.diff)?,
         panel: match terms.strategy {

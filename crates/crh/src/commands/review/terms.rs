@@ -69,7 +69,7 @@ pub(super) fn panel_options(settings: &Settings, args: &PanelArgs) -> PanelOptio
     }
 }
 
-/// The budget of static checks, whose reports show more issues.
+/// The budget of static checks. Their reports show more issues by default.
 fn static_budget(settings: &Settings) -> ReviewBudget {
     let budget = allowance(settings);
     match settings.review_max_comments.value {
@@ -91,8 +91,8 @@ fn publish_rules(settings: &Settings) -> PublishRules {
     }
 }
 
-/// The chosen strategy. `quick` implies `single` unless a strategy was chosen: its two calls are
-/// too few for a panel or an orchestrator.
+/// The strategy of the settings. If the user set none, the budget `quick` selects `single`, because
+/// its two model calls are too few for a panel or an orchestrator.
 pub(crate) fn strategy(settings: &Settings) -> Strategy {
     let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     match settings.review_budget.value {
@@ -103,7 +103,8 @@ pub(crate) fn strategy(settings: &Settings) -> Strategy {
     }
 }
 
-/// The setting that decides the strategy, with its origin: `review.strategy` of config.toml:5.
+/// The setting that selects the strategy, with its origin, such as
+/// `` `review.strategy` of config.toml:5 ``.
 pub(super) fn strategy_setting(settings: &Settings) -> String {
     let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     let (name, origins) = match is_chosen {
@@ -125,7 +126,7 @@ fn allowance(settings: &Settings) -> ReviewBudget {
         seconds: settings.budget_seconds.value,
         usd: settings.budget_usd.value,
     };
-    limits.over(settings.review_budget.value.profile().budget())
+    limits.apply_to(settings.review_budget.value.profile().budget())
 }
 
 /// The cost limit of a review.
@@ -140,9 +141,9 @@ pub(crate) fn time_limit(settings: &Settings) -> Duration {
 
 /// The stored options of a resumed review, with limits from the command line.
 pub(super) fn raised(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
-    let given = flags.review_side_by_side.as_ref().map(|given| count(given.value.get()));
+    let side_by_side = flags.review_side_by_side.as_ref().map(|flag| count(flag.value.get()));
     ReviewOptions {
-        max_parallel: given.unwrap_or(began.max_parallel),
+        max_parallel: side_by_side.unwrap_or(began.max_parallel),
         budget: raised_allowance(began.budget, flags),
         ..began
     }
@@ -150,7 +151,7 @@ pub(super) fn raised(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions
 
 /// The total budget of a resumed review. It keeps its name, which is part of the review id.
 fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
-    let limit = |given: &Option<SourcedValue<Option<NonZeroU64>>>| given.as_ref()?.value;
+    let limit = |flag: &Option<SourcedValue<Option<NonZeroU64>>>| flag.as_ref()?.value;
     let limits = LimitOverrides {
         llm_calls: limit(&flags.budget_llm_calls),
         tool_calls: limit(&flags.budget_tool_calls),
@@ -158,11 +159,11 @@ fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget 
         verify: limit(&flags.budget_verify),
         issues: limit(&flags.review_max_comments),
         seconds: limit(&flags.budget_seconds),
-        usd: flags.budget_usd.as_ref().and_then(|given| given.value),
+        usd: flags.budget_usd.as_ref().and_then(|flag| flag.value),
     };
     let name = allowed.name.clone();
-    let profile = flags.review_budget.as_ref().map(|given| given.value.profile().budget());
-    ReviewBudget { name, ..limits.over(profile.unwrap_or(allowed)) }
+    let profile = flags.review_budget.as_ref().map(|flag| flag.value.profile().budget());
+    ReviewBudget { name, ..limits.apply_to(profile.unwrap_or(allowed)) }
 }
 
 /// Limits that were set separately.
@@ -178,10 +179,10 @@ struct LimitOverrides {
 
 impl LimitOverrides {
     /// Applies these limits to a budget.
-    fn over(self, mut allowance: ReviewBudget) -> ReviewBudget {
+    fn apply_to(self, mut allowance: ReviewBudget) -> ReviewBudget {
         let mut name = allowance.name.clone();
-        let mut set = |key: &str, given: Option<NonZeroU64>| {
-            let number = given?.get();
+        let mut set = |key: &str, limit: Option<NonZeroU64>| {
+            let number = limit?.get();
             name += &format!("+{key}={number}");
             Some(number)
         };
@@ -212,7 +213,7 @@ impl LimitOverrides {
     }
 }
 
-/// Saturates; memory limits the count anyway.
+/// Converts a count, and saturates.
 fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
     use crh_pipeline::review_options::{PanelOptions, Profile};
 
-    fn given<T>(value: T) -> Option<SourcedValue<T>> {
+    fn from_flag<T>(value: T) -> Option<SourcedValue<T>> {
         Some(SourcedValue::from_flag("--flag", value))
     }
 
@@ -256,7 +257,7 @@ mod tests {
             usd: Some(Money::cents(20)),
         };
         let standard = Profile::Standard.budget();
-        let set = limits.over(standard.clone());
+        let set = limits.apply_to(standard.clone());
         let expected = ReviewBudget {
             name: "standard+llm_calls=7+seconds=90+usd=0.2".to_owned(),
             llm_calls: 7,
@@ -282,9 +283,9 @@ mod tests {
         };
         assert_eq!(raised(began.clone(), &RawSettings::default()), began);
         let flags = RawSettings {
-            review_budget: given(BudgetChoice::Deep),
-            budget_usd: given(Some(Money::cents(300))),
-            review_side_by_side: NonZeroU64::new(2).and_then(given),
+            review_budget: from_flag(BudgetChoice::Deep),
+            budget_usd: from_flag(Some(Money::cents(300))),
+            review_side_by_side: NonZeroU64::new(2).and_then(from_flag),
             ..RawSettings::default()
         };
         let name = began.budget.name.clone();

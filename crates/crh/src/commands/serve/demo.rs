@@ -62,7 +62,8 @@ pub(super) async fn serve(args: ServeArgs, environment: &Environment) -> Result<
     server.run_until_signal().await
 }
 
-/// The secret of the deliveries: from the variable, so that a person can send more, or a random one.
+/// The secret that signs webhook deliveries: the value of the variable, with which the user can
+/// send more deliveries, or a random one.
 fn webhook_secret(environment: &Environment) -> Result<String, Failure> {
     if let Some(secret) = environment.secrets([WEBHOOK_SECRET]).remove(WEBHOOK_SECRET) {
         return Ok(secret.expose_secret().to_owned());
@@ -112,7 +113,7 @@ fn create_content(folder: &Path) -> Result<DemoContent, Failure> {
     })
 }
 
-/// Git's side of a fetch over HTTP.
+/// Answers git's requests for a fetch over HTTP.
 fn upload_pack(repository: PathBuf) -> UploadPack {
     Box::new(move |protocol, request| {
         let git = Git::in_folder(&repository)
@@ -178,8 +179,8 @@ async fn assemble(
     Ok(ServerParts { store: store.or_fail(FailureKind::External)?, access, worker, http })
 }
 
-/// The recording of `crh demo` is of the same change without a pull request. This puts the address
-/// of the pull request into its questions, as a review of the pull request asks them.
+/// The recording of `crh demo`, with the address of the pull request in its questions. `crh demo`
+/// recorded a review of the same change without a pull request, whose questions have no address.
 fn recording_with_address(url: &str) -> Option<String> {
     let mut new_ids: BTreeMap<String, String> = BTreeMap::new();
     let mut text = String::new();

@@ -18,7 +18,7 @@ pub(super) struct Traces {
 }
 
 impl Traces {
-    /// Sends what is left.
+    /// Sends the traces that were not sent yet.
     pub(super) fn finish(self) {
         #[cfg(feature = "otel")]
         if let Some(export) = self.export {

@@ -1,5 +1,5 @@
-//! Arguments of the child commands: those that the user gave to `crh review --watch`, as far as the
-//! child command has them.
+//! Arguments of the child commands: the arguments of `crh review --watch`, if the child command
+//! accepts them.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,8 @@ use clap::{Arg, ArgMatches, CommandFactory};
 
 use crate::cli::Cli;
 
-/// Arguments that are not passed on as they are: only the review gets the last three.
+/// Arguments that crh does not copy to both commands. `--watch` goes to neither of them, and the
+/// others go only to the review.
 const OWN_ARGS: [&str; 4] = ["watch", "max_cost", "no_pr", "offline"];
 const REVIEW: &str = "review";
 const CHECK: &str = "check";
@@ -18,7 +19,7 @@ const CHECK: &str = "check";
 pub(super) struct ChildArgs {
     options: Vec<OsString>,
     check_options: Vec<OsString>,
-    /// What to review, and `--` with paths.
+    /// Target of the review, and `--` with paths.
     target: Vec<OsString>,
     /// `--no-pr` and `--offline` as the user gave them. A check always gets both.
     review_only: Vec<OsString>,

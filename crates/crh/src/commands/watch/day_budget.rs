@@ -19,10 +19,10 @@ use crh_review::stable_json;
 /// Folder of the watchers in the state folder.
 pub(super) const FOLDER: &str = "watch";
 const FILE: &str = "spending.json";
-/// If less than this share of a review's limit is left, a review would be cut off soon.
+/// Minimum share of a review's limit. With less money, the review would stop early.
 const SHARE_MIN_PERCENT: u64 = 10;
 
-/// Why the ledger of the day cannot be used.
+/// Why crh cannot use the stored spending of the day.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DayBudgetError {
     #[error("cannot read or write `{}`: {why}", .path.display())]

@@ -39,10 +39,10 @@ use crh_review::diff::Diff;
 use crh_review::identity::content_id;
 use crh_review::report::{CoverageState, FileCoverage, Report, Status, Strategy};
 
-/// Shortest time between two looks at the checkout.
+/// Minimum time between two reads of the state of the checkout.
 const POLL_MIN: Duration = Duration::from_secs(1);
-/// A look at a large checkout takes long. The pause is this many times longer, so that watching
-/// takes at most a twentieth of one core.
+/// Pause between two reads, as a multiple of the time of a read. Reading a large checkout takes
+/// long, and watching must take at most a twentieth of one core.
 const POLL_SHARE: u32 = 20;
 /// Longest sleep, so that the quiet time ends when it should.
 const TICK: Duration = Duration::from_millis(200);
@@ -50,12 +50,12 @@ const TICK: Duration = Duration::from_millis(200);
 const CHECK_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Time that a review may need beyond its own limit, to print and store its report.
 const REVIEW_EXTRA: Duration = Duration::from_secs(120);
-/// Files that are named as left out. The others are counted.
+/// Maximum files in the notes about files that a check left out.
 const LEFT_OUT_MAX: usize = 5;
 /// Longest wait for the end of stopped children. They are killed sooner.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
-/// What happened.
+/// Event that wakes the watcher.
 enum WatchEvent {
     /// Ctrl-C or SIGTERM.
     Stop,
@@ -87,18 +87,18 @@ struct Watcher<'e> {
     review_time: Duration,
     stop: StopFlag,
     sender: Sender<WatchEvent>,
-    /// What the newest check printed.
+    /// Output of the newest check.
     last_check: Option<PrintedCheck>,
 }
 
-/// What a check printed, so that the next one prints only what is new.
+/// Output of a check, so that the next check prints only what is new.
 #[derive(Default)]
 struct PrintedCheck {
     /// Issues as lines for editors.
     text: String,
     /// Places and titles of the issues, by key.
     issues: BTreeMap<String, String>,
-    /// What was left out, or why there is nothing to review.
+    /// Files that the check left out, or why there is nothing to review.
     notes: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ fn lock_checkout(state: &Path, repository: &Repository) -> Result<File, Failure>
     }
 }
 
-/// Whether there is a model, and the strategy uses it. Says so if not.
+/// Whether a model is configured and the strategy uses it. If not, prints the reason.
 fn model_use(settings: &Settings, environment: &Environment) -> Result<ModelUse, Failure> {
     if terms::strategy(settings) == Strategy::Static {
         ui::note("the strategy is `static`, so crh only runs the static checks");
@@ -247,7 +247,8 @@ impl Watcher<'_> {
         }
     }
 
-    /// Stops the children, waits for their end, and shows what an interrupted review has found.
+    /// Stops the child processes, waits for their end, and prints the findings of an interrupted
+    /// review.
     fn end_children(&mut self, events: &Receiver<WatchEvent>) -> Result<(), Failure> {
         self.stop.stop();
         let deadline = Instant::now() + STOP_LIMIT;
@@ -262,7 +263,7 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    /// Starts a child in a thread.
+    /// Starts a child process, which a thread waits for.
     fn start(&mut self, step: WatchStep, day: Day) -> Result<(), Failure> {
         match step {
             WatchStep::Check => self.spawn(self.args.check(), CHECK_LIMIT, WatchEvent::CheckEnded),
@@ -314,7 +315,7 @@ impl Watcher<'_> {
         let mut notes = result.as_ref().map(left_out_by_command).unwrap_or_default();
         let report = match result.and_then(|output| read_report(&output)) {
             Ok(report) => report,
-            // A clean tree is no mistake: the user has not begun yet.
+            // A clean tree is no error: the user has not edited a file yet.
             Err(failure) if is_nothing_to_review(&failure) => {
                 let note = format!("{:#}; crh waits for a change", failure.error);
                 self.print_changes(PrintedCheck { notes: vec![note], ..PrintedCheck::default() })?;
@@ -353,7 +354,7 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    /// Prints the issues and notes of a check as far as they changed, and which issues are gone.
+    /// Prints the issues and notes of a check if they changed, and the issues that are gone.
     fn print_changes(&mut self, check: PrintedCheck) -> Result<(), Failure> {
         let before = self.last_check.take().unwrap_or_default();
         if before.text != check.text {
@@ -487,7 +488,7 @@ fn left_out_of_scope(report: &Report) -> Vec<String> {
     named.chain(more).map(|note| crh_review::one_line(&note)).collect()
 }
 
-/// The report that a child printed. Without one, its error.
+/// The report that a child process printed, or its error.
 fn read_report(output: &ProgramOutput) -> Result<Report, Failure> {
     if let Ok(report) = serde_json::from_slice(&output.stdout) {
         return Ok(report);

@@ -1,4 +1,4 @@
-//! Decides when to check and when to review. Pure: the caller reads the clock and runs programs.
+//! Decides when to check and when to review. The caller reads the clock and runs the commands.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ const SETTLE: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiffId(pub(super) String);
 
-/// Day as in the ledger of the day.
+/// Day as in the stored spending: `20261117`, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Day(pub(super) String);
 
@@ -29,7 +29,7 @@ pub(super) enum ModelUse {
     ChecksOnly,
 }
 
-/// What is known about the checkout and what runs. At most one check and one review run at a time.
+/// State of the checkout and of the commands. At most one check and one review run at a time.
 #[derive(Debug)]
 pub(super) struct Schedule {
     models: ModelUse,
@@ -70,7 +70,7 @@ impl Schedule {
         }
     }
 
-    /// What to start now, and records that it runs.
+    /// Returns what to start now, and records that it runs.
     pub(super) fn next_step(&mut self, now: Instant, day: &Day) -> Option<WatchStep> {
         let (state, since) = self.tree?;
         let age = now.saturating_duration_since(since);

@@ -18,7 +18,7 @@ const HALF: &str = ".new";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileEntry {
-    /// Makes the name of its draft unique.
+    /// Number of the entry, which makes the name of its draft unique.
     pub(super) number: usize,
     /// Relative to the root of the checkout.
     pub(super) path: String,
@@ -110,7 +110,7 @@ impl FileRights {
 }
 
 impl FileEntry {
-    /// Name of the draft, with the prefix of its fix.
+    /// Name of the draft. `draft` is the prefix of all drafts of the fix.
     fn draft(&self, draft: &str) -> Result<String, ApplyError> {
         Ok(inside(&self.path)?.beside(&format!("{draft}-{}", self.number)))
     }
@@ -128,8 +128,8 @@ impl FileEntry {
         Self { before, after, ..self.clone() }
     }
 
-    /// Writes the new version next to the file and syncs it. It gets the name of a draft when it is
-    /// complete.
+    /// Writes the new version next to the file and syncs it. Renames it to the name of the draft
+    /// when it is complete.
     pub(super) fn write_draft(
         &self,
         tree: &CheckoutTree,
@@ -251,7 +251,7 @@ impl FileEntry {
         let half = format!("{name}{HALF}");
         steps("removing half a draft").map_err(ApplyError::io(&half))?;
         match tree.remove(inside(&half)?) {
-            // It was in the way of the draft and belongs to another program.
+            // A folder of another program has the name of the draft.
             Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
             removed => removed.map_err(ApplyError::io(&half)),
         }

@@ -3,8 +3,8 @@
 //! The new content is in a second file, the draft. Where the file system can exchange two files
 //! atomically, the old file gets the draft's name.
 //!
-//! Invariant on such a file system: crh deletes the old file only if it still equals the version that
-//! crh read before.
+//! Invariant on such a file system: crh deletes the old file only if it still equals the version
+//! that crh read before.
 
 use std::io;
 
@@ -30,8 +30,8 @@ pub(super) enum SwapResult {
 }
 
 impl FileSwap<'_> {
-    /// Replaces the file by the draft, or deletes it. `seen` is the file as crh read it; `wanted` is the
-    /// content of the draft, `None` to delete the file.
+    /// Replaces the file by the draft, or deletes it. `seen` is the file as crh read it; `wanted`
+    /// is the content of the draft, `None` to delete the file.
     pub(super) fn put(
         &self,
         seen: Option<&FileSnapshot>,
@@ -143,7 +143,7 @@ impl FileSwap<'_> {
         if is_ours(self.draft) {
             return Ok(true);
         }
-        // It was saved again at this moment; the owner expects the newest version.
+        // Another program saved the file again at this moment. Keep its newest version.
         (self.steps)("putting back what is newer")?;
         self.tree.exchange(self.draft, self.at)?;
         Ok(false)

@@ -10,7 +10,7 @@ use std::{fmt, fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{FileEntry, FileSides, StoredVersion};
-use super::{ApplyError, Journal, Steps, lost};
+use super::{ApplyError, Journal, Steps, lost_error};
 use crh_os::files;
 use crh_review::identity::content_id;
 
@@ -22,19 +22,19 @@ const FIXES_MAX: u32 = 10_000;
 const FILE_MAX: u64 = 256 << 20;
 /// Parent folders of a journal that may be new and must be synced: `fixes`, the run, all runs,
 /// `.crh`.
-const AROUND: usize = 4;
-/// Number of these that belong to the run.
-const OWN: usize = 2;
+const SYNCED_PARENTS: usize = 4;
+/// Number of these folders that belong to the run.
+const RUN_PARENTS: usize = 2;
 /// Path components that identify a journal: its number, `fixes`, its run.
-const NAMING: usize = 3;
+const NAME_PARTS: usize = 3;
 /// Length of the hash in the name of a draft, which avoids collisions with other files.
 const DRAFT_CHARS: usize = 12;
 
-/// State of a fix. There is none while its drafts are written.
+/// State of a fix. While crh writes the drafts, there is no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FixPhase {
-    /// The drafts are written and are being moved into place.
+    /// crh has written the drafts and moves them into place.
     Placing,
     /// The fix is in the tree.
     Applied,
@@ -50,10 +50,11 @@ pub(crate) struct FixFolder {
 
 impl FixFolder {
     pub(super) fn open(path: PathBuf) -> Self {
-        // By run and number, because a checkout may be moved.
+        // Hash only the run and the number, because a checkout may be moved.
         let parts = path.components().count();
-        let named: PathBuf = path.components().skip(parts.saturating_sub(NAMING)).collect();
-        let mut hash = content_id(named.as_os_str().as_encoded_bytes());
+        let name_parts: PathBuf =
+            path.components().skip(parts.saturating_sub(NAME_PARTS)).collect();
+        let mut hash = content_id(name_parts.as_os_str().as_encoded_bytes());
         hash.truncate(DRAFT_CHARS);
         Self { path, draft: format!(".crh-fix-{hash}") }
     }
@@ -133,11 +134,11 @@ impl FixFolder {
         steps("writing the journal")?;
         folder.replace(JOURNAL, &text)?;
         // Sync the parent folders too; the review may have just created them.
-        let around: Vec<&Path> = fixes.ancestors().take(AROUND).collect();
-        for path in &around[..around.len().min(OWN)] {
+        let parents: Vec<&Path> = fixes.ancestors().take(SYNCED_PARENTS).collect();
+        for path in &parents[..parents.len().min(RUN_PARENTS)] {
             files::sync_folder(path)?;
         }
-        for path in around.iter().skip(OWN) {
+        for path in parents.iter().skip(RUN_PARENTS) {
             // They may belong to another user and be unreadable.
             files::sync_folder(path).unwrap_or_default();
         }
@@ -173,7 +174,7 @@ impl FixFolder {
     pub(super) fn sides(&self, entry: &FileEntry) -> Result<FileSides, ApplyError> {
         let bytes = |image: &Option<StoredVersion>| -> Result<Option<Vec<u8>>, ApplyError> {
             let bytes = image.as_ref().map(|image| self.image(image)).transpose();
-            bytes.map_err(|why| lost(self, &why))
+            bytes.map_err(|why| lost_error(self, &why))
         };
         Ok(FileSides { before: bytes(&entry.before)?, after: bytes(&entry.after)? })
     }

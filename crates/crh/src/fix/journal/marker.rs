@@ -1,4 +1,4 @@
-//! The marker: a file in the checkout that names the journal while the tree is between two states.
+//! The marker: a file in the checkout that names the journal while crh changes the tree.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use super::folder::FixFolder;
 use super::{ApplyError, LockedCheckout, Steps};
 use crh_os::names::os_str;
 
-/// Path of the marker in the checkout. It exists while crh changes the tree.
+/// Path of the marker in the checkout.
 pub(crate) const MARKER: &str = ".crh/fixing";
-/// Path of the marker while it is written.
+/// Path of the marker while crh writes it.
 pub(crate) const DRAFT: &str = ".crh/fixing.new";
 const FOLDER: &str = ".crh";
 

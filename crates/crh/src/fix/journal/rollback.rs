@@ -1,10 +1,12 @@
-//! Rolls back an interrupted or failed fix: every file is as before, or as another program has left
-//! it.
+//! Rolls back an interrupted or failed fix. Afterwards, every file is as before, or as another
+//! program has left it.
 
 use super::entry::{DraftState, FileEntry, FileSides};
 use super::file_swap::SwapResult;
 use super::folder::{FixFolder, FixPhase};
-use super::{ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, lost, marker};
+use super::{
+    ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, lost_error, marker,
+};
 use crate::ui;
 
 impl LockedCheckout {
@@ -19,18 +21,18 @@ impl LockedCheckout {
             let why = format!("names `{folder}`, which crh did not write on this machine");
             return Err(ApplyError::Place { path: MARKER.to_owned(), why });
         }
-        let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
+        let journal = folder.journal().map_err(|why| lost_error(&folder, &why))?;
         if !self.is_of(&journal, &folder) {
-            return Err(lost(&folder, &"it belongs to another checkout"));
+            return Err(lost_error(&folder, &"it belongs to another checkout"));
         }
-        let state = folder.state().map_err(|why| lost(&folder, &why))?;
+        let state = folder.state().map_err(|why| lost_error(&folder, &why))?;
         let recovered = match state {
             Some(FixPhase::Applied) => None,
             Some(FixPhase::RolledBack) => {
-                self.tidy(&folder, &journal, steps)?;
+                self.remove_leftovers(&folder, &journal, steps)?;
                 None
             }
-            // A process that ended before this had changed nothing.
+            // A process that ended before it stored a state had changed nothing.
             None => {
                 let touched = 0;
                 self.roll_back(&folder, &journal, touched, steps)?;
@@ -47,8 +49,9 @@ impl LockedCheckout {
         Ok(recovered)
     }
 
-    /// Number of entries that the interrupted process may have moved into place. It works in order,
-    /// after all drafts are written: entries from the first remaining draft on are untouched.
+    /// Number of entries that the interrupted process may have moved into place. A fix writes all
+    /// drafts, then moves them in order. So the entries from the first remaining draft on are
+    /// untouched.
     fn touched(&self, folder: &FixFolder, journal: &Journal) -> Result<usize, ApplyError> {
         for (at, entry) in journal.entries.iter().enumerate() {
             let lying = entry.lying(&self.tree, folder.draft(), &folder.sides(entry)?)?;
@@ -72,19 +75,19 @@ impl LockedCheckout {
         let mut changed = Vec::new();
         for entry in journal.entries.iter().take(touched) {
             let sides = folder.sides(entry)?;
-            // A file of another program was swapped out; move it back.
-            if self.is_put_back(entry, folder.draft(), &sides, steps)? {
+            // The fix swapped out a file of another program; move it back.
+            if self.put_back_theirs(entry, folder.draft(), &sides, steps)? {
                 continue;
             }
             let back = (entry.clone().reversed(), sides.reversed());
-            self.is_put_back(&back.0, &folder.draft_back(), &back.1, steps)?;
+            self.put_back_theirs(&back.0, &folder.draft_back(), &back.1, steps)?;
             let now = self.read(&entry.path)?;
             let bytes = now.as_ref().map(|now| &now.bytes);
             if bytes == back.1.after.as_ref() {
                 continue;
             }
             if bytes != back.1.before.as_ref() {
-                stays(folder, entry)?;
+                keep_or_fail(folder, entry)?;
                 continue;
             }
             changed.push((back, now));
@@ -101,17 +104,17 @@ impl LockedCheckout {
             let wanted = sides.after.as_deref();
             match entry.put(&self.tree, (now.as_ref(), wanted), &draft, steps)? {
                 SwapResult::AsWanted => {}
-                SwapResult::Theirs => stays(folder, &entry.reversed())?,
+                SwapResult::Theirs => keep_or_fail(folder, &entry.reversed())?,
             }
         }
         let shown = folder.path().display().to_string();
         steps("noting that it was rolled back").map_err(ApplyError::io(&shown))?;
         folder.set_state(FixPhase::RolledBack).map_err(ApplyError::io(&shown))?;
-        self.tidy(folder, journal, steps)
+        self.remove_leftovers(folder, journal, steps)
     }
 
     /// Moves a file of another program back from the draft's name. Returns whether it did.
-    fn is_put_back(
+    fn put_back_theirs(
         &self,
         entry: &FileEntry,
         draft: &str,
@@ -128,7 +131,7 @@ impl LockedCheckout {
     }
 
     /// Removes the leftovers of a fix that was rolled back.
-    fn tidy(
+    fn remove_leftovers(
         &self,
         folder: &FixFolder,
         journal: &Journal,
@@ -147,9 +150,9 @@ impl LockedCheckout {
     }
 }
 
-/// Decides about a file that the user changed after the fix had written it. If the fix had deleted
-/// the file, the new file stays and the rollback goes on. Otherwise this is an error.
-fn stays(folder: &FixFolder, entry: &FileEntry) -> Result<(), ApplyError> {
+/// Handles a file that the user changed after the fix had written it. If the fix had deleted the
+/// file, keeps the new file, and the rollback goes on. Otherwise fails.
+fn keep_or_fail(folder: &FixFolder, entry: &FileEntry) -> Result<(), ApplyError> {
     let kept = entry.before.as_ref().map(|image| folder.path().join(&image.name));
     let kept = kept.unwrap_or_else(|| folder.path().to_owned());
     if entry.after.is_some() {

@@ -236,7 +236,7 @@ fn marker_is_never_overwritten() {
     let journal = Journal { checkout, ..Journal::of(FixOrigin::Command, Vec::new()) };
     fs::create_dir(marker.parent().unwrap()).unwrap();
     fs::write(&marker, "theirs").unwrap();
-    let error = desk.locked().carry_out(&desk.fixes(), &journal, &[], UNDISTURBED).unwrap_err();
+    let error = desk.locked().apply_journal(&desk.fixes(), &journal, &[], UNDISTURBED).unwrap_err();
     assert_eq!(error.to_string(), "`.crh/fixing` says that a fix is under way");
     assert_eq!(fs::read(&marker).unwrap(), b"theirs");
     fs::remove_dir_all(marker.parent().unwrap()).unwrap();

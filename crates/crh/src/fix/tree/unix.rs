@@ -17,7 +17,7 @@ const FILE_MAX: u64 = 64 << 20;
 /// Permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
 
-/// Why crh cannot change a checkout on this system. `None`: it can.
+/// Why crh cannot change a checkout on this system. `None` if it can.
 pub(in crate::fix) fn refusal() -> Option<&'static str> {
     None
 }
@@ -138,7 +138,7 @@ impl CheckoutTree {
         }
     }
 
-    /// Creates a new file with the usual mode.
+    /// Creates a new file with the default mode.
     pub(in crate::fix) fn create(&self, at: InsidePath<'_>) -> io::Result<File> {
         self.create_with(at, Mode::from_raw_mode(0o666))
     }
@@ -191,8 +191,8 @@ impl CheckoutTree {
         folder.sync_all()
     }
 
-    /// Sets the owner and group of a file. An error is ignored: a user who can write a file may not be
-    /// allowed to give it away.
+    /// Sets the owner and group of a file. Ignores an error: a user who can write a file may not be
+    /// allowed to give it to another user.
     pub(in crate::fix) fn set_owner(&self, file: &File, owner: (u32, u32)) -> io::Result<()> {
         let (user, group) = owner;
         let facts = file.metadata()?;

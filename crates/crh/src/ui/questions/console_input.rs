@@ -23,7 +23,7 @@ fn lines() -> MutexGuard<'static, Receiver<String>> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for a line, at most so long.
+/// Waits for a line, at most for `time`.
 pub(super) fn poll_input(time: Duration) -> TerminalInput {
     match lines().recv_timeout(time) {
         Ok(line) => TerminalInput::Bytes(line.into_bytes()),
@@ -32,7 +32,7 @@ pub(super) fn poll_input(time: Duration) -> TerminalInput {
     }
 }
 
-/// Reads a line of at most so many bytes; `None` at the end of the input.
+/// Reads a line; `None` at the end of the input, or if the line is longer than `max_bytes`.
 pub(in crate::ui) fn read_line(max_bytes: u64) -> Option<String> {
     lines().recv().ok().filter(|line| line.len() as u64 <= max_bytes)
 }

@@ -13,7 +13,7 @@ use super::TerminalInput;
 /// Larger input is read in several steps.
 const READ_SIZE: usize = 256;
 
-/// Waits for input, at most so long.
+/// Waits for input, at most for `time`.
 pub(super) fn poll_input(time: Duration) -> TerminalInput {
     let stdin = io::stdin();
     let time = Timespec::try_from(time).ok();
@@ -32,7 +32,7 @@ pub(super) fn poll_input(time: Duration) -> TerminalInput {
     }
 }
 
-/// Reads a line of at most so many bytes; `None` at the end of the input.
+/// Reads a line, cut after `max_bytes` bytes; `None` at the end of the input.
 pub(in crate::ui) fn read_line(max_bytes: u64) -> Option<String> {
     let mut line = String::new();
     let byte_count = io::stdin().lock().take(max_bytes).read_line(&mut line);
@@ -40,7 +40,7 @@ pub(in crate::ui) fn read_line(max_bytes: u64) -> Option<String> {
     Some(line)
 }
 
-/// Discards input typed before the question. Errors are ignored.
+/// Discards input typed before the question. Ignores errors.
 pub(in crate::ui) fn discard_input() {
     tcflush(io::stdin(), QueueSelector::IFlush).ok();
 }

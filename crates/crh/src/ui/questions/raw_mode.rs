@@ -1,7 +1,8 @@
 //! Raw mode: the terminal delivers every key immediately while a question is open.
 //!
 //! Invariant: the terminal is restored on drop, after a panic, and before an immediate exit, unless
-//! another thread holds the lock (`try_restore`). Newlines still work, so other output stays readable.
+//! another thread holds the lock (`try_restore`). Newlines still work, so other output stays
+//! readable.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
