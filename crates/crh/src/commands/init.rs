@@ -59,6 +59,13 @@ fn create(path: &Path, text: &str) -> Result<(), Failure> {
 /// replaced, not followed.
 fn replace(path: &Path) -> Result<(), Failure> {
     let new_path = path.with_extension("toml.new");
+    // An interrupted run may have left one.
+    match fs::remove_file(&new_path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(write_failure(&new_path, error));
+        }
+        Ok(()) | Err(_) => {}
+    }
     create(&new_path, &page::template())?;
     let result = fs::rename(&new_path, path);
     result

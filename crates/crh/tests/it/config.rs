@@ -289,6 +289,7 @@ fn init_overwrites_only_with_force() {
     fs::remove_file(&path).unwrap();
     symlink(&outside, &path).unwrap();
     assert_eq!(desk.crh(&["init"]).run().code, 2);
+    fs::write(desk.repo.path().join("crh.toml.new"), "left by an interrupted run").unwrap();
     assert_eq!(desk.crh(&["init", "--force"]).run().code, 0);
     assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
     assert!(path.symlink_metadata().unwrap().is_file());

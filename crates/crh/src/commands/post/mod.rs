@@ -176,7 +176,17 @@ fn post_run(
             kind,
             flags: args.post,
         };
-        match forge.post(&request, environment, settings)? {
+        let result = match forge.post(&request, environment, settings) {
+            Ok(result) => result,
+            Err(failure) => {
+                // What earlier sinks posted is on the forge, so the user must see it.
+                if !total.receipts.is_empty() {
+                    print_outcome(&total)?;
+                }
+                return Err(failure);
+            }
+        };
+        match result {
             PostResult::DryRun(requests) => writes.extend(requests),
             PostResult::Done(outcome) => {
                 total.receipts.extend(outcome.receipts);
