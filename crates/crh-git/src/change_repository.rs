@@ -13,7 +13,7 @@ use crate::bare::{BareRepository, DIFF_OPTIONS};
 use crate::fast_import::FastImport;
 use crate::process::{Git, GitError};
 use crate::repository::Repository;
-use crate::store::quote_alternate;
+use crate::store_files::quote_alternate;
 use crh_os::names::canonical;
 
 /// Committer and date of base commits and of changes.

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::bare::{BareRepository, EMPTY_TREE};
-use crate::objects::{Objects, ReadError};
+use crate::bare::BareRepository;
+use crate::objects::{EMPTY_TREE, Objects};
 use crate::process::{Git, GitError};
+use crate::read_error::ReadError;
 
 /// Number of commits up to and including the base. Few enough commits to fetch and to pack.
 pub const HISTORY_BEFORE_BASE: usize = 50;

@@ -2,7 +2,8 @@
 
 use gix::bstr::ByteSlice;
 
-use crate::base::{BaseOwner, COMMON_NAMES, base_remotes, tracked_remotes};
+use crate::base::{BaseOwner, base_remotes, tracked_remotes};
+use crate::repository::MAIN_BRANCH_NAMES;
 use crate::{Git, GitError, Remote, Repository};
 
 /// A repository on a host.
@@ -59,7 +60,12 @@ pub fn hosted_paths(repository: &Repository) -> Result<Vec<HostedRepository>, Gi
 /// Remotes that changes are proposed to, best first. All remotes if git does not tell.
 fn target_remotes<'a>(repository: &Repository, remotes: &'a [Remote]) -> Vec<&'a Remote> {
     let mut targets = base_remotes(remotes, None).unwrap_or_else(|| {
-        match tracked_remotes(repository, remotes, COMMON_NAMES, repository.branch().as_deref()) {
+        match tracked_remotes(
+            repository,
+            remotes,
+            MAIN_BRANCH_NAMES,
+            repository.branch().as_deref(),
+        ) {
             BaseOwner::Remotes(remotes) => remotes,
             BaseOwner::LocalBranch | BaseOwner::Unknown => remotes.iter().collect(),
         }

@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 
 use crate::process::{Git, GitError};
-use crate::store::{SNAPSHOT_IDENTITY, Store, remove_if_exists};
+use crate::store::{SNAPSHOT_IDENTITY, Store};
+use crate::store_files::remove_if_exists;
 use crate::{SNAPSHOT_SUBJECT, StoreError};
 use crh_os::names::os_str;
 

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::COMMON_NAMES;
 use crate::process::{Git, GitError, MIN_VERSION, MIN_VERSION_PARTIAL};
 use crate::variables::checkouts_around;
 use crh_os::names::{canonical, os_str};
 
+/// Common names of the main branch.
+pub(crate) const MAIN_BRANCH_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 /// Name of git's folder in a checkout.
 const GIT_DIR: &str = ".git";
 /// Name of the branch in `HEAD` if git keeps refs in tables.
@@ -247,7 +248,7 @@ impl Repository {
         let args = ["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"];
         let output = self.git().text(args).unwrap_or_default();
         let remote_defaults = output.lines().filter(|name| !name.is_empty());
-        remote_defaults.chain(COMMON_NAMES.iter().copied()).map(str::to_owned).collect()
+        remote_defaults.chain(MAIN_BRANCH_NAMES.iter().copied()).map(str::to_owned).collect()
     }
 
     /// Upstream ref of a local branch, such as `refs/remotes/origin/main`.

@@ -13,7 +13,8 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 
 use crate::database::{DatabaseHandle, parse_id};
 use crate::glob::PathGlobs;
-use crate::objects::{Objects, PathEntry, ReadError};
+use crate::objects::{Objects, PathEntry};
+use crate::read_error::ReadError;
 use crate::word_index::{IndexedFiles, hash_longest_words, hash_words};
 
 /// Memory limit of a compiled pattern.
