@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::repo_index::{PathIndex, RepoIndex, join_path, parent_folder};
+use super::path_index::{PathIndex, join_path, normalize_path, parent_folder};
+use super::repo_index::RepoIndex;
+use super::resolution::Resolution;
 use super::suspects::LanguageFamily;
 use super::{java, ruby, rust};
 use crh_review::finding::Side;
@@ -27,20 +29,6 @@ pub(super) enum ModuleTarget {
     /// A folder that is a package without a file of its own.
     Folder,
     /// An external module, or one that the rules here cannot decide.
-    Unknown,
-}
-
-/// Result of resolving an import.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Resolution {
-    /// Resolved: the path of the file that defines the name or is the module.
-    DefinedIn(String),
-    /// The module belongs to this repository but does not exist.
-    MissingModule,
-    /// The module does not exist here and may come from another package.
-    MaybeExternal,
-    /// The module exists and does not define the name; the path of its file.
-    MissingName(String),
     Unknown,
 }
 
@@ -253,23 +241,8 @@ fn is_build_output(index: &PathIndex, path: &str) -> bool {
         || ambiguous_folders.any(|end| !index.folders.contains(&folders[..end].join("/")))
 }
 
-/// Joins and normalizes a path; `None` if it leaves the repository.
-pub(super) fn normalize_path(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
 /// Whether a folder has a file (with any extension) or a folder of this name.
-pub(super) fn has_entry(index: &PathIndex, folder: &str, stem: &str) -> bool {
+fn has_entry(index: &PathIndex, folder: &str, stem: &str) -> bool {
     let path = join_path(folder, stem);
     let dot = format!("{path}.");
     index.has_file(&path)

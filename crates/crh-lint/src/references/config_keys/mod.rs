@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::keys::{ConfigKind, ConfigLine};
 use self::reads::KeyMention;
-use super::CONFIG_KEY;
 use super::messages::draft_in_place_of;
 use super::repo_index::RepoIndex;
+use super::rules::CONFIG_KEY;
 use super::suspects::is_excluded_path;
 use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, SearchHit, paths};
