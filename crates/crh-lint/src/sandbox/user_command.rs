@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Sandbox, SandboxJob, SandboxJobError};
-use crate::analysers::command_files;
+use crate::installation::{command_files, is_executable};
 use crate::process::ProcessLimits;
 
 /// Output limit; only the end is shown.
@@ -93,5 +93,5 @@ fn find_program(command: &UserCommand<'_>) -> Option<PathBuf> {
         return Some(command.tree.join(name)).filter(|file| file.is_file());
     }
     let folders = std::env::split_paths(command.path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|file| crate::analysers::is_executable(file))
+    folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
 }
