@@ -38,8 +38,8 @@ pub struct Base {
     pub remote: Option<String>,
     /// Number of other merge bases that are equally good.
     pub other_merge_bases: usize,
-    /// Whether the names and settings of the remotes do not tell where the base is, so that the
-    /// user's own branches or the only remote decided.
+    /// Whether crh found the base by the user's own branches, or as the only remote, because the
+    /// names and settings of the remotes do not tell where it is.
     pub is_by_own_branch: bool,
 }
 

@@ -231,12 +231,6 @@ fn parse_blame_header(line: &str, history: &ChangeHistory) -> Option<BlameLine> 
     let commit = words.next()?.to_owned();
     let original_line = words.next()?.parse().ok()?;
     let line = words.next()?.parse().ok()?;
-    let or_older = history.boundary.contains(&commit);
-    Some(BlameLine {
-        line,
-        commit,
-        may_be_older: or_older,
-        original_line,
-        original_path: Vec::new(),
-    })
+    let may_be_older = history.boundary.contains(&commit);
+    Some(BlameLine { line, commit, may_be_older, original_line, original_path: Vec::new() })
 }

@@ -36,9 +36,9 @@ impl Store {
             remove_if_exists(path).map_err(io)?;
         }
         let git = self.bare().git().with_variable("GIT_INDEX_FILE", &index);
-        let patched = apply(&git, commit, patch, direction, excluded);
+        let commit = apply(&git, commit, patch, direction, excluded);
         remove_if_exists(&index).map_err(io)?;
-        Ok(patched?)
+        Ok(commit?)
     }
 }
 

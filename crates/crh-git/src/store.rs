@@ -314,9 +314,9 @@ impl Store {
         git.text(["write-tree"])
     }
 
-    /// Undoes what only the attributes of the checkout have changed in the index: a file whose
-    /// committed bytes git would convert to the same content is unchanged, and its committed bytes
-    /// are under review.
+    /// Restores the committed bytes of files that differ in the index only because of the
+    /// attributes of the checkout. Such a file is unchanged: git would convert its committed bytes
+    /// to the same content.
     fn keep_committed_bytes(&self, git: &Git, parent: &str) -> Result<(), GitError> {
         let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=M", "-z", parent];
         let output = git.run(args)?;
@@ -344,7 +344,7 @@ impl Store {
         let mut unchanged_entries = Vec::new();
         for (change, path) in changes.iter().filter(|(_, path)| converted.contains(path)) {
             let [_, mode, old_id, new_id, _] = change.as_slice() else { continue };
-            // Git cannot add a file whose conversion fails, either.
+            // If the bytes cannot be read or converted, the file stays as it is in the index.
             let Ok(committed) = objects.file(parent, path) else { continue };
             let path_option = [b"--path=", *path].concat();
             let args = ["hash-object", "--stdin"].map(OsStr::new).into_iter();
