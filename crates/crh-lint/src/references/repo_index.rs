@@ -138,14 +138,14 @@ impl<'a> RepoIndex<'a> {
 
     /// Folders of the Rust crates of a side, by crate name.
     pub(super) fn crates(&self, side: Side) -> &HashMap<String, String> {
-        of_side(&self.crates, side).get_or_init(|| {
+        pick_side(&self.crates, side).get_or_init(|| {
             let index = self.paths(side).ok();
             index.map(|index| crates(self.project, side, index)).unwrap_or_default()
         })
     }
 
     pub(super) fn paths(&self, side: Side) -> Result<&PathIndex, String> {
-        let cell = of_side(&self.path_indexes, side);
+        let cell = pick_side(&self.path_indexes, side);
         if let Some(index) = cell.get() {
             return Ok(index);
         }
@@ -162,7 +162,7 @@ impl<'a> RepoIndex<'a> {
     }
 }
 
-fn of_side<T>([old, new]: &[T; 2], side: Side) -> &T {
+fn pick_side<T>([old, new]: &[T; 2], side: Side) -> &T {
     match side {
         Side::Old => old,
         Side::New => new,

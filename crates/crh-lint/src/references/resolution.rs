@@ -1,6 +1,6 @@
-//! What an import refers to.
+//! Result of resolving an import.
 
-/// Result of resolving an import.
+/// The file or name that an import refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Resolution {
     /// Resolved: the path of the file that defines the name or is the module.
@@ -11,5 +11,6 @@ pub(super) enum Resolution {
     MaybeExternal,
     /// The module exists and does not define the name; the path of its file.
     MissingName(String),
+    /// The rules cannot decide.
     Unknown,
 }

@@ -280,7 +280,7 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     let at_top = index.folders.contains(*first).then_some("");
     let in_src = index.folders.contains(&join_path("src", first)).then_some("src");
     roots.extend(at_top.into_iter().chain(in_src));
-    roots.retain(|root| is_root(index, from, root));
+    roots.retain(|root| is_import_root(index, from, root));
     let mut resolved = BTreeSet::new();
     let (mut is_missing, mut is_folder) = (false, false);
     for root in &roots {
@@ -304,7 +304,7 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
 }
 
 /// Whether Python may resolve absolute imports from this folder.
-fn is_root(index: &PathIndex, from: &str, root: &str) -> bool {
+fn is_import_root(index: &PathIndex, from: &str, root: &str) -> bool {
     let is_package = index.has_file(&join_path(root, "__init__.py"));
     let is_above = root.is_empty() || from.starts_with(&format!("{root}/"));
     let is_project = ["pyproject.toml", "setup.py", "setup.cfg"]

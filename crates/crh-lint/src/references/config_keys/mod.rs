@@ -34,8 +34,8 @@ struct RemovedKey<'a> {
     kind: ConfigKind,
     name: String,
     /// Whether an added key seems to replace this key: it has the same value, or the change removes
-    /// one key and adds one. Then a read with a fallback is reported as well, because it silently
-    /// uses the fallback.
+    /// one key and adds one. Then crh also reports reads with a fallback, because they use the
+    /// fallback from now on.
     is_renamed: bool,
 }
 
