@@ -1,4 +1,4 @@
-//! Finds installed analysers and the files that belong to each installation.
+//! Finds installed programs, such as analysers, and the files that they need to run.
 
 pub(crate) mod rustup;
 
@@ -18,6 +18,7 @@ const INTERPRETERS_MAX: usize = 3;
 /// Programs that version managers link under the names of other programs.
 const VERSION_MANAGERS: &[&str] = &["asdf", "mise", "proto-shim", "rtx", "volta-shim"];
 
+/// A program, and the files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InstalledProgram {
     pub(crate) program: PathBuf,
@@ -96,9 +97,9 @@ const TOOLCHAIN_PARTS: &[&str] = &[
     "go.env", "release",
 ];
 
-/// What a program of the user needs to read: its own files, those of its interpreters, and the
-/// toolchain around its `bin`. The home folder, the folders above it and folders in `~/.local` do
-/// not count as a toolchain.
+/// Files and folders that a program of the user must read: its own files, those of its
+/// interpreters, and the toolchain around its `bin`. The home folder, the folders above it and
+/// folders in `~/.local` do not count as a toolchain.
 pub(crate) fn command_files(program: &Path, path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
     let installed = InstalledProgram::inspect(program.to_owned(), path, None);
     let mut readable = installed.map(|it| it.readable).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What crh must know about an analyser to run it.
+//! The interface of an analyser: the files that it checks, its arguments and its output.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ pub(super) trait Analyser: Sync {
     fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String>;
 }
 
-/// What an analyser needs besides the files it checks.
+/// Input of an analyser besides the files that it checks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum AnalyserInput<'a> {
     /// Nothing.

@@ -24,7 +24,7 @@ pub(super) struct Diagnostic {
     pub(super) why: String,
 }
 
-/// What an analyser reports about files.
+/// Diagnostics in the output of an analyser.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct AnalyserReport {
     pub(super) diagnostics: Vec<Diagnostic>,

@@ -499,7 +499,7 @@ fn files_for<'c>(analyser: &dyn Analyser, change: &'c ChangeView<'_>) -> Vec<&'c
     change.files.iter().filter(is_handled).collect()
 }
 
-/// What an analyser finds in a change.
+/// Results of an analyser for a change.
 #[derive(Default)]
 struct ChangeCheck {
     output: StaticOutput,

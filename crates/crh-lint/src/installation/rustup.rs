@@ -54,8 +54,8 @@ impl RustupFolder {
             entry.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_target(rest))
         };
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let found = names.filter(|entry| is_named(entry)).min()?;
-        let bin = self.0.join("toolchains").join(found).join("bin");
+        let name = names.filter(|entry| is_named(entry)).min()?;
+        let bin = self.0.join("toolchains").join(name).join("bin");
         bin.is_dir().then_some(bin)
     }
 }

@@ -1,5 +1,5 @@
-//! User commands in the sandbox. A command sees a copy of the tree, whose files it may change and
-//! run, and the system's programs.
+//! User commands in the sandbox. A command can change and run the files of a copy of the tree, and
+//! can run the system's programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::{Sandbox, SandboxJob, SandboxJobError};
 use crate::installation::{command_files, is_executable};
 use crate::process::ProcessLimits;
 
-/// Output limit; only the end is shown.
+/// Output limit. The caller shows only the end of the output.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
 /// A command and its environment.
