@@ -62,7 +62,8 @@ fn main() -> ExitCode {
     let mut mismatches = 0;
     let mut lines = 0;
     for pattern in PATTERNS {
-        let (ours, theirs) = (found(&objects, &head, pattern), grepped(&git, &head, pattern));
+        let (ours, theirs) =
+            (crh_matches(&objects, &head, pattern), git_matches(&git, &head, pattern));
         lines += theirs.len();
         if ours != theirs {
             mismatches += 1;
@@ -93,18 +94,18 @@ fn main() -> ExitCode {
 }
 
 /// Matches of crh, formatted like `git grep -z`.
-fn found(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
+fn crh_matches(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
     let query = SearchQuery::new(SearchPattern::Regex(pattern.to_owned()));
-    let found = search(objects, head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
-    assert!(found.unreadable_files.is_empty());
-    let line = |found: &crh_git::LineMatch| {
-        let number = found.line.to_string();
-        [&found.path[..], b"\0", number.as_bytes(), b"\0", &found.text[..]].concat()
+    let result = search(objects, head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
+    assert!(result.unreadable_files.is_empty());
+    let line = |it: &crh_git::LineMatch| {
+        let number = it.line.to_string();
+        [&it.path[..], b"\0", number.as_bytes(), b"\0", &it.text[..]].concat()
     };
-    found.matches.iter().map(line).collect()
+    result.matches.iter().map(line).collect()
 }
 
-fn grepped(git: &Git, head: &str, pattern: &str) -> Vec<Vec<u8>> {
+fn git_matches(git: &Git, head: &str, pattern: &str) -> Vec<Vec<u8>> {
     // `git grep` fails if nothing matches.
     let printed =
         git.run(["grep", "-I", "-n", "-z", "-E", "-e", pattern, head]).unwrap_or_default();

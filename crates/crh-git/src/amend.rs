@@ -5,8 +5,9 @@
 use std::io;
 
 use crate::bare::BareRepository;
-use crate::objects::{PathEntryKind, ReadError};
+use crate::objects::PathEntryKind;
 use crate::process::GitError;
+use crate::read_error::ReadError;
 use crate::store::SNAPSHOT_IDENTITY;
 
 /// Commit message.

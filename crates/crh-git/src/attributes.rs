@@ -15,7 +15,8 @@ use gix_attributes::search::{MetadataCollection, Outcome};
 use gix_attributes::{Search, StateRef};
 
 use crate::database::DatabaseHandle;
-use crate::objects::{Objects, PathEntry, PathEntryKind, ReadError};
+use crate::objects::{Objects, PathEntry, PathEntryKind};
+use crate::read_error::ReadError;
 
 /// Larger `.gitattributes` files are skipped. Every line is matched against every path, so size
 /// costs time.

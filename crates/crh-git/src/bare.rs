@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::objects::{DEPTH_MAX, Objects, ReadError};
+use crate::objects::{EMPTY_TREE, Objects};
 use crate::process::{Git, GitError};
+use crate::read_error::{DEPTH_MAX, ReadError};
 
 /// Diff options. They make the output independent of the user's settings and of the objects in the
 /// clone.
@@ -26,9 +27,6 @@ pub const DIFF_BYTES_MAX: u64 = 32 << 20;
 
 /// Maximum number of files in a diff.
 const CHANGED_FILES_MAX: u64 = 200_000;
-
-/// The empty tree, used as the parent of the first commit.
-pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// A bare repository owned by crh.
 #[derive(Debug, Clone, PartialEq, Eq)]

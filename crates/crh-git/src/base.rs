@@ -9,11 +9,8 @@ use gix::bstr::ByteSlice;
 
 use crate::process::GitError;
 use crate::remote::{MissingError, NetworkMode, RemoteBranches};
-use crate::repository::{Remote, Repository};
+use crate::repository::{MAIN_BRANCH_NAMES, Remote, Repository};
 use crate::store::Store;
-
-/// Common names of the main branch.
-pub(crate) const COMMON_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 
 /// What the caller knows about the base.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +38,8 @@ pub struct Base {
     pub remote: Option<String>,
     /// Number of other merge bases that are equally good.
     pub other_merge_bases: usize,
-    /// Whether the names and settings of the remotes do not tell where the base is, so that the
-    /// user's own branches or the only remote decided.
+    /// Whether crh found the base by the user's own branches, or as the only remote, because the
+    /// names and settings of the remotes do not tell where it is.
     pub is_by_own_branch: bool,
 }
 
@@ -285,7 +282,7 @@ fn remote_candidates(
 
 /// Possible names of the base branch.
 fn branch_names<'a>(request: &BaseRequest<'a>) -> Vec<&'a str> {
-    request.branch.map_or_else(|| COMMON_NAMES.to_vec(), |branch| vec![branch])
+    request.branch.map_or_else(|| MAIN_BRANCH_NAMES.to_vec(), |branch| vec![branch])
 }
 
 /// Current branches of a remote.
@@ -376,9 +373,9 @@ fn nearest_candidate(
 }
 
 fn unresolvable(head: &str, request: &BaseRequest<'_>, remotes: &[Remote]) -> BaseError {
-    let names = COMMON_NAMES.join("`, `");
+    let names = MAIN_BRANCH_NAMES.join("`, `");
     let reason = match (remotes, request.reviewed_branch) {
-        ([], Some(name)) if COMMON_NAMES.contains(&name) => {
+        ([], Some(name)) if MAIN_BRANCH_NAMES.contains(&name) => {
             return BaseError::OwnBase(name.to_owned());
         }
         ([], _) => format!("there is no remote and no branch named `{names}`"),

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::bare::{BareRepository, EMPTY_TREE};
+use crate::bare::BareRepository;
 use crate::history::{ChangeHistory, LogError};
-use crate::objects::{Objects, ReadError};
+use crate::objects::{EMPTY_TREE, Objects};
 use crate::process::{Git, GitError};
+use crate::read_error::ReadError;
 
 const SIGNATURE: &[u8] = b"# v2 git bundle\n";
 /// Maximum header size. The header has a line for base, head and each missing parent, so 1 MiB is

@@ -13,7 +13,7 @@ use crate::bare::{BareRepository, DIFF_OPTIONS};
 use crate::fast_import::FastImport;
 use crate::process::{Git, GitError};
 use crate::repository::Repository;
-use crate::store::quote_alternate;
+use crate::store_files::quote_alternate;
 use crh_os::names::canonical;
 
 /// Committer and date of base commits and of changes.
@@ -42,7 +42,7 @@ pub struct ChangeSpec<'a> {
 pub enum CommitContents<'a> {
     /// Files by path.
     Files(&'a BTreeMap<String, Vec<u8>>),
-    /// Id of an existing tree, in this repository or one of the `lenders` of
+    /// Id of an existing tree, in this repository or one of the `alternates` of
     /// [`ChangeRepository::new`].
     Tree(String),
 }
@@ -84,24 +84,24 @@ pub enum ChangeRepositoryError {
 }
 
 impl ChangeRepository {
-    /// Creates the repository in an empty folder. Through git's alternates, it uses the objects of
-    /// the repositories `lenders` without copying them.
-    pub fn new(folder: &Path, lenders: &[Repository]) -> Result<Self, ChangeRepositoryError> {
+    /// Creates the repository in an empty folder. It uses the objects of the repositories
+    /// `alternates` without copying them.
+    pub fn new(folder: &Path, alternates: &[Repository]) -> Result<Self, ChangeRepositoryError> {
         let branch = format!("--initial-branch={MAIN}");
         let git = Git::in_folder(folder);
         git.run(["init", "--quiet", "--bare", "--template=", branch.as_str()])?;
         let io = |source| ChangeRepositoryError::Io { folder: folder.to_owned(), source };
         // Git runs in `folder`, where a path relative to the current folder would be wrong.
         let folder = canonical(folder).map_err(io)?;
-        let mut alternates = Vec::new();
-        for lender in lenders {
-            let objects: OsString = quote_alternate(&lender.common_dir.join("objects"));
-            alternates.extend_from_slice(objects.as_encoded_bytes());
-            alternates.push(b'\n');
+        let mut object_folders = Vec::new();
+        for alternate in alternates {
+            let objects: OsString = quote_alternate(&alternate.common_dir.join("objects"));
+            object_folders.extend_from_slice(objects.as_encoded_bytes());
+            object_folders.push(b'\n');
         }
-        if !alternates.is_empty() {
+        if !object_folders.is_empty() {
             let result = fs::create_dir_all(folder.join("objects/info"))
-                .and_then(|()| fs::write(folder.join("objects/info/alternates"), alternates));
+                .and_then(|()| fs::write(folder.join("objects/info/alternates"), object_folders));
             result.map_err(io)?;
         }
         Ok(Self { bare: BareRepository::new(&folder) })
@@ -126,9 +126,9 @@ impl ChangeRepository {
     /// The merge base of two commits. `base` itself if the history is missing or unrelated, or if
     /// the change goes back from `base` to its ancestor `head`.
     fn merge_base(&self, base: &str, head: &str) -> String {
-        let found = self.bare.git().text(["merge-base", base, head]).ok();
+        let merge_base = self.bare.git().text(["merge-base", base, head]).ok();
         let is_usable = |commit: &String| !commit.is_empty() && commit != head;
-        found.filter(is_usable).unwrap_or_else(|| base.to_owned())
+        merge_base.filter(is_usable).unwrap_or_else(|| base.to_owned())
     }
 
     /// Replaces pairs of trees by `None` if a changed file is missing, as in a partial clone.

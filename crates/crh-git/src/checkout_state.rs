@@ -19,7 +19,7 @@ impl Repository {
     pub fn checkout_state(&self) -> Result<CheckoutState, GitError> {
         let mut hasher = DefaultHasher::new();
         self.head()?.hash(&mut hasher);
-        // Not the time of the index: every `git status` may write the index without a change.
+        // The time of the index does not count: `git status` may write the index without a change.
         let staged = self.git().run(["ls-files", "-z", "--stage"])?;
         staged.hash(&mut hasher);
         let entries = staged.split(|byte| *byte == 0);
@@ -37,7 +37,8 @@ impl Repository {
     }
 }
 
-/// What changes when a file is written; `None` if there is no file.
+/// Size, time, mode and id of a file, of which a write changes at least one; `None` if there is no
+/// file.
 fn file_state(path: &Path) -> Option<impl Hash + use<>> {
     let metadata = fs::symlink_metadata(path).ok()?;
     let modified_time = metadata.modified().ok();

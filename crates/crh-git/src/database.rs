@@ -13,11 +13,9 @@ use gix::odb::HeaderExt;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::odb::store::init::Options;
 
-use crate::objects::ReadError;
 use crate::packs::Packs;
+use crate::read_error::{MAX_BLOB_BYTES, ReadError};
 
-/// Larger files are rejected, because a reviewer that reads them could exhaust the memory.
-pub(crate) const MAX_BLOB_BYTES: u64 = 64 << 20;
 /// Size of all caches of decoded objects together. Each thread has its own.
 const PACK_CACHE_BYTES: usize = 192 << 20;
 /// Folder entries cached per handle, about two megabytes.

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::bare::{BareRepository, EMPTY_TREE};
-use crate::objects::{Objects, ReadError};
+use crate::bare::BareRepository;
+use crate::objects::{EMPTY_TREE, Objects};
 use crate::process::{Git, GitError};
+use crate::read_error::ReadError;
 
 /// Number of commits up to and including the base. Few enough commits to fetch and to pack.
 pub const HISTORY_BEFORE_BASE: usize = 50;
@@ -230,12 +231,6 @@ fn parse_blame_header(line: &str, history: &ChangeHistory) -> Option<BlameLine> 
     let commit = words.next()?.to_owned();
     let original_line = words.next()?.parse().ok()?;
     let line = words.next()?.parse().ok()?;
-    let or_older = history.boundary.contains(&commit);
-    Some(BlameLine {
-        line,
-        commit,
-        may_be_older: or_older,
-        original_line,
-        original_path: Vec::new(),
-    })
+    let may_be_older = history.boundary.contains(&commit);
+    Some(BlameLine { line, commit, may_be_older, original_line, original_path: Vec::new() })
 }

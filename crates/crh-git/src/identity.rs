@@ -2,7 +2,8 @@
 
 use gix::bstr::ByteSlice;
 
-use crate::base::{BaseOwner, COMMON_NAMES, base_remotes, tracked_remotes};
+use crate::base::{BaseOwner, base_remotes, tracked_remotes};
+use crate::repository::MAIN_BRANCH_NAMES;
 use crate::{Git, GitError, Remote, Repository};
 
 /// A repository on a host.
@@ -56,10 +57,15 @@ pub fn hosted_paths(repository: &Repository) -> Result<Vec<HostedRepository>, Gi
     Ok(all.filter_map(|remote| parse_hosted_path(&remote.url)).collect())
 }
 
-/// Remotes that changes are proposed to, best first. All remotes if git does not tell.
+/// Remotes that changes are proposed to, best first. All remotes if nothing tells which ones.
 fn target_remotes<'a>(repository: &Repository, remotes: &'a [Remote]) -> Vec<&'a Remote> {
     let mut targets = base_remotes(remotes, None).unwrap_or_else(|| {
-        match tracked_remotes(repository, remotes, COMMON_NAMES, repository.branch().as_deref()) {
+        match tracked_remotes(
+            repository,
+            remotes,
+            MAIN_BRANCH_NAMES,
+            repository.branch().as_deref(),
+        ) {
             BaseOwner::Remotes(remotes) => remotes,
             BaseOwner::LocalBranch | BaseOwner::Unknown => remotes.iter().collect(),
         }
@@ -157,15 +163,15 @@ mod tests {
 
     #[test]
     fn remote_url_names_host_and_repository() {
-        let place = |host: &str, name: &str| HostedRepository {
+        let repository = |host: &str, name: &str| HostedRepository {
             host: host.to_owned(),
             name: name.to_owned(),
         };
         for (url, expected) in [
-            ("https://GitHub.com/o/r.git", Some(place("github.com", "o/r"))),
-            ("http://127.0.0.1:8080/o/r.git", Some(place("127.0.0.1:8080", "o/r"))),
-            ("ssh://git@ghe.example:2222/o/r", Some(place("ghe.example", "o/r"))),
-            ("git@github.com:o/r.git", Some(place("github.com", "o/r"))),
+            ("https://GitHub.com/o/r.git", Some(repository("github.com", "o/r"))),
+            ("http://127.0.0.1:8080/o/r.git", Some(repository("127.0.0.1:8080", "o/r"))),
+            ("ssh://git@ghe.example:2222/o/r", Some(repository("ghe.example", "o/r"))),
+            ("git@github.com:o/r.git", Some(repository("github.com", "o/r"))),
             ("https://host/alone", None),
             ("/srv/git/o/r.git", None),
         ] {

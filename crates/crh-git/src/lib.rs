@@ -22,24 +22,27 @@ mod identity;
 mod objects;
 mod packs;
 mod patch;
+mod pinned_commit;
 mod process;
 mod publish;
+mod read_error;
 mod recent;
 mod remote;
 mod repository;
 mod running_fetches;
 mod search;
 mod store;
+mod store_files;
 mod temp_checkout;
 mod variables;
 mod word_index;
 
-pub use address::{AddressError, FetchAddress, PinnedCommit};
+pub use address::{AddressError, FetchAddress};
 pub use amend::{AmendError, AmendedFile};
 pub use attributes::{
     AttributeState, Attributes, attribute_files, attribute_objects, read_attributes,
 };
-pub use bare::{BareRepository, DIFF_BYTES_MAX, DIFF_OPTIONS, EMPTY_TREE};
+pub use bare::{BareRepository, DIFF_BYTES_MAX, DIFF_OPTIONS};
 pub use base::{Base, BaseError, BaseRequest, find_base, refresh_branch};
 pub use bundle::{BundleError, create_bundle, unbundle};
 pub use change_repository::{
@@ -53,10 +56,12 @@ pub use identity::{
     HostedRepository, PushTarget, hosted_paths, hosted_repositories, push_target,
     repository_identity,
 };
-pub use objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
+pub use objects::{EMPTY_TREE, Objects, PathEntry, PathEntryKind, check_path};
 pub use patch::PatchDirection;
+pub use pinned_commit::PinnedCommit;
 pub use process::{Git, GitError, TimeLimit};
 pub use publish::{BranchTip, RemoteBranch};
+pub use read_error::ReadError;
 pub use recent::RecentCommit;
 pub use remote::{MissingError, NetworkMode};
 pub use repository::{OpenError, Remote, Repository};

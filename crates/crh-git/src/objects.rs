@@ -8,19 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
-use crate::bare::EMPTY_TREE;
-use crate::database::{Database, DatabaseHandle, MAX_BLOB_BYTES, parse_id};
+use crate::database::{Database, DatabaseHandle, parse_id};
+use crate::read_error::{DEPTH_MAX, FILES_MAX, ReadError};
 use crate::word_index::WordIndex;
 
-/// Maximum number of files and folders of a tree that crh lists. The largest public repositories
-/// have about 500,000 files. A tree with few objects can have any number of paths, because its
-/// folders can share subfolders.
-const FILES_MAX: usize = 1_000_000;
+/// The empty tree, used as the parent of the first commit.
+pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
 /// Number of listed files after which crh counts all of them first, which is fast if folders
 /// repeat.
 const COUNTED_FROM: usize = 50_000;
-/// Maximum depth of folders. Git has a similar limit.
-pub(crate) const DEPTH_MAX: usize = 500;
 /// Maximum length of all listed paths together: 128 bytes for each file.
 const PATHS_BYTES_MAX: usize = 128 << 20;
 
@@ -31,52 +28,6 @@ pub struct Objects {
     /// Revisions with too many files, so that crh counts them once.
     oversized: Arc<Mutex<BTreeSet<String>>>,
     word_index: Arc<WordIndex>,
-}
-
-/// Why an object could not be read. Models read these texts too.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
-    /// Not a valid repository path.
-    #[error("`{0}` is not a path inside the repository: write it from the root, without `..`")]
-    BadPath(String),
-    /// No such commit or tree.
-    #[error("there is no commit `{0}`")]
-    NoCommit(String),
-    /// No such path.
-    #[error("there is no `{0}` at this revision")]
-    NoEntry(String),
-    /// The path has another kind.
-    #[error("`{path}` is a {actual}, not a {expected}")]
-    OtherKind {
-        /// The path.
-        path: String,
-        /// Actual kind.
-        actual: &'static str,
-        /// Expected kind.
-        expected: &'static str,
-    },
-    /// The file is too large.
-    #[error("`{path}` has {size} bytes, more than the {MAX_BLOB_BYTES} that are read")]
-    TooLarge {
-        /// The path.
-        path: String,
-        /// Size in bytes.
-        size: u64,
-    },
-    /// The tree has too many files.
-    #[error("`{0}` has more files than the {FILES_MAX} that crh lists, or too long paths")]
-    TooManyFiles(String),
-    /// A folder is too deep.
-    #[error("`{0}` has folders that are more than {DEPTH_MAX} levels deep")]
-    TooDeep(String),
-    /// The repository is damaged.
-    #[error("reading `{path}`: {message}")]
-    Broken {
-        /// Object that was read.
-        path: String,
-        /// Cause.
-        message: String,
-    },
 }
 
 /// Kind of a path in a tree.

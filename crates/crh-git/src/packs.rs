@@ -22,7 +22,7 @@ use gix::odb::pack::data::decode::entry::ResolvedBase;
 use gix::odb::{alternate, loose};
 use gix::zlib::Inflate;
 
-use crate::database::MAX_BLOB_BYTES;
+use crate::read_error::MAX_BLOB_BYTES;
 use crh_os::files::read_exact_at;
 
 /// Maximum number of objects read by this file. Reading one file of a commit takes about ten. For

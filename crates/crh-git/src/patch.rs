@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 
 use crate::process::{Git, GitError};
-use crate::store::{SNAPSHOT_IDENTITY, Store, remove_if_exists};
+use crate::store::{SNAPSHOT_IDENTITY, Store};
+use crate::store_files::remove_if_exists;
 use crate::{SNAPSHOT_SUBJECT, StoreError};
 use crh_os::names::os_str;
 
@@ -35,9 +36,9 @@ impl Store {
             remove_if_exists(path).map_err(io)?;
         }
         let git = self.bare().git().with_variable("GIT_INDEX_FILE", &index);
-        let patched = apply(&git, commit, patch, direction, excluded);
+        let commit = apply(&git, commit, patch, direction, excluded);
         remove_if_exists(&index).map_err(io)?;
-        Ok(patched?)
+        Ok(commit?)
     }
 }
 

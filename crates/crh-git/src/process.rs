@@ -29,8 +29,8 @@ const NETWORK_LIMIT: Duration = Duration::from_secs(900);
 
 /// Maximum output of a command. crh keeps it in memory.
 const OUTPUT_MAX: u64 = 256 << 20;
-/// Memory limit of local commands, without files that git maps. Git itself has none: a small tree
-/// can expand to any number of paths.
+/// Memory limit of local commands. Files that git maps do not count. Git itself has no limit, and a
+/// small tree can expand to any number of paths.
 #[cfg(target_os = "linux")]
 const MEMORY_MAX: u64 = 1 << 30;
 
@@ -43,13 +43,14 @@ static TIME_LIMIT: Mutex<Option<WorkClock>> = Mutex::new(None);
 pub struct TimeLimit(());
 
 impl TimeLimit {
-    /// Starts the limit. It replaces another one.
+    /// Starts the limit. If another limit is in effect, this one replaces it.
     pub fn start(limit: Duration) -> Self {
         *time_limit() = Some(WorkClock { since: Instant::now(), limit, fetches: 0 });
         Self(())
     }
 
-    /// How much of the limit in effect is left. A running network command stops the clock.
+    /// The time that is left; the maximum if no limit is in effect. A running network command stops
+    /// the clock.
     pub fn left() -> Duration {
         time_limit().as_ref().map_or(Duration::MAX, WorkClock::left)
     }
@@ -70,7 +71,7 @@ fn time_limit() -> MutexGuard<'static, Option<WorkClock>> {
 struct WorkClock {
     /// When the clock was last started or stopped.
     since: Instant,
-    /// What was left then.
+    /// The time that was left then.
     limit: Duration,
     /// Running network commands.
     fetches: u32,
@@ -491,7 +492,7 @@ impl Git {
 
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
     fn command(&self, args: &[OsString]) -> Command {
-        // crh finds git itself in this path, too.
+        // crh also searches this path for git itself.
         let path = match self.hooks {
             HookMode::Off => variables::trusted_path(&self.folder),
             HookMode::User => variables::path_for_hooks(&self.folder),

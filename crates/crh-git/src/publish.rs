@@ -37,8 +37,7 @@ pub struct RemoteBranch {
 
 impl Repository {
     /// Commits only these files on the current branch. If this fails, nothing more is staged than
-    /// before.
-    /// An empty list is an error, because git would commit all paths.
+    /// before. An empty list is an error, because git would commit all paths.
     pub fn commit_files(
         &self,
         paths: &[&str],
@@ -101,7 +100,7 @@ impl Repository {
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// Remote branch that a local branch follows.
+    /// The remote branch that is the upstream of a local branch.
     pub fn upstream_branch(&self, branch: &str) -> Option<RemoteBranch> {
         let pattern = format!("refs/heads/{branch}");
         let format = "--format=%(upstream:remotename)%00%(upstream:remoteref)";
@@ -265,7 +264,7 @@ mod tests {
         assert_eq!(refs, "refs/heads/main\nrefs/heads/topic\n");
         assert_eq!((origin.id("main"), origin.id("topic")), (main, repo.id("HEAD")));
         let upstream = repository.upstream_branch("topic").map(|upstream| upstream.branch);
-        assert_eq!(upstream.as_deref(), Some("main"), "what it follows is the user's");
+        assert_eq!(upstream.as_deref(), Some("main"), "the upstream stays");
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::COMMON_NAMES;
 use crate::process::{Git, GitError, MIN_VERSION, MIN_VERSION_PARTIAL};
 use crate::variables::checkouts_around;
 use crh_os::names::{canonical, os_str};
 
+/// Common names of the main branch.
+pub(crate) const MAIN_BRANCH_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 /// Name of git's folder in a checkout.
 const GIT_DIR: &str = ".git";
 /// Name of the branch in `HEAD` if git keeps refs in tables.
@@ -162,7 +163,8 @@ impl Repository {
     pub fn branch(&self) -> Option<String> {
         let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
         let branch = head.strip_prefix("ref: refs/heads/").map(str::trim_end);
-        // A branch can be another name of a branch, and only git knows refs that are not in files.
+        // A branch can be a symbolic ref to another branch, and only git can read refs that are not
+        // in files.
         let is_plain = |name: &&str| {
             let file = fs::read_to_string(self.common_dir.join("refs/heads").join(name));
             *name != NO_BRANCH && !file.is_ok_and(|text| text.starts_with("ref:"))
@@ -192,21 +194,21 @@ impl Repository {
     }
 
     /// Full names of the tag, branch and remote branch with this name, if they are different
-    /// commits. Git takes the tag, and a fetched fork may bring any tag.
+    /// commits. Git would use the tag, and fetching a fork may add any tag.
     pub fn ambiguous_refs(&self, name: &str) -> Result<Vec<String>, GitError> {
         let kinds = ["refs/tags/", "refs/heads/", "refs/remotes/"];
         let names = kinds.map(|kind| format!("{kind}{name}"));
         let format = "--format=%(refname)".to_owned();
-        let found = self.git().text([&["for-each-ref".to_owned(), format], &names[..]].concat())?;
+        let output =
+            self.git().text([&["for-each-ref".to_owned(), format], &names[..]].concat())?;
         // A name also matches the refs below it.
-        let found: Vec<String> = found
+        let refs: Vec<String> = output
             .lines()
             .filter(|line| names.iter().any(|name| name == line))
             .map(str::to_owned)
             .collect();
-        let commits: BTreeSet<Option<String>> =
-            found.iter().map(|name| self.commit(name)).collect();
-        Ok(if commits.len() > 1 { found } else { Vec::new() })
+        let commits: BTreeSet<Option<String>> = refs.iter().map(|name| self.commit(name)).collect();
+        Ok(if commits.len() > 1 { refs } else { Vec::new() })
     }
 
     /// Current commit; `None` before the first commit. An unreadable commit is an error.
@@ -214,7 +216,8 @@ impl Repository {
         if let Some(id) = self.commit("HEAD") {
             return Ok(Some(id));
         }
-        // Before the first commit, `HEAD` points to no ref. If the ref exists, its commit is lost.
+        // Before the first commit, the ref that `HEAD` names does not exist. If it exists, its
+        // commit is missing.
         let has_name = self.git().run(["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
         // Git does not print the name of a ref that it cannot read.
         let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
@@ -247,7 +250,7 @@ impl Repository {
         let args = ["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"];
         let output = self.git().text(args).unwrap_or_default();
         let remote_defaults = output.lines().filter(|name| !name.is_empty());
-        remote_defaults.chain(COMMON_NAMES.iter().copied()).map(str::to_owned).collect()
+        remote_defaults.chain(MAIN_BRANCH_NAMES.iter().copied()).map(str::to_owned).collect()
     }
 
     /// Upstream ref of a local branch, such as `refs/remotes/origin/main`.
@@ -382,8 +385,8 @@ fn split_names(output: &[u8]) -> Vec<Vec<u8>> {
     names
 }
 
-/// The checkout around a bare repository, if there is one. As with git's setting
-/// `safe.bareRepository=explicit`, folders in `.git` are no bare repositories in this sense.
+/// The checkout around a bare repository, if there is one. Folders in `.git` do not count as bare
+/// repositories, as with git's setting `safe.bareRepository=explicit`.
 fn checkout_around_bare(git_dir: &Path, work_tree: Option<&Path>) -> Option<PathBuf> {
     let is_bare = work_tree.is_none_or(|root| !root.join(GIT_DIR).exists());
     if !is_bare || git_dir.components().any(|part| part.as_os_str() == GIT_DIR) {

@@ -13,7 +13,8 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 
 use crate::database::{DatabaseHandle, parse_id};
 use crate::glob::PathGlobs;
-use crate::objects::{Objects, PathEntry, ReadError};
+use crate::objects::{Objects, PathEntry};
+use crate::read_error::ReadError;
 use crate::word_index::{IndexedFiles, hash_longest_words, hash_words};
 
 /// Memory limit of a compiled pattern.
@@ -141,8 +142,8 @@ pub fn search(
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(files.len() / CHUNK_FILES + 1);
-    let started = Instant::now();
-    let is_late = || query.time_limit.is_some_and(|limit| started.elapsed() > limit);
+    let start_time = Instant::now();
+    let is_late = || query.time_limit.is_some_and(|limit| start_time.elapsed() > limit);
     let is_partial = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -222,34 +223,36 @@ fn files_to_search(
 struct WordFilter {
     /// Hashes of words. A file that contains none of these words has no match. `None` if the index
     /// cannot rule out files for this query.
-    wanted: Option<Vec<u32>>,
+    word_hashes: Option<Vec<u32>>,
     indexed_files: Arc<IndexedFiles>,
     new_files: Mutex<Vec<(ObjectId, Vec<u32>)>>,
 }
 
 impl WordFilter {
     fn new(objects: &Objects, query: &SearchQuery) -> Self {
-        let wanted = match &query.pattern {
+        let word_hashes = match &query.pattern {
             SearchPattern::Words(words) if !query.ignore_case => hash_longest_words(words),
             SearchPattern::Words(_) | SearchPattern::Regex(_) | SearchPattern::Literal(_) => None,
         };
-        let indexed_files = wanted.as_ref().map(|_| objects.word_index().files());
+        let indexed_files = word_hashes.as_ref().map(|_| objects.word_index().files());
         let indexed_files = indexed_files.unwrap_or_default();
-        Self { wanted, indexed_files, new_files: Mutex::default() }
+        Self { word_hashes, indexed_files, new_files: Mutex::default() }
     }
 
     /// Whether the file cannot match.
     fn rules_out(&self, id: ObjectId) -> bool {
         let words = self.indexed_files.get(&id);
-        let has_none = |words: &Arc<[u32]>, wanted: &Vec<u32>| {
-            wanted.iter().all(|word| words.binary_search(word).is_err())
+        let has_none = |words: &Arc<[u32]>, word_hashes: &Vec<u32>| {
+            word_hashes.iter().all(|word| words.binary_search(word).is_err())
         };
-        words.zip(self.wanted.as_ref()).is_some_and(|(words, wanted)| has_none(words, wanted))
+        words
+            .zip(self.word_hashes.as_ref())
+            .is_some_and(|(words, word_hashes)| has_none(words, word_hashes))
     }
 
     /// Collects the words of a file that is not indexed yet.
     fn read_words(&self, id: ObjectId, text: &[u8]) {
-        if self.wanted.is_none() || self.indexed_files.contains_key(&id) {
+        if self.word_hashes.is_none() || self.indexed_files.contains_key(&id) {
             return;
         }
         if let (Some(words), Ok(mut new_files)) = (hash_words(text), self.new_files.lock()) {

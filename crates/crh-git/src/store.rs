@@ -11,6 +11,7 @@ use std::{fs, io};
 use crate::bare::{BareRepository, read_lines};
 use crate::process::{Git, GitError, MIN_VERSION};
 use crate::repository::{OpenError, Repository, commit_revision};
+use crate::store_files::{LOCK, copy_with_time, lock_store, quote_alternate, remove_if_exists};
 use crate::variables::HiddenVariables;
 use crh_os::files;
 use crh_os::names::{canonical, os_str};
@@ -44,12 +45,6 @@ const REMOTE_SETTINGS: &[&str] = &[
 
 /// File with the shallow boundary of the user's clone when the store was last opened.
 const USER_BOUNDARY_FILE: &str = "crh-users-boundary";
-
-/// Lock file of crh in a store.
-const LOCK: &str = "crh.lock";
-
-/// Lock files of git in a store, except those of refs, which are next to each ref.
-const GIT_LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
 
 /// Message of snapshot commits.
 pub const SNAPSHOT_SUBJECT: &str = "Uncommitted changes";
@@ -319,9 +314,9 @@ impl Store {
         git.text(["write-tree"])
     }
 
-    /// Undoes what only the attributes of the checkout have changed in the index: a file whose
-    /// committed bytes git would convert to the same content is unchanged, and its committed bytes
-    /// are under review.
+    /// Restores the committed bytes of files that differ in the index only because of the
+    /// attributes of the checkout. Such a file is unchanged: git would convert its committed bytes
+    /// to the same content.
     fn keep_committed_bytes(&self, git: &Git, parent: &str) -> Result<(), GitError> {
         let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=M", "-z", parent];
         let output = git.run(args)?;
@@ -349,7 +344,7 @@ impl Store {
         let mut unchanged_entries = Vec::new();
         for (change, path) in changes.iter().filter(|(_, path)| converted.contains(path)) {
             let [_, mode, old_id, new_id, _] = change.as_slice() else { continue };
-            // Git cannot add a file whose conversion fails, either.
+            // If the bytes cannot be read or converted, the file stays as it is in the index.
             let Ok(committed) = objects.file(parent, path) else { continue };
             let path_option = [b"--path=", *path].concat();
             let args = ["hash-object", "--stdin"].map(OsStr::new).into_iter();
@@ -418,40 +413,6 @@ impl Store {
     }
 }
 
-/// Whether a git folder is a store that crh created.
-pub(crate) fn is_store(git_dir: &Path) -> bool {
-    git_dir.join(LOCK).is_file()
-}
-
-/// Locks a store and removes git locks left by a killed process, which would block all later
-/// fetches.
-fn lock_store(folder: &Path) -> io::Result<File> {
-    let lock = File::create(folder.join(LOCK))?;
-    lock.lock()?;
-    for name in GIT_LOCKS {
-        remove_if_exists(&folder.join(name))?;
-    }
-    let mut folders = vec![folder.join("refs")];
-    while let Some(refs_folder) = folders.pop() {
-        let entries = match fs::read_dir(&refs_folder) {
-            Ok(entries) => entries,
-            // The folder of the refs is not created yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
-            } else if entry.path().extension().is_some_and(|extension| extension == "lock") {
-                // No ref ends in `.lock`.
-                remove_if_exists(&entry.path())?;
-            }
-        }
-    }
-    Ok(lock)
-}
-
 /// Whether git cannot read a store, or an object that the store itself holds.
 fn is_damaged(folder: &Path) -> io::Result<bool> {
     let git = BareRepository::new(folder).git();
@@ -484,42 +445,4 @@ fn init_bare(bare: &BareRepository) -> Result<(), GitError> {
         Git::in_folder(bare.folder()).run(["init", "--quiet", "--bare", "--template="])?;
     }
     Ok(())
-}
-
-/// Copies an index with its modification time. Git compares the times of files with the time of the
-/// index to detect changes.
-fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
-    remove_if_exists(to)?;
-    fs::copy(from, to)?;
-    // The user's index may be read-only.
-    files::set_mode(to, files::PRIVATE_FILE)?;
-    let modified_time = fs::metadata(from)?.modified()?;
-    File::options().write(true).open(to)?.set_modified(modified_time)
-}
-
-pub(crate) fn remove_if_exists(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// Quotes a path for `alternates` if needed.
-pub(crate) fn quote_alternate(path: &Path) -> OsString {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let has_plain_start = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
-    if has_plain_start && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {
-        return path.as_os_str().to_owned();
-    }
-    let mut quoted = vec![b'"'];
-    for byte in bytes {
-        match byte {
-            b'\n' => quoted.extend_from_slice(b"\\n"),
-            b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', *byte]),
-            other => quoted.push(*other),
-        }
-    }
-    quoted.push(b'"');
-    // A path that is not Unicode stays as it is on Windows.
-    os_str(&quoted).unwrap_or(path.as_os_str()).to_owned()
 }

@@ -13,8 +13,9 @@ use gix::objs::compute_hash;
 use tempfile::TempDir;
 
 use crate::bare::BareRepository;
-use crate::database::{MAX_BLOB_BYTES, parse_id};
-use crate::objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
+use crate::database::parse_id;
+use crate::objects::{Objects, PathEntry, PathEntryKind, check_path};
+use crate::read_error::{MAX_BLOB_BYTES, ReadError};
 use crh_os::files;
 use crh_os::names::{os_str, repository_path};
 

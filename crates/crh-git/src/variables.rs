@@ -146,18 +146,18 @@ pub(crate) fn checkouts_around(folder: &Path) -> Vec<PathBuf> {
 
 /// `PATH` without folders that a change can fill with programs.
 pub fn trusted_path(folder: &Path) -> OsString {
-    joined(search_path(folder).0)
+    path_value(search_path(folder).0)
 }
 
 /// `PATH`, with folders that a change can fill with programs at the end. Relative folders are left
 /// out.
 pub(crate) fn path_for_hooks(folder: &Path) -> OsString {
     let (trusted, others) = search_path(folder);
-    joined(trusted.into_iter().chain(others.into_iter().filter(|entry| entry.is_absolute())))
+    path_value(trusted.into_iter().chain(others.into_iter().filter(|entry| entry.is_absolute())))
 }
 
 /// A value for `PATH`. An empty one would mean the current folder, which may be a checkout.
-fn joined(folders: impl IntoIterator<Item = PathBuf>) -> OsString {
+fn path_value(folders: impl IntoIterator<Item = PathBuf>) -> OsString {
     match std::env::join_paths(folders) {
         Ok(path) if !path.is_empty() => path,
         Ok(_) | Err(_) => OsString::from(SYSTEM_PATH),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn empty_path_is_not_the_current_folder() {
-        assert_eq!(joined([]), "/usr/bin:/bin");
-        assert_eq!(joined([PathBuf::from("/a"), PathBuf::from("/b")]), "/a:/b");
+        assert_eq!(path_value([]), "/usr/bin:/bin");
+        assert_eq!(path_value([PathBuf::from("/a"), PathBuf::from("/b")]), "/a:/b");
     }
 }

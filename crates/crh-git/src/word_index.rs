@@ -14,7 +14,7 @@ use std::{fs, io};
 
 use gix::ObjectId;
 
-use crate::store;
+use crate::store_files;
 
 /// Name of the index file in crh's store.
 const FILE_NAME: &str = "crh-words";
@@ -51,7 +51,7 @@ struct IndexState {
 
 impl WordIndex {
     pub(crate) fn new(git_dir: &Path) -> Self {
-        let path = store::is_store(git_dir).then(|| git_dir.join(FILE_NAME));
+        let path = store_files::is_store(git_dir).then(|| git_dir.join(FILE_NAME));
         Self { path, state: Mutex::default() }
     }
 

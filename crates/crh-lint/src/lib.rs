@@ -14,6 +14,7 @@ mod consistency;
 mod file_context;
 mod findings;
 pub mod injection;
+mod installation;
 mod lazy_option;
 mod leftovers;
 mod paths;

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::analysers::{is_executable, stderr_summary};
+use crate::analysers::output::stderr_summary;
+use crate::installation::is_executable;
 use crate::process;
 use crate::process::{NEVER_STOPPED, ProcessCommand, ProcessError, ProcessLimits, ProcessOutput};
 use crate::whitespace::fold_whitespace;

@@ -12,8 +12,9 @@ use std::sync::LazyLock;
 use comments::{LintAttribute, ParsedComments};
 use forms::{IgnoreForm, IgnoreScope, IgnoredRules};
 
+use crate::REVIEWERS;
+use crate::analysers::names::is_analyser;
 use crate::rule::{find_rule, rules};
-use crate::{REVIEWERS, analysers};
 
 /// The reviewer whose findings cannot be suppressed.
 const UNSUPPRESSIBLE: &str = "injection";
@@ -329,7 +330,7 @@ fn has_unknown_tool(name: &str) -> bool {
     let tool = reviewer_of(name);
     tool.len() < name.len()
         && !REVIEWERS.contains(&tool)
-        && !analysers::is_analyser(tool)
+        && !is_analyser(tool)
         && !BUILT_IN.contains(name)
 }
 

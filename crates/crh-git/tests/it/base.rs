@@ -164,7 +164,7 @@ fn without_a_remote_the_nearest_local_branch_is_used() {
 
 #[test]
 fn contributor_remote_does_not_choose_the_base() {
-    // The contributor's main branch already has a commit that nobody else has.
+    // The contributor's main branch has a commit that no other repository has.
     let repo = upstream();
     let fork = repo.cloned(&[]);
     fork.write("hidden", "");
@@ -187,13 +187,13 @@ fn contributor_remote_does_not_choose_the_base() {
     fetch(&clone);
     assert_eq!(review(&clone), "company/main", "the remote that the local branch tracks");
 
-    // Without a local main branch, nothing tells which remote is the user's.
+    // Without a local main branch, crh cannot tell which remote is the user's.
     clone.git(&["branch", "--quiet", "--delete", "--force", "main"]);
     assert_eq!(
         review(&clone),
         "error: cannot determine the base: no remote is called `origin` or `upstream`, and no local main branch tracks one of `company`, `contributor`"
     );
-    // The contributor's main branch under the user's name of it.
+    // A local branch with another name that tracks the contributor's main branch.
     repo.git(&["switch", "--quiet", "--create", "master", "contributor/main"]);
     let reviewed_branch = Some("master");
     let base = base_with(&repo, |request| BaseRequest { reviewed_branch, ..request });

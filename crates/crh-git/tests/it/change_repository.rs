@@ -119,7 +119,7 @@ fn empty_list_of_changes_is_accepted() {
 }
 
 #[test]
-fn lent_trees_bring_no_history() {
+fn trees_of_alternates_bring_no_history() {
     let repo = Repo::from_fixture(
         "
         //- a.txt
@@ -133,8 +133,8 @@ fn lent_trees_bring_no_history() {
     );
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     let folder = TempDir::new().unwrap();
-    let lender = Repository::discover(repo.path()).unwrap();
-    let layout = ChangeRepository::new(folder.path(), &[lender]).unwrap();
+    let alternate = Repository::discover(repo.path()).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[alternate]).unwrap();
     let gone = "1".repeat(40);
     let pairs = [(head.as_str(), base.as_str()), (&gone, &head), (&base, &head)];
     let trees = layout.trees(&pairs).unwrap();
@@ -166,8 +166,8 @@ fn pairs_with_missing_files_are_dropped() {
     repo.git(&["config", "uploadpack.allowFilter", "true"]);
     let clone = repo.cloned(&["--bare", "--filter=blob:none"]);
     let folder = TempDir::new().unwrap();
-    let lender = Repository::discover(clone.path()).unwrap();
-    let layout = ChangeRepository::new(folder.path(), &[lender]).unwrap();
+    let alternate = Repository::discover(clone.path()).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[alternate]).unwrap();
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     assert_eq!(layout.trees(&[(&base, &head)]).unwrap(), [None]);
 }

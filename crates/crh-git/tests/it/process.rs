@@ -14,12 +14,12 @@ fn git_error_message_is_included() {
     assert_eq!(message, "fatal: Needed a single revision");
 }
 
-/// A command that leaves a trace and then runs `then`.
+/// A command that leaves the file `trap-NAME` and then runs `then`.
 fn trap(repo: &Repo, name: &str, then: &str) -> String {
     format!("touch {}/trap-{name}; {then}", repo.path().display())
 }
 
-fn sprung_traps(repo: &Repo) -> Vec<String> {
+fn started_programs(repo: &Repo) -> Vec<String> {
     let names = std::fs::read_dir(repo.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("trap-")).collect();
@@ -41,12 +41,12 @@ fn hooks_and_external_programs_do_not_run() {
     );
     let hook = repo.path().join(".git/hooks/post-index-change");
     std::fs::set_permissions(hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    // Plain git springs each trap.
+    // Without the pinned settings, git runs each program.
     repo.git(&["add", "--all"]);
     repo.git(&["diff", "HEAD~1", "HEAD"]);
     repo.git(&["diff", "--cached", "--no-ext-diff", "HEAD"]);
     let all = ["trap-external", "trap-fsmonitor", "trap-hook", "trap-textconv"];
-    assert_eq!(sprung_traps(&repo), all);
+    assert_eq!(started_programs(&repo), all);
     for name in all {
         std::fs::remove_file(repo.path().join(name)).unwrap();
     }
@@ -58,5 +58,5 @@ fn hooks_and_external_programs_do_not_run() {
     store.bare().diff(&repo.id("HEAD~1"), &head).unwrap();
     store.bare().diff(&head, &snapshot).unwrap();
     repository.untracked().unwrap();
-    assert!(sprung_traps(&repo).is_empty(), "{:?}", sprung_traps(&repo));
+    assert!(started_programs(&repo).is_empty(), "{:?}", started_programs(&repo));
 }

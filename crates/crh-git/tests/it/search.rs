@@ -31,11 +31,11 @@ fn run_search(repo: &Repo, head: &str, query: &SearchQuery) -> Result<SearchResu
 }
 
 /// Formatted like `git grep -n`, without the revision.
-fn result_text(found: &SearchResult) -> String {
+fn result_text(result: &SearchResult) -> String {
     let line = |path: &[u8], number: u64, text: &[u8]| {
         format!("{}:{number}:{}\n", String::from_utf8_lossy(path), String::from_utf8_lossy(text))
     };
-    found.matches.iter().map(|m| line(&m.path, m.line, &m.text)).collect()
+    result.matches.iter().map(|m| line(&m.path, m.line, &m.text)).collect()
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn long_line_is_cut_off() {
 }
 
 #[test]
-fn word_search_finds_the_same_with_a_new_a_stored_an_old_and_a_damaged_index() {
+fn state_of_word_index_does_not_change_results() {
     let (repo, first) = repo();
     for file in 0..200 {
         repo.write(&format!("more/{file}.txt"), format!("only_{file} shared ünder_{file}"));

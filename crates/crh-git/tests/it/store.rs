@@ -97,7 +97,7 @@ fn repository_is_found_from_any_subfolder() {
 }
 
 #[test]
-fn other_working_tree_of_git_is_refused() {
+fn working_tree_set_by_core_worktree_is_refused() {
     let repo = repo();
     repo.write("part/file", "");
     let repository = Repository::discover(repo.path()).unwrap();
@@ -257,13 +257,13 @@ fn attributes_of_a_branch_do_not_change_its_committed_bytes() {
         let entry = format!("100644,{},a/k.py", String::from_utf8_lossy(&id).trim());
         repo.git(&["update-index", "--add", "--cacheinfo", &entry]);
         repo.git(&["commit", "--quiet", "--message", "k"]);
-        // As `git switch` leaves it: the bytes that git wrote, with a time that proves nothing.
+        // Like `git switch`: the bytes that git writes, with a time that differs from the index.
         repo.git(&["checkout-index", "--force", "--all"]);
         let head = repo.id("HEAD");
         let (_folder, store) = open(&repo);
         let snapshot = store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap();
         assert_eq!(snapshot, head, "{attribute}");
-        // With an edit, the file is the user's.
+        // An edited file has changed.
         repo.write("a/k.py", "y = 2\n");
         assert_ne!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), head);
     }
@@ -305,7 +305,7 @@ fn lfs_filter_runs_and_caches_in_the_store() {
     repo.write("large.bin", "content\n");
     let head = repo.commit("a large file");
     fs::remove_dir_all(repo.path().join(".git/lfs")).unwrap();
-    // Rewritten: only the filter can tell that nothing changed.
+    // The file has a new time and the same content. Only the filter can tell that.
     repo.write("large.bin", "content\n");
     let (_folder, store) = open(&repo);
     assert_eq!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), head);
@@ -372,7 +372,7 @@ fn change_with_deep_folders_names_the_depth() {
 }
 
 #[test]
-fn unusual_commit_is_no_damage() {
+fn store_with_unusual_commit_is_not_damaged() {
     let repo = repo();
     let (folder, store) = open(&repo);
     drop(store);

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::SideDiagnostics;
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, SideDiagnostics};
 use crate::findings::FindingDraft;
 use crate::secrets::CredentialMask;
 use crate::suppress::IgnoreComments;

@@ -1,4 +1,6 @@
-//! A diagnostic of an analyser and its conversion into a finding.
+//! Diagnostics of analysers and their conversion into findings.
+
+use std::collections::BTreeSet;
 
 use crate::findings::FindingDraft;
 use crate::whitespace::fold_whitespace;
@@ -22,12 +24,26 @@ pub(super) struct Diagnostic {
     pub(super) why: String,
 }
 
-/// What an analyser reports about files.
+/// Diagnostics in the output of an analyser.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct AnalyserReport {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Paths, as printed, of files that the analyser could not parse and therefore did not check.
     pub(super) unparsed_files: Vec<String>,
+}
+
+/// Diagnostics of one side of the change.
+#[derive(Debug, Default)]
+pub(super) struct SideDiagnostics {
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Files that could not be given to the analyser, each with the reason.
+    pub(super) unread_files: Vec<(String, String)>,
+    /// Files that the analyser could not parse.
+    pub(super) unparsed_files: BTreeSet<String>,
+    /// Files that made the analyser fail, each with the reason.
+    pub(super) failed_files: Vec<(String, String)>,
+    /// Why the scratch folder could not be removed, as a sentence.
+    pub(super) cleanup_error: Option<String>,
 }
 
 impl Diagnostic {

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::analyser::{Analyser, AnalyserInput, TrustedRepo, path_argument};
 use super::diagnostic::{AnalyserReport, Diagnostic};
-use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, parse_json, path_argument};
+use super::output::parse_json;
+use super::scratch::Scratch;
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
-pub(super) const NAME: &str = "eslint";
 /// Rules that need type information take up to a minute.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 /// The value of `severity` in eslint's JSON for an error.

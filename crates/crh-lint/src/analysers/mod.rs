@@ -9,14 +9,15 @@
 //!   file or its batch counts as not fully checked, and the other files are checked.
 //! - Credentials that the change adds are masked in all analyser output.
 
+mod analyser;
 mod batches;
 mod comparison;
 mod diagnostic;
 mod eslint;
 mod git_lines;
-mod installation;
+pub(crate) mod names;
+pub(crate) mod output;
 mod ruff;
-mod rustup;
 mod scratch;
 mod semgrep;
 mod shellcheck;
@@ -27,36 +28,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{io, thread};
 
+pub use self::analyser::TrustedRepo;
+use self::analyser::{Analyser, AnalyserInput};
 use self::batches::{BatchError, BatchResults, run_each_batch, run_in_batches};
 use self::comparison::{DiagnosticScope, SourceCache};
-use self::diagnostic::{AnalyserReport, Diagnostic};
+use self::diagnostic::{AnalyserReport, Diagnostic, SideDiagnostics};
 use self::git_lines::GitLines;
-use self::installation::InstalledProgram;
-pub(crate) use self::installation::{command_files, is_executable};
+use self::names::{ESLINT, RUFF, SEMGREP, SHELLCHECK, TSC, TypeChecker};
+pub use self::names::{LINTERS, is_analyser};
+use self::output::stderr_summary;
 pub use self::ruff::RuffDiagnostic;
-use self::rustup::RustupFolder;
 use self::scratch::Scratch;
-use self::type_checkers::{TypeCheckAnalyser, TypeChecker};
+use self::type_checkers::TypeCheckAnalyser;
 use crate::findings::FindingDraft;
+use crate::installation::rustup::{RustupFolder, toolchain_bin};
+use crate::installation::{InstalledProgram, find_shim, folders_outside, is_executable};
 use crate::paths::extension;
 use crate::process::{NEVER_STOPPED, ProcessLimits, ProcessOutput};
 use crate::sandbox::{Sandbox, SandboxJob, SandboxJobError, SandboxUnavailable};
 use crate::secrets::CredentialMask;
-use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticOutput, StaticRun};
 use crh_review::finding::Side;
-
-/// Names of the linters, in display order. The type checkers in `type_checkers.rs` are not listed.
-pub const LINTERS: [&str; 5] =
-    [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];
-
-/// Whether this is the name of a linter or a type checker.
-pub fn is_analyser(name: &str) -> bool {
-    LINTERS.contains(&name) || TypeChecker::ALL.iter().any(|checker| checker.name() == name)
-}
 
 /// Maximum files per analyser. Further files count as not fully checked.
 const CHECKED_FILES_MAX: usize = 3_000;
@@ -68,8 +63,6 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 const UNREAD_LISTED_MAX: usize = 20;
 /// Limit for the total size of the files given to an analyser of single files.
 const TOTAL_BYTES_MAX: usize = 100_000_000;
-/// How much of an analyser's stderr is quoted.
-const STDERR_CHARS_MAX: usize = 300;
 const VERSION_CHARS_MAX: usize = 60;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Time limit for the run on an empty file, which shows whether the analyser works at all.
@@ -89,13 +82,6 @@ pub struct Analysers {
     rustup: Option<RustupFolder>,
 }
 
-/// A repository whose changes the user trusts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrustedRepo {
-    /// The checkout, for modules installed there. None if there is no checkout.
-    pub checkout: Option<PathBuf>,
-}
-
 /// An installed analyser, set up for one change.
 struct InstalledAnalyser<'a> {
     name: &'static str,
@@ -103,76 +89,6 @@ struct InstalledAnalyser<'a> {
     /// Time limit for one side of the change.
     timeout: Duration,
     analyser: Box<dyn Analyser + 'a>,
-}
-
-/// Input and output of one analyser.
-trait Analyser: Sync {
-    /// Whether the analyser checks a file. Calls `text` only if the path does not decide it.
-    fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool;
-
-    /// Whether adding, changing or deleting this file may cause errors in other files. Only for
-    /// analysers that check a project as a whole.
-    fn is_affected_by(&self, _path: &str) -> bool {
-        false
-    }
-
-    fn input(&self) -> AnalyserInput<'_> {
-        AnalyserInput::Files
-    }
-
-    /// Returns the program to run, given the one that is installed for all projects.
-    fn choose_program(&self, installed: &InstalledProgram) -> InstalledProgram {
-        installed.clone()
-    }
-
-    /// Why the analyser cannot check this project, as a sentence.
-    fn missing_config(&self, _: &dyn Project) -> Option<String> {
-        None
-    }
-
-    /// Whether the analyser checks only the given files, not the whole tree.
-    fn is_per_file(&self) -> bool {
-        true
-    }
-
-    /// Whether the analyser may run on parts of the files if one file makes it fail. This requires
-    /// that no file changes the results for other files, so a trusted project is checked as a
-    /// whole.
-    fn checks_files_alone(&self) -> bool {
-        self.is_per_file() && matches!(self.input(), AnalyserInput::Files)
-    }
-
-    /// Characters besides a line feed that end a line for this analyser. git does not count them.
-    fn line_ends(&self) -> &'static [char] {
-        &[]
-    }
-
-    /// Returns the file text to give to the analyser. It must have the same number of lines.
-    fn prepare_text(&self, text: Vec<u8>) -> Vec<u8> {
-        text
-    }
-
-    /// Links downloaded dependencies of the user into the scratch folder, which is the home folder
-    /// of the analyser. Returns the folders that the sandbox must let the analyser read.
-    fn link_dependencies(&self, _: &Scratch, _home: &Path) -> io::Result<Vec<PathBuf>> {
-        Ok(Vec::new())
-    }
-
-    /// Command-line arguments for these files. Extra files go into the scratch folder, beside the
-    /// tree.
-    fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String>;
-
-    /// Parses the output. The error is a sentence.
-    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String>;
-}
-
-/// What an analyser needs besides the files it checks.
-#[derive(Debug, Clone, Copy)]
-enum AnalyserInput<'a> {
-    /// Nothing.
-    Files,
-    /// The whole tree and the modules installed in the checkout.
-    Tree(&'a TrustedRepo),
 }
 
 impl Analysers {
@@ -185,7 +101,7 @@ impl Analysers {
         trusted: Option<TrustedRepo>,
     ) -> Self {
         let excluded_folder = checkout.filter(|_| trusted.is_none());
-        let path = installation::folders_outside(path, excluded_folder);
+        let path = folders_outside(path, excluded_folder);
         let mut installed = BTreeMap::new();
         for name in LINTERS {
             let local_program =
@@ -225,7 +141,7 @@ impl Analysers {
         LINTERS
             .into_iter()
             .filter(|name| !self.installed.contains_key(name))
-            .filter_map(|name| Some((name, installation::find_shim(name, &self.path)?)))
+            .filter_map(|name| Some((name, find_shim(name, &self.path)?)))
     }
 
     /// Returns the version that an analyser prints. The error is a sentence.
@@ -272,8 +188,11 @@ impl Analysers {
     /// Runs ruff on the text of a file with this name. `None` if ruff is not installed. The error
     /// is a sentence.
     pub fn ruff(&self, name: &str, text: &str) -> Option<Result<Vec<RuffDiagnostic>, String>> {
-        let installed = self.installed.get(ruff::NAME)?;
-        Some(ruff::check_text(self, installed, name, text))
+        let installed = self.installed.get(RUFF)?;
+        let run = |args, scratch: &Scratch, timeout| {
+            self.run(installed, args, scratch, Vec::new(), timeout)
+        };
+        Some(ruff::check_text(name, text, run))
     }
 
     fn analysers_for<'a>(&'a self, change: &ChangeView<'_>) -> Vec<InstalledAnalyser<'a>> {
@@ -283,21 +202,21 @@ impl Analysers {
         let semgrep = semgrep::rules(project).map(|rules| semgrep::SemgrepAnalyser { rules });
         let tsc = trusted.map(|trusted| tsc::TscAnalyser { trusted });
         let analysers: [(_, _, Option<Box<dyn Analyser + 'a>>); 5] = [
-            (ruff::NAME, ruff::TIMEOUT, Some(Box::new(ruff::RuffAnalyser))),
+            (RUFF, ruff::TIMEOUT, Some(Box::new(ruff::RuffAnalyser))),
             (
-                eslint::NAME,
+                ESLINT,
                 eslint::TIMEOUT,
                 Some(Box::new(eslint::EslintAnalyser { trusted: eslint_config })),
             ),
-            (shellcheck::NAME, shellcheck::TIMEOUT, Some(Box::new(shellcheck::ShellcheckAnalyser))),
-            (semgrep::NAME, semgrep::TIMEOUT, semgrep.map(|it| Box::new(it) as _)),
-            (tsc::NAME, tsc::TIMEOUT, tsc.map(|it| Box::new(it) as _)),
+            (SHELLCHECK, shellcheck::TIMEOUT, Some(Box::new(shellcheck::ShellcheckAnalyser))),
+            (SEMGREP, semgrep::TIMEOUT, semgrep.map(|it| Box::new(it) as _)),
+            (TSC, tsc::TIMEOUT, tsc.map(|it| Box::new(it) as _)),
         ];
         let used = TypeChecker::ALL.into_iter().filter(|checker| checker.is_used(project));
         let checkers = trusted.into_iter().flat_map(|trusted| {
             let row = move |checker: TypeChecker| {
                 let toolchain = match checker {
-                    TypeChecker::CargoCheck => rustup::toolchain_bin(project, self.rustup.as_ref()),
+                    TypeChecker::CargoCheck => toolchain_bin(project, self.rustup.as_ref()),
                     TypeChecker::Mypy
                     | TypeChecker::Pyright
                     | TypeChecker::GoVet
@@ -561,7 +480,7 @@ fn batch_error(job_error: SandboxJobError) -> BatchError {
 
 /// The eslint or tsc in the `node_modules` of the checkout.
 fn project_program(name: &str, checkout: &Path) -> Option<PathBuf> {
-    if !matches!(name, eslint::NAME | tsc::NAME) {
+    if !matches!(name, ESLINT | TSC) {
         return None;
     }
     let program = checkout.join(scratch::NODE_MODULES).join(".bin").join(name);
@@ -580,7 +499,7 @@ fn files_for<'c>(analyser: &dyn Analyser, change: &'c ChangeView<'_>) -> Vec<&'c
     change.files.iter().filter(is_handled).collect()
 }
 
-/// What an analyser finds in a change.
+/// Results of an analyser for a change.
 #[derive(Default)]
 struct ChangeCheck {
     output: StaticOutput,
@@ -588,20 +507,6 @@ struct ChangeCheck {
     unread_files: Vec<(String, String)>,
     /// Files that the analyser got and could not check or parse, each with the reason.
     unfinished_files: Vec<(String, String)>,
-}
-
-/// Diagnostics of one side of the change.
-#[derive(Debug, Default)]
-struct SideDiagnostics {
-    diagnostics: Vec<Diagnostic>,
-    /// Files that could not be given to the analyser, each with the reason.
-    unread_files: Vec<(String, String)>,
-    /// Files that the analyser could not parse.
-    unparsed_files: BTreeSet<String>,
-    /// Files that made the analyser fail, each with the reason.
-    failed_files: Vec<(String, String)>,
-    /// Why the scratch folder could not be removed, as a sentence.
-    cleanup_error: Option<String>,
 }
 
 /// Links the `node_modules` of a trusted checkout and downloaded dependencies into the scratch
@@ -659,28 +564,6 @@ fn crashed_run(name: &'static str) -> StaticRun {
         outcome: Err("it crashed".to_owned()),
         duration: Duration::ZERO,
     }
-}
-
-/// The start of an analyser's stderr, on one line.
-pub(crate) fn stderr_summary(stderr: &[u8]) -> String {
-    let text = fold_whitespace(&String::from_utf8_lossy(stderr));
-    match text.char_indices().nth(STDERR_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None if text.is_empty() => "it said nothing".to_owned(),
-        None => text,
-    }
-}
-
-/// A path as an argument. The `./` keeps a leading dash from being read as an option.
-fn path_argument(path: &String) -> String {
-    format!("./{path}")
-}
-
-/// Parses stdout as JSON. The error is a sentence.
-fn parse_json<T: serde::de::DeserializeOwned>(output: &ProcessOutput) -> Result<T, String> {
-    serde_json::from_slice(&output.stdout).map_err(|_| {
-        format!("what it printed is not understood; it says: {}", stderr_summary(&output.stderr))
-    })
 }
 
 #[cfg(test)]

@@ -4,16 +4,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::analyser::{Analyser, path_argument};
 use super::diagnostic::{AnalyserReport, Diagnostic};
-use super::{
-    Analyser, Analysers, InstalledProgram, Scratch, parse_json, path_argument, stderr_summary,
-};
+use super::output::{parse_json, stderr_summary};
+use super::scratch::Scratch;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::Language;
 
-pub(super) const NAME: &str = "ruff";
 /// About 1,000 times what the files of a change take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an agent's tool call waits for ruff.
@@ -175,18 +174,18 @@ fn severity(rule: &str) -> Option<Severity> {
     }
 }
 
-/// Runs ruff on a text and returns all results: the agent that called this judges them itself.
+/// Checks a text and returns all results: the agent that called this judges them itself. `run` runs
+/// ruff with arguments, in a scratch folder and within a time limit.
 pub(super) fn check_text(
-    analysers: &Analysers,
-    program: &InstalledProgram,
     name: &str,
     text: &str,
+    run: impl FnOnce(Vec<String>, &Scratch, Duration) -> Result<ProcessOutput, String>,
 ) -> Result<Vec<RuffDiagnostic>, String> {
     let scratch = Scratch::new().map_err(|why| why.to_string())?;
     // The folder does not matter: ruff runs with `--isolated`.
     let name = name.rsplit('/').next().unwrap_or(name).to_owned();
     scratch.write(&name, text.as_bytes()).map_err(|why| why.to_string())?;
-    let output = analysers.run(program, args(&[name]), &scratch, Vec::new(), TEXT_TIMEOUT)?;
+    let output = run(args(&[name]), &scratch, TEXT_TIMEOUT)?;
     let diagnostics = parse_findings(&output)?.into_iter().map(RuffDiagnostic::from_finding);
     let mut diagnostics: Vec<RuffDiagnostic> = diagnostics.collect();
     diagnostics.sort_by(|one, two| (one.line, &one.rule).cmp(&(two.line, &two.rule)));

@@ -1,5 +1,5 @@
-//! The folder an analyser works in: the subfolder `tree` has files of one side of the change, and
-//! beside it are files for the analyser, such as its configuration.
+//! The folder in which an analyser runs. Its subfolder `tree` has files of one side of the change.
+//! Beside it are files for the analyser, such as its configuration.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::analyser::{Analyser, path_argument};
 use super::diagnostic::{AnalyserReport, Diagnostic};
-use super::{Analyser, Scratch, path_argument, stderr_summary};
+use super::output::stderr_summary;
+use super::scratch::Scratch;
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
-pub(super) const NAME: &str = "semgrep";
 /// semgrep takes seconds to start.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 /// Where repositories keep semgrep rules.

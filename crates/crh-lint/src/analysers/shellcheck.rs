@@ -5,14 +5,15 @@ use std::time::Duration;
 use memchr::memmem;
 use serde::Deserialize;
 
+use super::analyser::{Analyser, path_argument};
 use super::diagnostic::{AnalyserReport, Diagnostic};
-use super::{Analyser, Scratch, parse_json, path_argument};
+use super::output::parse_json;
+use super::scratch::Scratch;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::{Language, interpreter};
 
-pub(super) const NAME: &str = "shellcheck";
 /// About 100 times what the scripts of a change take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 

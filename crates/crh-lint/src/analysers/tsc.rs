@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
+use super::analyser::{Analyser, AnalyserInput, TrustedRepo};
 use super::diagnostic::{AnalyserReport, Diagnostic};
-use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, stderr_summary};
+use super::output::stderr_summary;
+use super::scratch::Scratch;
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
-pub(super) const NAME: &str = "tsc";
 /// A large project takes a minute.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(180);
 const CONFIG_FILE: &str = "tsconfig.json";

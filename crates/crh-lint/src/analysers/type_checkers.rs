@@ -8,12 +8,13 @@ use std::{fs, io};
 
 use serde::Deserialize;
 
+use super::analyser::{Analyser, AnalyserInput, TrustedRepo, path_argument};
 use super::diagnostic::{AnalyserReport, Diagnostic};
-use super::stderr_summary;
-use super::{
-    Analyser, AnalyserInput, InstalledProgram, Scratch, TrustedRepo, parse_json, path_argument,
-};
+use super::names::TypeChecker;
+use super::output::{parse_json, stderr_summary};
+use super::scratch::Scratch;
 use crate::Project;
+use crate::installation::InstalledProgram;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_os::files::symlink;
@@ -27,39 +28,7 @@ const JAVAC_ERRORS: &str = "1000";
 const NOT_INSTALLED_RULES: [&str; 4] =
     ["import-not-found", "import-untyped", "reportMissingImports", "reportMissingModuleSource"];
 
-/// A type checker of a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TypeChecker {
-    CargoCheck,
-    Mypy,
-    Pyright,
-    GoVet,
-    Javac,
-}
-
 impl TypeChecker {
-    pub(super) const ALL: [Self; 5] =
-        [Self::CargoCheck, Self::Mypy, Self::Pyright, Self::GoVet, Self::Javac];
-
-    /// Name of the reviewer.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::CargoCheck => "cargo-check",
-            Self::Mypy => "mypy",
-            Self::Pyright => "pyright",
-            Self::GoVet => "go-vet",
-            Self::Javac => "javac",
-        }
-    }
-
-    pub(super) fn program(self) -> &'static str {
-        match self {
-            Self::CargoCheck => "cargo",
-            Self::GoVet => "go",
-            Self::Mypy | Self::Pyright | Self::Javac => self.name(),
-        }
-    }
-
     /// Whether the project uses this checker. crh uses `javac` if no build tool for Java is set up.
     pub(super) fn is_used(self, project: &dyn Project) -> bool {
         let text = |path: &str| project.file(Side::New, path).ok().flatten();

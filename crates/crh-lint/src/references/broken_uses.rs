@@ -1,18 +1,17 @@
 //! Finds the remaining uses of removed symbols.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
 
-use super::gitignore::is_ignored;
 use super::globals::is_global;
 use super::missing_imports::find_missing_imports;
+use super::path_index::{join_path, parent_folder};
 use super::removed::{RemovalKind, RemovedSymbol, removed_symbols};
-use super::repo_index::{RepoIndex, SourceFile, join_path, parent_folder};
-use super::resolve::{
-    ModuleTarget, Resolution, join_module, module_target, resolve, resolve_export,
-};
+use super::repo_index::RepoIndex;
+use super::resolution::Resolution;
+use super::resolve::{ModuleTarget, join_module, module_target, resolve, resolve_export};
 use super::rust::MacroPolicy;
 use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
+use super::using_file::{BrokenUse, UsingFile};
 use super::{go, java, messages, ruby, rust};
 use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, SearchHit};
@@ -26,67 +25,8 @@ pub(super) const HITS_MAX: usize = 20_000;
 /// A name on more lines is an ordinary word and is not followed.
 const HITS_OF_NAME_MAX: usize = 2_000;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct BrokenUse {
-    pub(super) path: String,
-    pub(super) line: u32,
-    pub(super) text: String,
-}
-
 /// Broken uses, by the index of the removed symbol.
 pub(super) type BrokenUses = BTreeMap<usize, BTreeSet<BrokenUse>>;
-
-/// A file that may use a removed symbol.
-pub(super) struct UsingFile<'a> {
-    pub(super) path: &'a str,
-    /// Path before the change.
-    pub(super) old_path: &'a str,
-    pub(super) source: Rc<SourceFile>,
-    /// The file's part of the diff; `None` if the change does not touch the file.
-    pub(super) changed_file: Option<&'a ChangedFile>,
-}
-
-impl UsingFile<'_> {
-    pub(super) fn adds(&self, line: u32) -> bool {
-        self.changed_file.is_some_and(|it| it.adds(line))
-    }
-
-    pub(super) fn broken_use(&self, line: u32) -> BrokenUse {
-        BrokenUse { path: self.path.to_owned(), line, text: self.source.line(line).to_owned() }
-    }
-
-    pub(super) fn uses_of(&self, name: &str, qualifier: &str) -> impl Iterator<Item = &NameUse> {
-        let uses = self.source.uses.iter();
-        uses.filter(move |it| it.name == name && it.qualifier == qualifier)
-    }
-
-    /// Whether a name is bound nowhere in the file except by its import.
-    pub(super) fn is_unbound(&self, name: &str) -> bool {
-        let first = name.split(['.', ':']).next().unwrap_or(name);
-        !self.uses_of(first, "").any(|it| it.role == UseRole::Bound)
-    }
-
-    /// Whether the removal of `symbol` breaks a use of it. A changed signature breaks calls that
-    /// were correct before, and calls that the change adds.
-    pub(super) fn is_broken(&self, symbol: &RemovedSymbol<'_>, name_use: &NameUse) -> bool {
-        match (&symbol.kind, &name_use.role) {
-            (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-            (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
-                !after.accepts(arguments) && (before.accepts(arguments) || self.adds(name_use.line))
-            }
-            _ => false,
-        }
-    }
-
-    /// The uses that the removal of `symbol` breaks.
-    pub(super) fn filter_broken<'u>(
-        &self,
-        symbol: &RemovedSymbol<'_>,
-        uses: impl Iterator<Item = &'u NameUse>,
-    ) -> BTreeSet<BrokenUse> {
-        uses.filter(|it| self.is_broken(symbol, it)).map(|it| self.broken_use(it.line)).collect()
-    }
-}
 
 /// Reports all broken uses and missing imports.
 pub(super) fn find_broken_uses(
@@ -379,7 +319,7 @@ impl UseChecker<'_, '_> {
             .filter(|(_, it)| it.path == old_file && matches!(it.kind, RemovalKind::Module));
         // A removed module is reported once, not for each of its names.
         if let Some((at, symbol)) = modules.chain(names).next()
-            && !(self.is_missing_file(symbol.path) && is_ignored(self.repo, symbol.path))
+            && !(self.is_missing_file(symbol.path) && self.repo.is_ignored(symbol.path))
         {
             results.entry(at).or_default().insert(using_file.broken_use(import.line));
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::repo_index::{RepoIndex, join_path, parent_folder};
+use super::path_index::{join_path, parent_folder};
 use crh_review::finding::Side;
 
 /// Bytes read of a `.gitignore` file. The longest common templates have half as many.
@@ -59,50 +59,56 @@ impl GitIgnore {
         });
         newly_ignored.chain(limit_note).collect()
     }
-}
 
-/// Whether git ignores a missing file or a folder above it.
-pub(super) fn is_ignored(repo: &RepoIndex<'_>, path: &str) -> bool {
-    let gitignore = &repo.gitignore;
-    if let Some(answer) = gitignore.answers.borrow().get(path) {
-        return *answer;
-    }
-    if gitignore.answers.borrow().len() >= LOOKUPS_MAX {
-        gitignore.limit_reached.set(true);
-        return true;
-    }
-    let is_ignored = path.len() <= PATH_BYTES_MAX && is_ignored_on_side(repo, Side::New, path);
-    if is_ignored && !is_ignored_on_side(repo, Side::Old, path) {
-        gitignore.newly_ignored.borrow_mut().insert(path.to_owned());
-    }
-    gitignore.answers.borrow_mut().insert(path.to_owned(), is_ignored);
-    is_ignored
-}
-
-/// Whether the `.gitignore` files of a side ignore a path. The file nearest to the path that has a
-/// matching pattern decides.
-fn is_ignored_on_side(repo: &RepoIndex<'_>, side: Side, path: &str) -> bool {
-    let mut folder = parent_folder(path);
-    loop {
-        let relative_path = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
-        let mut lists = repo.gitignore.lists.borrow_mut();
-        let list = lists
-            .entry((side == Side::New, folder.to_owned()))
-            .or_insert_with(|| read_list(repo, side, &join_path(folder, ".gitignore")));
-        if let Some(verdict) = list.as_ref().and_then(|it| it.verdict(relative_path)) {
-            return verdict == IgnoreVerdict::Ignored;
+    /// Whether git ignores a missing file or a folder above it. `read_file` returns the bytes of a
+    /// file on a side of the change.
+    pub(super) fn is_ignored(
+        &self,
+        path: &str,
+        read_file: impl Fn(Side, &str) -> Option<Vec<u8>>,
+    ) -> bool {
+        if let Some(answer) = self.answers.borrow().get(path) {
+            return *answer;
         }
-        if folder.is_empty() {
-            return false;
+        if self.answers.borrow().len() >= LOOKUPS_MAX {
+            self.limit_reached.set(true);
+            return true;
         }
-        folder = parent_folder(folder);
+        let is_ignored_on = |side| self.is_ignored_on_side(side, path, &read_file);
+        let is_ignored = path.len() <= PATH_BYTES_MAX && is_ignored_on(Side::New);
+        if is_ignored && !is_ignored_on(Side::Old) {
+            self.newly_ignored.borrow_mut().insert(path.to_owned());
+        }
+        self.answers.borrow_mut().insert(path.to_owned(), is_ignored);
+        is_ignored
     }
-}
 
-fn read_list(repo: &RepoIndex<'_>, side: Side, path: &str) -> Option<IgnoreList> {
-    repo.paths(side).ok().filter(|it| it.has_file(path))?;
-    let list = repo.project.file(side, path).ok().flatten()?;
-    Some(IgnoreList::parse(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
+    /// Whether the `.gitignore` files of a side ignore a path. The file nearest to the path that
+    /// has a matching pattern decides.
+    fn is_ignored_on_side(
+        &self,
+        side: Side,
+        path: &str,
+        read_file: impl Fn(Side, &str) -> Option<Vec<u8>>,
+    ) -> bool {
+        let mut folder = parent_folder(path);
+        loop {
+            let relative_path = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
+            let mut lists = self.lists.borrow_mut();
+            let list = lists.entry((side == Side::New, folder.to_owned())).or_insert_with(|| {
+                let list = read_file(side, &join_path(folder, ".gitignore"))?;
+                let list = list.get(..LIST_BYTES_MAX).unwrap_or(&list);
+                Some(IgnoreList::parse(&String::from_utf8_lossy(list)))
+            });
+            if let Some(verdict) = list.as_ref().and_then(|it| it.verdict(relative_path)) {
+                return verdict == IgnoreVerdict::Ignored;
+            }
+            if folder.is_empty() {
+                return false;
+            }
+            folder = parent_folder(folder);
+        }
+    }
 }
 
 impl IgnoreList {

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::broken_uses::{BrokenUse, UsingFile};
+use super::path_index::{join_path, parent_folder};
 use super::removed::{RemovalKind, RemovedSymbol};
-use super::repo_index::{RepoIndex, join_path, parent_folder};
-use super::resolve::Resolution;
+use super::repo_index::RepoIndex;
+use super::resolution::Resolution;
+use super::using_file::{BrokenUse, UsingFile};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport, Surface, UseRole};
 

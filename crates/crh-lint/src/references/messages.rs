@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::broken_uses::BrokenUse;
+use super::path_index::parent_folder;
 use super::removed::{RemovalKind, RemovedSymbol};
-use super::repo_index::{RepoIndex, parent_folder};
+use super::repo_index::RepoIndex;
+use super::rules::{ARITY, MISSING_IMPORT, REMOVED};
 use super::suspects::LanguageFamily;
-use super::{ARITY, MISSING_IMPORT, REMOVED};
+use super::using_file::BrokenUse;
 use crate::change::LineFate;
 use crate::findings::FindingDraft;
 use crate::{ChangedFile, LintRule, source};

@@ -1,9 +1,10 @@
 //! Methods that a class no longer has and still calls on itself, in Python, JavaScript and
 //! TypeScript.
 
+use super::messages::draft_in_place_of;
 use super::repo_index::RepoIndex;
+use super::rules::REMOVED;
 use super::suspects::{LanguageFamily, SuspectFile, is_method};
-use super::{REMOVED, messages};
 use crate::findings::FindingDraft;
 use crh_review::finding::Side;
 use crh_syntax::{ClassMembers, SyntaxTree};
@@ -39,8 +40,7 @@ pub(super) fn find_removed_methods(
                 let name = method.name;
                 if is_defined_nowhere(repo, suspect.family, name) {
                     let call = (file.path.clone(), method.call, new.line(method.call).to_owned());
-                    let draft =
-                        messages::draft_in_place_of(repo, &REMOVED, file, method.definition);
+                    let draft = draft_in_place_of(repo, &REMOVED, file, method.definition);
                     findings.push(FindingDraft { witnesses: vec![call], ..draft }.with_text(
                         format!("`{}` still calls its removed method `{name}`", class.name),
                         format!("The change removes `{name}` from `{}`, which has no superclass and still calls it at `{}:{}`. That call fails.", class.name, file.path, method.call),

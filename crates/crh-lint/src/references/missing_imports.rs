@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::gitignore::is_ignored;
-use super::repo_index::{RepoIndex, join_path, parent_folder};
-use super::resolve::{Resolution, normalize_path, resolve};
+use super::path_index::{join_path, normalize_path, parent_folder};
+use super::repo_index::RepoIndex;
+use super::resolution::Resolution;
+use super::resolve::resolve;
 use super::rust::MacroPolicy;
 use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
 use super::{go, messages, rust};
@@ -127,7 +128,7 @@ fn is_ignored_module(
     from: &str,
     import: &ModuleImport,
 ) -> bool {
-    let is_ignored_path = |path: String| is_ignored(repo, &path);
+    let is_ignored_path = |path: String| repo.is_ignored(&path);
     match family {
         LanguageFamily::Script => {
             normalize_path(parent_folder(from), &import.module).is_some_and(|path| {

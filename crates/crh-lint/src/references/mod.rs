@@ -16,55 +16,24 @@ mod java;
 mod messages;
 mod methods;
 mod missing_imports;
+mod path_index;
 mod removed;
 mod repo_index;
+mod resolution;
 mod resolve;
 mod ruby;
+mod rules;
 mod rust;
+mod rust_crates;
 mod suspects;
 mod unused_removals;
+mod using_file;
 
+use self::rules::{ARITY, CONFIG_KEY, MISSING_IMPORT, REMOVED};
 use crate::findings::FindingDraft;
 use crate::{ChangeView, LintRule, StaticOutput};
-use crh_review::finding::{Category, Confidence, Severity};
 
 pub(crate) const RULES: &[LintRule] = &[REMOVED, ARITY, MISSING_IMPORT, CONFIG_KEY];
-
-const REMOVED: LintRule = LintRule {
-    id: "references/removed",
-    severity: Severity::P1,
-    category: Category::Bug,
-    confidence: Confidence::thousandths(900),
-    summary: "a removed or renamed name or module that other code still uses",
-    aliases: &["F821", "no-undef", "TS2305"],
-};
-
-const ARITY: LintRule = LintRule {
-    id: "references/arity",
-    severity: Severity::P1,
-    category: Category::Bug,
-    confidence: Confidence::thousandths(900),
-    summary: "a call that does not match the changed parameters of its function",
-    aliases: &["TS2554"],
-};
-
-const MISSING_IMPORT: LintRule = LintRule {
-    id: "references/missing-import",
-    severity: Severity::P1,
-    category: Category::Bug,
-    confidence: Confidence::thousandths(900),
-    summary: "an added import of a module or name that the repository does not have",
-    aliases: &["TS2307", "import/no-unresolved", "import/named"],
-};
-
-const CONFIG_KEY: LintRule = LintRule {
-    id: "references/config-key",
-    severity: Severity::P2,
-    category: Category::Bug,
-    confidence: Confidence::thousandths(800),
-    summary: "a removed or renamed configuration key that code still reads and nothing else sets",
-    aliases: &[],
-};
 
 pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
     let Some(project) = change.project else { return StaticOutput::default() };

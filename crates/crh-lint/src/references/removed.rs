@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::repo_index::{RepoIndex, parent_folder};
+use super::path_index::parent_folder;
+use super::repo_index::RepoIndex;
 use super::suspects::{LanguageFamily, SuspectFile};
 use crate::ChangedFile;
 use crh_review::finding::Side;

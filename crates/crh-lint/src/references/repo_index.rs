@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::gitignore::GitIgnore;
-use super::rust;
+use super::path_index::PathIndex;
+use super::rust_crates::crates;
 use crate::{Project, paths, source};
 use crh_review::finding::Side;
 use crh_review::identity::content_id;
@@ -24,7 +25,7 @@ pub(super) struct RepoIndex<'a> {
     path_indexes: [OnceCell<PathIndex>; 2],
     crates: [OnceCell<HashMap<String, String>>; 2],
     parsed_count: Cell<usize>,
-    pub(super) gitignore: GitIgnore,
+    gitignore: GitIgnore,
     /// Names whose uses are recorded when a file is parsed.
     tracked_names: RefCell<BTreeSet<String>>,
 }
@@ -43,20 +44,6 @@ pub(super) struct SourceFile {
     pub(super) uses: Vec<NameUse>,
     pub(super) text: String,
 }
-
-/// Paths of one side, indexed.
-#[derive(Debug, Default)]
-pub(super) struct PathIndex {
-    pub(super) files: BTreeSet<String>,
-    /// Files by their name up to the first dot.
-    pub(super) stems: HashMap<String, Vec<String>>,
-    pub(super) folders: BTreeSet<String>,
-    /// Whether there are schema files from which classes are generated.
-    pub(super) has_schemas: bool,
-}
-
-/// Extensions of schema files from which classes are generated.
-const SCHEMAS: [&str; 7] = [".proto", ".thrift", ".avsc", ".avdl", ".g4", ".fbs", ".xsd"];
 
 impl SourceFile {
     /// The text of a line, by its 1-based number.
@@ -151,71 +138,35 @@ impl<'a> RepoIndex<'a> {
 
     /// Folders of the Rust crates of a side, by crate name.
     pub(super) fn crates(&self, side: Side) -> &HashMap<String, String> {
-        of_side(&self.crates, side).get_or_init(|| {
+        pick_side(&self.crates, side).get_or_init(|| {
             let index = self.paths(side).ok();
-            index.map(|index| rust::crates(self.project, side, index)).unwrap_or_default()
+            index.map(|index| crates(self.project, side, index)).unwrap_or_default()
         })
     }
 
     pub(super) fn paths(&self, side: Side) -> Result<&PathIndex, String> {
-        let cell = of_side(&self.path_indexes, side);
+        let cell = pick_side(&self.path_indexes, side);
         if let Some(index) = cell.get() {
             return Ok(index);
         }
         let paths = self.project.paths(side)?;
         Ok(cell.get_or_init(|| PathIndex::from_paths(paths)))
     }
+
+    /// Whether git ignores a missing file or a folder above it.
+    pub(super) fn is_ignored(&self, path: &str) -> bool {
+        self.gitignore.is_ignored(path, |side, file| {
+            self.paths(side).ok().filter(|it| it.has_file(file))?;
+            self.project.file(side, file).ok().flatten()
+        })
+    }
 }
 
-fn of_side<T>([old, new]: &[T; 2], side: Side) -> &T {
+fn pick_side<T>([old, new]: &[T; 2], side: Side) -> &T {
     match side {
         Side::Old => old,
         Side::New => new,
     }
-}
-
-impl PathIndex {
-    fn from_paths(paths: &[String]) -> Self {
-        let mut index = Self::default();
-        for path in paths {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let stem = name.split('.').next().unwrap_or(name);
-            index.stems.entry(stem.to_owned()).or_default().push(path.clone());
-            index.has_schemas |= SCHEMAS.iter().any(|it| name.ends_with(it));
-            index.files.insert(path.clone());
-            let mut folder = folder;
-            while !folder.is_empty() && !index.folders.contains(folder) {
-                index.folders.insert(folder.to_owned());
-                folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
-            }
-        }
-        index
-    }
-
-    pub(super) fn has_file(&self, path: &str) -> bool {
-        self.files.contains(path)
-    }
-
-    /// The files directly in a folder.
-    pub(super) fn files_in_folder<'i>(&'i self, folder: &'i str) -> impl Iterator<Item = &'i str> {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let start = prefix.clone();
-        let length = prefix.len();
-        self.files
-            .range(start..)
-            .take_while(move |it| it.starts_with(&prefix))
-            .filter(move |it| !it[length..].contains('/'))
-            .map(String::as_str)
-    }
-}
-
-/// The folder of a path; empty for a file at the root of the repository.
-pub(super) fn parent_folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-pub(super) fn join_path(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 #[cfg(test)]

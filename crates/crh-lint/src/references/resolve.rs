@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::repo_index::{PathIndex, RepoIndex, join_path, parent_folder};
+use super::path_index::{PathIndex, join_path, normalize_path, parent_folder};
+use super::repo_index::RepoIndex;
+use super::resolution::Resolution;
 use super::suspects::LanguageFamily;
 use super::{java, ruby, rust};
 use crh_review::finding::Side;
@@ -27,20 +29,6 @@ pub(super) enum ModuleTarget {
     /// A folder that is a package without a file of its own.
     Folder,
     /// An external module, or one that the rules here cannot decide.
-    Unknown,
-}
-
-/// Result of resolving an import.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Resolution {
-    /// Resolved: the path of the file that defines the name or is the module.
-    DefinedIn(String),
-    /// The module belongs to this repository but does not exist.
-    MissingModule,
-    /// The module does not exist here and may come from another package.
-    MaybeExternal,
-    /// The module exists and does not define the name; the path of its file.
-    MissingName(String),
     Unknown,
 }
 
@@ -253,23 +241,8 @@ fn is_build_output(index: &PathIndex, path: &str) -> bool {
         || ambiguous_folders.any(|end| !index.folders.contains(&folders[..end].join("/")))
 }
 
-/// Joins and normalizes a path; `None` if it leaves the repository.
-pub(super) fn normalize_path(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
 /// Whether a folder has a file (with any extension) or a folder of this name.
-pub(super) fn has_entry(index: &PathIndex, folder: &str, stem: &str) -> bool {
+fn has_entry(index: &PathIndex, folder: &str, stem: &str) -> bool {
     let path = join_path(folder, stem);
     let dot = format!("{path}.");
     index.has_file(&path)
@@ -307,7 +280,7 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     let at_top = index.folders.contains(*first).then_some("");
     let in_src = index.folders.contains(&join_path("src", first)).then_some("src");
     roots.extend(at_top.into_iter().chain(in_src));
-    roots.retain(|root| is_root(index, from, root));
+    roots.retain(|root| is_import_root(index, from, root));
     let mut resolved = BTreeSet::new();
     let (mut is_missing, mut is_folder) = (false, false);
     for root in &roots {
@@ -331,7 +304,7 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
 }
 
 /// Whether Python may resolve absolute imports from this folder.
-fn is_root(index: &PathIndex, from: &str, root: &str) -> bool {
+fn is_import_root(index: &PathIndex, from: &str, root: &str) -> bool {
     let is_package = index.has_file(&join_path(root, "__init__.py"));
     let is_above = root.is_empty() || from.starts_with(&format!("{root}/"));
     let is_project = ["pyproject.toml", "setup.py", "setup.cfg"]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::broken_uses::{BrokenUse, UsingFile};
+use super::path_index::{normalize_path, parent_folder};
 use super::removed::{RemovalKind, RemovedSymbol};
-use super::repo_index::{RepoIndex, parent_folder};
-use super::resolve::{Resolution, normalize_path};
+use super::repo_index::RepoIndex;
+use super::resolution::Resolution;
+use super::using_file::{BrokenUse, UsingFile};
 use crate::paths;
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, ModuleImport, NameUse, UseRole};

@@ -1,21 +1,17 @@
 //! Rust: resolves paths by the folders of a crate.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use super::path_index::{PathIndex, join_path, parent_folder};
 use super::removed::{RemovalKind, RemovedSymbol, module_stem};
-use super::repo_index::{PathIndex, RepoIndex, SourceFile, join_path, parent_folder};
-use super::resolve::Resolution;
-use crate::Project;
+use super::repo_index::{RepoIndex, SourceFile};
+use super::resolution::Resolution;
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, ImportedItem};
 
 /// Modules followed through glob re-exports for one name. Longer chains are rare and count as
 /// unknown.
 const HOPS_MAX: usize = 6;
-
-/// `Cargo.toml` files read per repository. Larger workspaces are rare; their other crates count as
-/// unknown.
-const MANIFESTS_MAX: usize = 1_000;
 
 /// A module: its file, and the path of the inline module inside the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,41 +89,6 @@ fn library_root(repo: &RepoIndex<'_>, side: Side, name: &str) -> Option<RustModu
     let file = join_path(&src_folder, "lib.rs");
     let exists = repo.paths(side).is_ok_and(|it| it.has_file(&file));
     exists.then(|| RustModule { file, inline_path: String::new(), folder: src_folder })
-}
-
-/// Folders of the crates of a side, by the name that code uses. If two crates have the same name,
-/// neither is listed.
-pub(super) fn crates(
-    project: &dyn Project,
-    side: Side,
-    index: &PathIndex,
-) -> HashMap<String, String> {
-    let manifests = index.stems.get("Cargo").into_iter().flatten();
-    // A crate without a library cannot be imported.
-    let has_library = |it: &&String| index.has_file(&join_path(parent_folder(it), "src/lib.rs"));
-    let manifests = manifests.filter(|it| it.ends_with("Cargo.toml")).filter(has_library);
-    let manifests = manifests.take(MANIFESTS_MAX);
-    let mut crates: HashMap<String, Option<String>> = HashMap::new();
-    for path in manifests {
-        let text =
-            project.file(side, path).ok().flatten().and_then(|it| String::from_utf8(it).ok());
-        let Some(name) = text.as_deref().and_then(crate_name) else { continue };
-        let folder = Some(parent_folder(path).to_owned());
-        crates.entry(name).and_modify(|it| *it = None).or_insert(folder);
-    }
-    crates.into_iter().filter_map(|(name, folder)| Some((name, folder?))).collect()
-}
-
-/// The name of a crate in code; `None` if its library is not at the default path.
-fn crate_name(manifest: &str) -> Option<String> {
-    let table: toml::Table = manifest.parse().ok()?;
-    let package = table.get("package")?.get("name")?.as_str()?;
-    let library = table.get("lib");
-    if library.and_then(|it| it.get("path")).is_some_and(|it| it.as_str() != Some("src/lib.rs")) {
-        return None;
-    }
-    let name = library.and_then(|it| it.get("name")).and_then(toml::Value::as_str);
-    Some(name.unwrap_or(package).replace('-', "_"))
 }
 
 fn resolve_segments(

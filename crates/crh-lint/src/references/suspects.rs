@@ -50,8 +50,8 @@ impl LanguageFamily {
     }
 }
 
-/// Files that may break references, whether they are under review or not: other code breaks all
-/// the same.
+/// Files that may break references. Files that are not under review count too, because they break
+/// other code in the same way.
 pub(super) fn suspect_files<'a>(change: &ChangeView<'a>) -> Vec<SuspectFile<'a>> {
     change.all_files.iter().filter_map(|file| suspect_file(change, file)).collect()
 }
@@ -224,7 +224,7 @@ fn is_list_item(item: &str) -> bool {
     !annotation.is_empty() && !is_value && !annotation.ends_with([';', '{'])
 }
 
-/// Words that look like list items when they are alone on a line, but are statements or constants.
+/// Words that look like list items if they are alone on a line, but are statements or constants.
 #[rustfmt::skip]
 const STATEMENTS: [&str; 22] = [
     "else", "try", "finally", "return", "pass", "break", "continue", "end", "default", "do", "loop", "begin", "ensure", "true", "false",

@@ -78,7 +78,7 @@ pub fn run_helper(stage: Option<&str>, stdin: impl Read) -> (u8, Option<String>)
 }
 
 fn first_stage(mut stdin: impl Read) -> Result<u8, String> {
-    // The kernel kills the helper when crh ends, however crh ends.
+    // The kernel kills the helper when crh ends, even if crh is killed.
     die_with_parent()?;
     close_inherited()?;
     let mut spec = Vec::new();
@@ -168,7 +168,7 @@ fn set_limits(run: Option<&HelperProgram>) -> Result<(), String> {
         (Resource::Nproc, PROCESSES_MAX),
         (Resource::Nofile, OPEN_FILES_MAX),
     ] {
-        // A lower limit that applies already stays.
+        // A lower limit that is already in effect stays.
         let limit = rustix::process::getrlimit(resource)
             .maximum
             .map_or(maximum, |current| current.min(maximum));
@@ -184,7 +184,8 @@ fn restrict_files(run: Option<&HelperProgram>) -> Result<(), String> {
         format!("the kernel's Landlock support is too old or missing: {}", root_cause(&why))
     })?;
     let is_enforced = match status.ruleset {
-        // Required restrictions are enforced or an error; newer kernels enforce more.
+        // The kernel enforces the required restrictions, or `apply_landlock` fails. Newer kernels
+        // enforce more.
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => true,
         RulesetStatus::NotEnforced => false,
     };

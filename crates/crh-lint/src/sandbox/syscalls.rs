@@ -1,8 +1,9 @@
 //! System calls that are denied in the sandbox.
 //!
-//! Landlock controls which files can be opened; namespaces control what can be reached. The filters
-//! here close what both leave open: new sockets, permissions and times of files (which Landlock
-//! does not check), ways out of the process group, and kernel features that no analyser needs.
+//! Landlock controls which files a process can open. Namespaces control which processes and
+//! networks it can reach. The filters deny calls that both allow: new sockets, changes to
+//! permissions and times of files, ways out of the process group, and kernel features that no
+//! analyser needs.
 
 use std::collections::BTreeMap;
 
@@ -108,9 +109,10 @@ fn deny_user_namespaces() -> Result<Vec<SeccompRule>, String> {
     Ok(vec![rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)?])
 }
 
-/// node and Python talk to their children through stream pairs, and Rust programs such as cargo
-/// through packet pairs. The ends of both are connected for good: the kernel ignores another
-/// address. Sockets of other pairs could send to any listening path, so they are denied.
+/// node and Python talk to their children through pairs of stream sockets, and Rust programs such
+/// as cargo through pairs of packet sockets. Such sockets can send only to each other, because the
+/// kernel ignores any other address. Sockets of other kinds of pairs could send to any listening
+/// path, so they are denied.
 fn deny_datagram_pairs() -> Result<Vec<SeccompRule>, String> {
     let number = |it: i32| u64::try_from(it).map_err(|why| why.to_string());
     let family = number(libc::AF_UNIX)?;

@@ -1,5 +1,5 @@
-//! User commands in the sandbox. A command sees a copy of the tree, whose files it may change and
-//! run, and the system's programs.
+//! User commands in the sandbox. A command can change and run the files of a copy of the tree, and
+//! can run the system's programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Sandbox, SandboxJob, SandboxJobError};
-use crate::analysers::command_files;
+use crate::installation::{command_files, is_executable};
 use crate::process::ProcessLimits;
 
-/// Output limit; only the end is shown.
+/// Output limit. The caller shows only the end of the output.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
 /// A command and its environment.
@@ -93,5 +93,5 @@ fn find_program(command: &UserCommand<'_>) -> Option<PathBuf> {
         return Some(command.tree.join(name)).filter(|file| file.is_file());
     }
     let folders = std::env::split_paths(command.path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|file| crate::analysers::is_executable(file))
+    folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
 }

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::keys::{ConfigKind, ConfigLine};
 use self::reads::KeyMention;
-use super::CONFIG_KEY;
 use super::messages::draft_in_place_of;
 use super::repo_index::RepoIndex;
+use super::rules::CONFIG_KEY;
 use super::suspects::is_excluded_path;
 use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, SearchHit, paths};
@@ -34,8 +34,8 @@ struct RemovedKey<'a> {
     kind: ConfigKind,
     name: String,
     /// Whether an added key seems to replace this key: it has the same value, or the change removes
-    /// one key and adds one. Then a read with a fallback is reported as well, because it silently
-    /// uses the fallback.
+    /// one key and adds one. Then crh also reports reads with a fallback, because they use the
+    /// fallback from now on.
     is_renamed: bool,
 }
 

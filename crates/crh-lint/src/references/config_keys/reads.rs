@@ -1,4 +1,4 @@
-//! Classifies what a line of code does with a key.
+//! Whether a line of code reads a key, sets it, or only contains it.
 
 use std::sync::LazyLock;
 
@@ -21,8 +21,8 @@ pub(super) enum KeyMention {
     Unrelated,
 }
 
-/// Reads of environment variables by a literal name. The key is the first group that takes part in
-/// the match.
+/// Reads of environment variables by a literal name. The key is the first group of the pattern that
+/// matches.
 static READ_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let patterns = [
         r#"\benviron\[\s*["'](\w+)["']\s*\]"#,
@@ -55,7 +55,7 @@ static DJANGO_PATTERN: LazyLock<Option<Regex>> =
 const SETTINGS: [&str; 4] = ["config", "settings", "conf", "cfg"];
 
 impl ConfigKind {
-    /// What a line does with a key of this kind.
+    /// Classifies a line that contains a key of this kind.
     pub(super) fn classify(self, path: &str, line: &str, key: &str) -> KeyMention {
         let is_comment = ["#", "//", "*", "/*"].iter().any(|it| line.trim_start().starts_with(it));
         let Some(at) = word_offset(line, key).filter(|_| !is_comment) else {

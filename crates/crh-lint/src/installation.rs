@@ -1,11 +1,13 @@
-//! Finds installed analysers and the files that belong to each installation.
+//! Finds installed programs, such as analysers, and the files that they need to run.
+
+pub(crate) mod rustup;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use super::rustup::{RustupFolder, is_rustup_shim};
+use self::rustup::{RustupFolder, is_rustup_shim};
 use crh_os::files;
 
 /// Enough for a shebang line.
@@ -16,20 +18,21 @@ const INTERPRETERS_MAX: usize = 3;
 /// Programs that version managers link under the names of other programs.
 const VERSION_MANAGERS: &[&str] = &["asdf", "mise", "proto-shim", "rtx", "volta-shim"];
 
+/// A program, and the files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct InstalledProgram {
-    pub(super) program: PathBuf,
+pub(crate) struct InstalledProgram {
+    pub(crate) program: PathBuf,
     /// Files and folders of the installation and of its interpreter.
-    pub(super) readable: Vec<PathBuf>,
+    pub(crate) readable: Vec<PathBuf>,
     /// The `PATH` with which crh starts the program.
-    pub(super) path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl InstalledProgram {
     /// Returns the first program with this name in the folders of a `PATH`. Skips shims of version
     /// managers. Also skips programs that lie, or whose interpreter lies, inside `excluded_folder`:
     /// the change may have brought these files.
-    pub(super) fn find(name: &str, path: &OsStr, excluded_folder: Option<&Path>) -> Option<Self> {
+    pub(crate) fn find(name: &str, path: &OsStr, excluded_folder: Option<&Path>) -> Option<Self> {
         executables_named(name, path)
             .filter(|program| !is_shim(program))
             .find_map(|program| Self::inspect(program, path, excluded_folder))
@@ -37,7 +40,7 @@ impl InstalledProgram {
 
     /// Returns the program at this path; `None` if it or its interpreter is inside
     /// `excluded_folder`.
-    pub(super) fn inspect(
+    pub(crate) fn inspect(
         program: PathBuf,
         path: &OsStr,
         excluded_folder: Option<&Path>,
@@ -62,7 +65,7 @@ impl InstalledProgram {
     /// Returns the first compiler or type checker with this name in the folders of a `PATH`. Skips
     /// shims of version managers. Instead of a shim of rustup, returns the program of rustup's
     /// default toolchain.
-    pub(super) fn find_checker(
+    pub(crate) fn find_checker(
         name: &str,
         path: &OsStr,
         home: Option<&Path>,
@@ -79,7 +82,7 @@ impl InstalledProgram {
     }
 
     /// Returns a program of the toolchain with this `bin` folder, which comes first in its `PATH`.
-    pub(super) fn in_toolchain(bin: &Path, name: &str, path: &OsStr, home: Option<&Path>) -> Self {
+    pub(crate) fn in_toolchain(bin: &Path, name: &str, path: &OsStr, home: Option<&Path>) -> Self {
         let folders = std::iter::once(bin.to_owned()).chain(std::env::split_paths(path));
         let path = std::env::join_paths(folders).unwrap_or_else(|_| path.to_owned());
         let program = bin.join(name);
@@ -94,9 +97,9 @@ const TOOLCHAIN_PARTS: &[&str] = &[
     "go.env", "release",
 ];
 
-/// What a program of the user needs to read: its own files, those of its interpreters, and the
-/// toolchain around its `bin`. The home folder, the folders above it and folders in `~/.local` do
-/// not count as a toolchain.
+/// Files and folders that a program of the user must read: its own files, those of its
+/// interpreters, and the toolchain around its `bin`. The home folder, the folders above it and
+/// folders in `~/.local` do not count as a toolchain.
 pub(crate) fn command_files(program: &Path, path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
     let installed = InstalledProgram::inspect(program.to_owned(), path, None);
     let mut readable = installed.map(|it| it.readable).unwrap_or_default();
@@ -122,7 +125,7 @@ pub(crate) fn command_files(program: &Path, path: &OsStr, home: Option<&Path>) -
 }
 
 /// The absolute folders of a `PATH` that are not inside `excluded_folder`.
-pub(super) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> OsString {
+pub(crate) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> OsString {
     let folders = std::env::split_paths(path);
     let outside_folders =
         folders.filter(|folder| folder.is_absolute() && !is_inside(folder, excluded_folder));
@@ -136,7 +139,7 @@ fn executables_named(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> 
 }
 
 /// The first program with this name in a `PATH`, if it is a shim.
-pub(super) fn find_shim(name: &str, path: &OsStr) -> Option<PathBuf> {
+pub(crate) fn find_shim(name: &str, path: &OsStr) -> Option<PathBuf> {
     executables_named(name, path).next().filter(|program| is_shim(program))
 }
 

@@ -17,7 +17,7 @@ const NAME_CHARS_MAX: usize = 100;
 
 /// The folder of rustup.
 #[derive(Debug, Clone)]
-pub(super) struct RustupFolder(PathBuf);
+pub(crate) struct RustupFolder(PathBuf);
 
 #[derive(Deserialize)]
 struct ToolchainFile {
@@ -32,7 +32,7 @@ struct ToolchainSection {
 
 impl RustupFolder {
     /// The folder `.rustup` in the home folder, if it exists.
-    pub(super) fn find(home: &Path) -> Option<Self> {
+    pub(crate) fn find(home: &Path) -> Option<Self> {
         let folder = home.join(".rustup");
         folder.is_dir().then_some(Self(folder))
     }
@@ -54,8 +54,8 @@ impl RustupFolder {
             entry.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_target(rest))
         };
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let found = names.filter(|entry| is_named(entry)).min()?;
-        let bin = self.0.join("toolchains").join(found).join("bin");
+        let name = names.filter(|entry| is_named(entry)).min()?;
+        let bin = self.0.join("toolchains").join(name).join("bin");
         bin.is_dir().then_some(bin)
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn is_rustup_shim(program: &Path) -> bool {
 
 /// The `bin` of the toolchain that a project names; `None` if it names none. The error, for example
 /// for a toolchain that is not installed, is a sentence.
-pub(super) fn toolchain_bin(
+pub(crate) fn toolchain_bin(
     project: &dyn Project,
     rustup: Option<&RustupFolder>,
 ) -> Result<Option<PathBuf>, String> {
