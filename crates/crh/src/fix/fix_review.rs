@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::outcome::SkippedIssue;
-use super::{FixOrigin, wanted};
+use super::{FixOrigin, select_issues};
 use crate::commands::review::session::ReviewSession;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::finding::AutofixClass;
@@ -82,7 +82,7 @@ pub(crate) fn unverifiable(
     if has_command || plan == FixReviewPlan::Follows {
         return Vec::new();
     }
-    let (issues, _) = wanted(report, numbers);
+    let (issues, _) = select_issues(report, numbers);
     let needing = issues.into_iter().filter(|issue| issue.requires_verification);
     needing.map(|issue| SkippedIssue::new(issue.number, plan.gap(issue.autofix_class))).collect()
 }
