@@ -25,6 +25,7 @@ use crh_agent::{
 use crh_llm::{CallArguments, ToolCall};
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
+use serde_json::{Deserializer, Value};
 
 /// Reviewer name of all sub-agents.
 pub(super) const REVIEWER: &str = "delegate";
@@ -172,8 +173,8 @@ impl Toolbox for SubAgentTools {
         self.own_tools.announce_call(call);
         if call.name != MARK_TOOL {
             let outcome = self.own_tools.call(call, None).await;
-            if let ToolOutcome::Answered(_) = &outcome {
-                self.record_shown_files(call);
+            if let ToolOutcome::Answered(reply) = &outcome {
+                self.record_shown_files(call, reply);
             }
             return outcome;
         }
@@ -189,20 +190,27 @@ impl Toolbox for SubAgentTools {
 
 impl SubAgentTools {
     /// Records the files whose diff a call has shown.
-    fn record_shown_files(&self, call: &ToolCall) {
+    fn record_shown_files(&self, call: &ToolCall, reply: &str) {
         let CallArguments::Json(arguments) = &call.arguments else { return };
+        let change = &self.shared.review.change;
+        let latest = change.workspace().ok().and_then(|workspace| workspace.latest());
+        let round = arguments.get("previewDiffId").map(|id| id.to_string().replace('"', ""));
+        if round.is_some_and(|round| latest.is_none_or(|latest| latest.id != round)) {
+            return;
+        }
         match call.name.as_str() {
             "diff_get_file" => {
                 let files = &self.shared.files;
                 let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
                 file.iter().for_each(|file| self.own_tools.rules().show_file(&file.path));
             }
+            // A reply is limited, so it says which lines it has.
             "diff_numbered" => {
-                let line = |name: &str, default| {
-                    arguments.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default)
-                };
-                let (start, end) = (line("start", 1), line("end", u64::MAX));
-                let change = &self.shared.review.change;
+                // A notice may follow the JSON.
+                let mut values = Deserializer::from_str(reply).into_iter::<Value>();
+                let Some(Ok(reply)) = values.next() else { return };
+                let line = |name: &str| reply.get(name).and_then(Value::as_u64);
+                let (Some(start), Some(end)) = (line("start"), line("end")) else { return };
                 for (scope, file) in change.files() {
                     let (first, last) = diff_lines(&change.diff, file);
                     if start <= u64::from(last) && end >= u64::from(first) {

@@ -282,3 +282,48 @@ async fn large_file_is_reviewed_in_parts() {
     .assert_eq(&render(&runs));
     assert_eq!(scene.reviewed(), ["small.txt"]);
 }
+
+#[tokio::test]
+async fn file_after_the_end_of_a_reply_is_not_shown() {
+    let repo = Repo::new();
+    repo.write("a.txt", "old\n");
+    repo.commit("base");
+    let lines: Vec<String> =
+        (0..9_000).map(|number| format!("the line with the number {number}")).collect();
+    repo.write("a.txt", lines.join("\n"));
+    repo.write("b.txt", lines.join("\n"));
+    repo.commit("change");
+    let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
+        ("orchestrator", 1) => delegates(&[("first", &["a.txt"]), ("second", &["b.txt"])]),
+        ("orchestrator", _) => submits(&[], &[]),
+        // The reply has the first 500 lines, all of them in `a.txt`.
+        (_, 1) => calls("diff_numbered", json!({})),
+        (_, 2) => marks(&["b.txt"]),
+        (_, _) => reports(&[]),
+    });
+    let scene = Scene::new(&model, repo, SceneOptions::default());
+    let runs = scene.run().await;
+    expect![[r#"
+        orchestrator (): Completed
+          - `a.txt` has 9001 changed lines and was cut into 2 parts
+          - `b.txt` has 9000 changed lines and was cut into 2 parts
+        sub-agent-1 (first (1 of 2)): Completed
+          a.txt NotReviewed sub-agent-1 did not mark it as reviewed
+          - it tried to mark files outside its scope; refused once
+          - it reported before it had marked all its files; refused once
+        sub-agent-2 (first (2 of 2)): Completed
+          a.txt NotReviewed sub-agent-2 did not mark it as reviewed
+          - it tried to mark files outside its scope; refused once
+          - it reported before it had marked all its files; refused once
+        sub-agent-3 (second (1 of 2)): Completed
+          b.txt NotReviewed sub-agent-3 did not mark it as reviewed
+          - it tried to mark files that it had not read; refused once
+          - it reported before it had marked all its files; refused once
+        sub-agent-4 (second (2 of 2)): Completed
+          b.txt NotReviewed sub-agent-4 did not mark it as reviewed
+          - it tried to mark files that it had not read; refused once
+          - it reported before it had marked all its files; refused once
+    "#]]
+    .assert_eq(&render(&runs));
+    assert!(scene.reviewed().is_empty());
+}
