@@ -79,12 +79,13 @@ impl<C: Counts> ResampledCounts<C> {
         Self { total, cases: cases.to_vec(), samples: samples.collect() }
     }
 
-    /// A metric with its interval. A case contributes if the metric is defined for this case alone.
+    /// A metric with its interval. Only cases that define the metric by themselves count towards
+    /// [`MIN_CASES`].
     pub fn estimate(&self, metric: impl Fn(&C) -> Option<f64>) -> Estimate {
         self.estimate_over(|case| metric(case).is_some(), &metric)
     }
 
-    /// A metric over the contributing cases, with an interval if at least [`MIN_CASES`] contribute.
+    /// A metric over all cases, with an interval if at least [`MIN_CASES`] of them contribute.
     /// Resamples without a defined value do not count.
     pub(super) fn estimate_over(
         &self,
@@ -192,8 +193,8 @@ mod tests {
         assert!((low - 0.402).abs() < 0.015 && (high - 0.598).abs() < 0.015, "{low} {high}");
         // Four times as many cases halve the width.
         let coin: Vec<_> = (0..400).map(|case| (case % 2, 1)).collect();
-        let wide_interval = estimate(&coin);
-        let width = wide_interval.high.unwrap() - wide_interval.low.unwrap();
+        let narrow_interval = estimate(&coin);
+        let width = narrow_interval.high.unwrap() - narrow_interval.low.unwrap();
         assert!((width - (high - low) / 2.0).abs() < 0.015, "{width}");
     }
 
@@ -224,8 +225,8 @@ mod tests {
         // be zero.
         let cases: Vec<_> = (0..40).map(|case| Hits { hits: case % 2, all: 1 }).collect();
         let resampled = ResampledCounts::new(&cases);
-        let often = |sum: &Hits| ratio(sum.hits, sum.all).filter(|_| sum.hits >= 20);
-        let Estimate { low, .. } = resampled.estimate_over(|_| true, often);
+        let ratio_from_20_hits = |sum: &Hits| ratio(sum.hits, sum.all).filter(|_| sum.hits >= 20);
+        let Estimate { low, .. } = resampled.estimate_over(|_| true, ratio_from_20_hits);
         assert_eq!(low, Some(0.5));
     }
 }
