@@ -18,20 +18,21 @@ use crate::store::Store;
 /// Interval between two polls of the queue.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Maximum live updates at the same time. Each keeps a connection, and deliveries need some, too.
+/// Maximum number of open event streams. Each holds a connection, and webhook deliveries need
+/// connections, too.
 pub(super) const STREAMS_MAX: usize = if cfg!(test) { 2 } else { 300 };
 
 /// A number that grows when the queue changes. A task polls the queue until all receivers are gone.
 pub(super) fn watch_queue(store: Store) -> watch::Receiver<u64> {
     let (sender, receiver) = watch::channel(0);
     tokio::spawn(async move {
-        let mut last_sign = None;
+        let mut last_fingerprint = None;
         while !sender.is_closed() {
             // If the database is not available, the number stays.
-            if let Ok(sign) = store.queue_sign().await
-                && last_sign != Some(sign)
+            if let Ok(fingerprint) = store.queue_fingerprint().await
+                && last_fingerprint != Some(fingerprint)
             {
-                last_sign = Some(sign);
+                last_fingerprint = Some(fingerprint);
                 sender.send_modify(|version| *version += 1);
             }
             tokio::time::sleep(INTERVAL).await;
@@ -47,7 +48,7 @@ pub(super) async fn events(State(state): State<Shared>, headers: HeaderMap) -> R
     let Ok(slot) = state.streams.clone().try_acquire_owned() else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    let mut receiver = state.version.clone();
+    let mut receiver = state.queue_version.clone();
     receiver.mark_unchanged();
     let changes = stream::unfold((receiver, slot), |(mut receiver, slot)| async move {
         receiver.changed().await.ok()?;

@@ -122,12 +122,12 @@ struct ServerState {
     bodies: Semaphore,
     /// Limits the checks of typed tokens at the same time.
     guesses: Arc<Semaphore>,
-    /// Limits the live updates at the same time.
+    /// Limits the number of open event streams.
     streams: Arc<Semaphore>,
     /// Longest time to read a body.
     body_time: Duration,
     /// Changes when the queue changes.
-    version: watch::Receiver<u64>,
+    queue_version: watch::Receiver<u64>,
 }
 
 /// State of the server, shared by all requests.
@@ -182,7 +182,7 @@ impl HttpServer {
         let listener = TcpListener::bind(address).await.map_err(listen_error)?;
         let address = listener.local_addr().map_err(listen_error)?;
         let state = ServerState {
-            version: live::watch_queue(store.clone()),
+            queue_version: live::watch_queue(store.clone()),
             store,
             access: access.into(),
             settings,

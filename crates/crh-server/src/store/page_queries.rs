@@ -66,7 +66,7 @@ impl Store {
     }
 
     /// Numbers that change when a job changes, and when a worker starts or ends.
-    pub async fn queue_sign(&self) -> StoreResult<(i64, i64, i64)> {
+    pub async fn queue_fingerprint(&self) -> StoreResult<(i64, i64, i64)> {
         let jobs = sqlx::query(
             "SELECT COUNT(*) AS number, CAST(COALESCE(MAX(changed_at), 0) AS BIGINT) AS newest, \
              CAST(COALESCE(SUM(LENGTH(step)), 0) AS BIGINT) AS steps FROM jobs \
