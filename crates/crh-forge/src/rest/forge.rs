@@ -1,4 +1,5 @@
-//! What crh needs to know about a forge with a plain REST API.
+//! What crh needs to know about a forge with a plain REST API. A *change* here is a pull or merge
+//! request.
 
 use std::fmt;
 
@@ -17,7 +18,8 @@ use crate::posting::{
 use crate::{ChangeProposal, ForgeError, ForgeName};
 
 /// A forge with a plain REST API: its names, how crh reads a change, and how it posts. Posting also
-/// needs [`ForgeRules`]. [`RestLogins`] finds servers and tokens, [`RestServing`] is for a server.
+/// needs [`ForgeRules`]. [`RestLogins`] finds the forge's servers and tokens. [`RestServing`]
+/// handles webhooks and jobs for `crh serve`.
 pub trait RestForge: ForgeRules + RestLogins + RestServing + fmt::Debug {
     /// The forge.
     fn name(&self) -> ForgeName;
@@ -33,13 +35,14 @@ pub trait RestForge: ForgeRules + RestLogins + RestServing + fmt::Debug {
         is_repository_path(path)
     }
 
-    /// Path and number of a change that is named without its address. The path is empty if the
-    /// change belongs to the clone.
+    /// Repository path and number in a short name such as `GROUP/NAME!12`. The path is empty if the
+    /// name has none (`!12`): then the repository of the current folder is meant.
     fn split_short_name<'t>(&self, _text: &'t str) -> Option<(&'t str, u64)> {
         None
     }
 
-    /// Reads a change: the proposal for the review, and the state for posting.
+    /// Reads a pull or merge request: its data for the review, and its state for posting.
+    /// `instance` is the name of this crh installation.
     fn read<'a>(
         &'a self,
         client: &'a RestClient,
@@ -68,7 +71,8 @@ pub trait RestForge: ForgeRules + RestLogins + RestServing + fmt::Debug {
     /// What the error of a write means.
     fn classify_error(&self, error: &ForgeError, write: &PostingWrite) -> WriteAnswer;
 
-    /// Web address of the summary in the reply to a write, if that was the summary.
+    /// Web address of the summary, from the reply to the write that created or updated it; `None`
+    /// for other writes.
     fn written_url(
         &self,
         reply: &Value,
@@ -94,7 +98,8 @@ pub struct RestProfile {
     pub web_mark: &'static str,
     /// Part of an API path between repository and number.
     pub api_mark: &'static str,
-    /// Refs of the target repository with the commits of changes: the part before the number.
+    /// Folder of the refs for the heads of changes in the target repository: `refs/pull` for
+    /// `refs/pull/12/head`.
     pub head_refs: &'static str,
     /// How to name a change, after "expected".
     pub reference_forms: &'static str,
