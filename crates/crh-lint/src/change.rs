@@ -120,7 +120,7 @@ impl<'a> ChangeView<'a> {
     }
 
     /// Files under review and all files, as in the diff.
-    pub(crate) fn files_in_diff(&self) -> [Cow<'a, [ChangedFile]>; 2] {
+    pub(crate) fn files_as_in_diff(&self) -> [Cow<'a, [ChangedFile]>; 2] {
         [self.files, self.all_files].map(|files| {
             match files.iter().any(|file| file.in_diff.is_some()) {
                 true => files.iter().map(ChangedFile::in_diff).cloned().collect(),

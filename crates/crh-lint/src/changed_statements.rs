@@ -137,7 +137,7 @@ fn compare(
 /// The touched statements of the new text, without unchanged statements inside them. The lines keep
 /// their numbers. `None` if the statements cannot be compared, or if more than [`PERCENT_MAX`] of
 /// the text is left.
-pub(crate) fn changed_text(
+pub(crate) fn touched_text(
     cache: &StatementCache,
     path: &str,
     old_path: &str,
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     fn check(old: &str, new: &str) -> Option<String> {
-        changed_text(&StatementCache::default(), "a.py", "a.py", [old, new])
+        touched_text(&StatementCache::default(), "a.py", "a.py", [old, new])
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(check("a = 1\nb = 2\nc = (\n", "a = 1\nb = 2\nc = 3\n"), None);
         assert_eq!(check("# a\n", "# b\n"), None);
         let cache = StatementCache::default();
-        assert_eq!(changed_text(&cache, "a.go", "a.go", ["package a\n", "package b\n"]), None);
-        assert_eq!(changed_text(&cache, "a.py", "a.js", ["a = 1\n", "a = 1\n"]), None);
+        assert_eq!(touched_text(&cache, "a.go", "a.go", ["package a\n", "package b\n"]), None);
+        assert_eq!(touched_text(&cache, "a.py", "a.js", ["a = 1\n", "a = 1\n"]), None);
     }
 }

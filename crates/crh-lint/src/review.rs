@@ -1,6 +1,6 @@
 //! Runs all built-in reviewers on a change. Reviewers of single files share texts and syntax trees
-//! and run on all cores. The others check the whole change: `secrets` runs first, and `references`
-//! and `consistency` run in threads of their own.
+//! and run on up to 8 cores. The others check the whole change: `secrets` runs first, and
+//! `references` and `consistency` run in threads of their own.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crh_syntax::Language;
 /// Threads that review files. More would compete for memory bandwidth.
 const WORKERS_MAX: usize = 8;
 
-/// Why a file is skipped that is binary although git is configured to treat it as text.
+/// Reason to skip a binary file that git, by its configuration, treats as text.
 const BINARY_FILE: &str = "it contains zero bytes and is not UTF-8";
 
 const ONLY_A_DIFF: &str = "only the diff is available";
@@ -56,18 +56,30 @@ pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun
     let cached_project = change.project.map(|project| CachedProject::new(project, change));
     let project = cached_project.as_ref().map(|it| it as &dyn Project);
     let change = &ChangeView::new(change.files, change.all_files, project);
-    let [files_in_diff, all_in_diff] = change.files_in_diff();
-    let mut in_diff = ChangeView::new(&files_in_diff, &all_in_diff, project);
-    in_diff.statements = Arc::clone(&change.statements);
-    let in_diff = &in_diff;
+    // `references` and `consistency` compare the whole repository before and after, so for them no
+    // old file counts as new.
+    let [files_as_in_diff, all_as_in_diff] = change.files_as_in_diff();
+    let mut change_as_in_diff = ChangeView::new(&files_as_in_diff, &all_as_in_diff, project);
+    change_as_in_diff.statements = Arc::clone(&change.statements);
+    let change_as_in_diff = &change_as_in_diff;
     thread::scope(|scope| {
         let references = scope.spawn(|| {
-            run_on_change("references", in_diff, ReviewInput::Project, references::review)
+            run_on_change(
+                "references",
+                change_as_in_diff,
+                RequiredInput::Project,
+                references::review,
+            )
         });
         let consistency = scope.spawn(|| {
-            run_on_change("consistency", in_diff, ReviewInput::Project, consistency::review)
+            run_on_change(
+                "consistency",
+                change_as_in_diff,
+                RequiredInput::Project,
+                consistency::review,
+            )
         });
-        let secrets = run_on_change("secrets", change, ReviewInput::Diff, |change| {
+        let secrets = run_on_change("secrets", change, RequiredInput::Diff, |change| {
             secrets::review(change.files, change.project)
         });
         let mut runs = run_per_file(change, &per_file);
@@ -79,7 +91,9 @@ pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun
     })
 }
 
-enum ReviewInput {
+/// What a reviewer needs at least. Without the repository, a reviewer that needs `Project` skips all
+/// files.
+enum RequiredInput {
     Diff,
     Project,
 }
@@ -88,7 +102,7 @@ enum ReviewInput {
 fn run_on_change(
     name: &'static str,
     change: &ChangeView<'_>,
-    input: ReviewInput,
+    input: RequiredInput,
     review: impl FnOnce(&ChangeView<'_>) -> StaticOutput,
 ) -> StaticRun {
     let start = Instant::now();
@@ -96,8 +110,8 @@ fn run_on_change(
         .map_err(|panic| panic_message(&*panic));
     let files: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
     let skipped_files = match input {
-        ReviewInput::Project => files_without_project(change, &files),
-        ReviewInput::Diff => Vec::new(),
+        RequiredInput::Project => files_without_project(change, &files),
+        RequiredInput::Diff => Vec::new(),
     };
     StaticRun {
         name,
@@ -202,7 +216,7 @@ fn review_file(
     let [old, new] = &texts;
     let touched_text = match [old, new] {
         [Some(old), Some(new)] => {
-            changed_statements::changed_text(&change.statements, &file.path, old_path, [old, new])
+            changed_statements::touched_text(&change.statements, &file.path, old_path, [old, new])
         }
         [None, _] | [_, None] => None,
     };

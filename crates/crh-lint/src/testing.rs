@@ -125,7 +125,7 @@ impl Fixture {
                         [old, new].map(|it| it.map(|(path, text)| SourceText::new(path, text)));
                     let touched_text = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
                         let (cache, texts) = (&change.statements, [old.text, new.text]);
-                        changed_statements::changed_text(cache, new.path, old.path, texts)
+                        changed_statements::touched_text(cache, new.path, old.path, texts)
                     });
                     let touched_text = touched_text.filter(|_| knows == TouchedText::Known);
                     let language = new.as_ref().and_then(|new| new.language);
