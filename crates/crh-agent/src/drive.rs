@@ -316,7 +316,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
     }
 
     fn refuse(&self, attempt: AskAttempt, refusal: BudgetRefusal) -> AttemptOutcome {
-        self.events.write_refusal(attempt, refusal.limit);
+        self.events.write_limit_refusal(attempt, refusal.limit);
         AttemptOutcome::Ended(AskOutcome::Refused(refusal))
     }
 

@@ -108,13 +108,13 @@ impl TranscriptSink {
         }
     }
 
-    /// An error of a model call. The vendor may quote the reviewed code in it, so without texts only
-    /// its kind and the length of its text remain.
+    /// An error of a model call. The vendor may quote the reviewed code in it, so with `LengthsOnly`
+    /// only the error's kind and the length of its message remain.
     fn model_error(&self, error: &ModelError) -> Value {
         match self.detail {
             TranscriptDetail::Full => json!(error.to_string()),
             TranscriptDetail::LengthsOnly => {
-                // The only field of an error's JSON is its kind.
+                // An error's JSON has one field, named after its kind.
                 let kind = json!(error).as_object().and_then(|it| it.keys().next().cloned());
                 let length = error.to_string().len();
                 json!(format!("{}: <{length} bytes>", kind.unwrap_or_default()))
@@ -139,7 +139,7 @@ fn text_lengths(value: Value) -> Value {
 #[derive(Debug)]
 pub(crate) struct TranscriptWriter<'a> {
     sink: Option<&'a TranscriptSink>,
-    /// Name of the run, which is in every event.
+    /// Name of the task, such as that of its reviewer; part of every event.
     caller: String,
     start: Instant,
     /// The last request. For the next one only new parts are written.
@@ -230,7 +230,7 @@ impl<'a> TranscriptWriter<'a> {
                 "attempt": attempt.number,
                 "purpose": ask.purpose,
                 "model": model,
-                // Applies if no later event settles this request.
+                // The cost to assume if no later event reports the end of this attempt.
                 "worst": cost_json(worst_case),
                 "messages": messages.len(),
             });
@@ -241,7 +241,8 @@ impl<'a> TranscriptWriter<'a> {
             let last_request = self.last_request.as_ref();
             let mut new_parts =
                 json!({ "messages": messages.get(written_messages.len()..).unwrap_or_default() });
-            // If the vendor rejects native tool calls, crh describes the tools in the system prompt.
+            // The system prompt can change within a run: if the vendor rejects native tool calls,
+            // crh describes the tools there.
             if last_request.is_none_or(|last_request| {
                 last_request.conversation.system != request.conversation.system
             }) {
@@ -296,7 +297,7 @@ impl<'a> TranscriptWriter<'a> {
         });
     }
 
-    pub(crate) fn write_refusal(&self, attempt: AskAttempt, limit: LimitKind) {
+    pub(crate) fn write_limit_refusal(&self, attempt: AskAttempt, limit: LimitKind) {
         self.write(
             "refused",
             |_| json!({ "turn": attempt.turn, "attempt": attempt.number, "limit": limit }),

@@ -102,7 +102,7 @@ fn run(transcript: &Transcript) {
         MODEL,
         Some(WORST),
     );
-    writer.write_refusal(attempt(3, 1), LimitKind::Money);
+    writer.write_limit_refusal(attempt(3, 1), LimitKind::Money);
     let run_end: AgentRunEnd<()> = AgentRunEnd {
         outcome: AgentOutcome::OutOfBudget(LimitKind::Money.into()),
         limit_reached: Some(LimitKind::Money),
@@ -206,7 +206,7 @@ fn changed_system_prompt_is_written_again() {
         writer.write_request(attempt(1, 1), &ask(&conversation), MODEL, None);
         writer.remember_request(ask(&conversation).request);
         conversation.push_user("go on", CacheMark::Unmarked);
-        writer.write_refusal(attempt(2, 1), LimitKind::Money);
+        writer.write_limit_refusal(attempt(2, 1), LimitKind::Money);
         writer.remember_request(ask(&conversation).request);
         conversation.push_user("the last turn", CacheMark::Unmarked);
         conversation.system += " in words";
