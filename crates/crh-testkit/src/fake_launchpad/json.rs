@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::state::{
-    Bug, Comment, FakeLaunchpadState, Person, PreviewDiff, Proposal, Report, Repository,
+    Bug, Comment, FakeLaunchpadState, Person, PreviewDiff, Proposal, Repository, StatusReport,
 };
 use crate::fake_github::time::format_time;
 
-/// The state as one server address shows it.
+/// The state, with the server address for the links in its JSON.
 pub(super) struct LaunchpadView<'a> {
     pub(super) state: &'a FakeLaunchpadState,
     /// The address of the pages.
@@ -72,7 +72,7 @@ impl LaunchpadView<'_> {
         self.entry("branch_merge_proposal", &proposal.path, fields)
     }
 
-    /// Tips of source and target. Asks git once per list.
+    /// Tips of source and target. This asks git, so for a list of preview diffs call it once.
     pub(super) fn tips(&self, proposal: &Proposal) -> [Option<String>; 2] {
         [&proposal.source, &proposal.target].map(|end| self.state.tip(end))
     }
@@ -84,7 +84,7 @@ impl LaunchpadView<'_> {
         [source, target]: &[Option<String>; 2],
     ) -> Value {
         let path = format!("{}/+preview-diff/{}", proposal.path, diff.id);
-        let is_now = source.as_ref() == Some(&diff.source_revision)
+        let matches_tips = source.as_ref() == Some(&diff.source_revision)
             && target.as_ref() == Some(&diff.target_revision);
         let is_last = proposal.diffs.last().is_some_and(|last| last.id == diff.id);
         let conflicts = diff.conflicts.iter().map(|path| format!("Conflict in {path}\n"));
@@ -97,7 +97,7 @@ impl LaunchpadView<'_> {
             "diffstat": {}, "added_lines_count": 0, "removed_lines_count": 0,
             "prerequisite_revision_id": null,
             "source_revision_id": diff.source_revision, "target_revision_id": diff.target_revision,
-            "stale": !(is_now && is_last),
+            "stale": !(matches_tips && is_last),
         });
         self.entry("preview_diff", &path, fields)
     }
@@ -159,7 +159,7 @@ impl LaunchpadView<'_> {
         self.entry("git_ref", &format!("{}/+ref/{branch}", repository.name), fields)
     }
 
-    pub(super) fn report(&self, repository: &Repository, report: &Report) -> Value {
+    pub(super) fn status_report(&self, repository: &Repository, report: &StatusReport) -> Value {
         let fields = json!({
             "title": report.title, "result": report.result, "result_summary": report.summary,
             "url": report.url, "commit_sha1": report.commit,
@@ -170,7 +170,8 @@ impl LaunchpadView<'_> {
         self.entry("revision_status_report", &path, fields)
     }
 
-    /// Inline comments of a preview diff, in the order of their comments.
+    /// Inline comments on a preview diff, in the order of the proposal's comments that contain
+    /// them.
     pub(super) fn inline_comments(&self, proposal: &Proposal, diff: u64) -> Value {
         let comments =
             proposal.comments.iter().filter(|comment| comment.preview_diff == Some(diff));

@@ -274,9 +274,9 @@ fn of_repository(
         None => Some(Ok(LaunchpadReply::json(&view.repository(repository)))),
         Some("getStatusReports") => {
             let commit = call.parameter("commit_sha1").unwrap_or_default();
-            let reports = repository.reports.iter().filter(|report| report.commit == commit);
+            let reports = repository.status_reports.iter().filter(|report| report.commit == commit);
             let entries: Vec<Value> =
-                reports.map(|report| view.report(repository, report)).collect();
+                reports.map(|report| view.status_report(repository, report)).collect();
             Some(Ok(paged(
                 view,
                 call,

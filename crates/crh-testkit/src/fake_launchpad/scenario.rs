@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use super::state::{
-    Bug, Comment, Decision, FakeLaunchpadState, PreviewDiff, Proposal, Report, Repository, Token,
+    Bug, Comment, Decision, FakeLaunchpadState, PreviewDiff, Proposal, Repository, StatusReport,
+    Token,
 };
 use super::{CONSUMER, FakeLaunchpad};
 use crate::fake_github::git::FakeBareRepository;
@@ -131,7 +132,7 @@ impl FakeLaunchpad {
             name: name.to_owned(),
             private: false,
             bare,
-            reports: Vec::new(),
+            status_reports: Vec::new(),
         });
         drop(state);
         self
@@ -316,7 +317,7 @@ impl FakeLaunchpad {
     pub fn report(&self, repository: &str, commit: &str, title: &str, result: &str) -> &Self {
         let mut state = self.service.state();
         let (id, created) = (state.id(), state.tick());
-        let report = Report {
+        let report = StatusReport {
             id,
             commit: commit.to_owned(),
             title: title.to_owned(),
@@ -325,7 +326,7 @@ impl FakeLaunchpad {
             url: Some(format!("https://ci.example/{title}")),
             created,
         };
-        state.repository_mut(repository).unwrap().reports.push(report);
+        state.repository_mut(repository).unwrap().status_reports.push(report);
         drop(state);
         self
     }

@@ -67,12 +67,12 @@ pub(super) struct Repository {
     pub(super) name: String,
     pub(super) private: bool,
     pub(super) bare: FakeBareRepository,
-    pub(super) reports: Vec<Report>,
+    pub(super) status_reports: Vec<StatusReport>,
 }
 
 /// A status report.
 #[derive(Debug, Clone)]
-pub(super) struct Report {
+pub(super) struct StatusReport {
     pub(super) id: u64,
     pub(super) commit: String,
     pub(super) title: String,
