@@ -122,7 +122,8 @@ fn classify_use(language: Language, text: &str, path: &[PathStep<'_>]) -> NameUs
     }
 }
 
-/// Owner in a member expression, if `field` holds its last name: `a` in `a.b`.
+/// The owner `a` in the member expression `a.b`. `None` if `parent` is no member expression, or if
+/// `field` is not that of `b`.
 fn owner<'t>(parent: &Node<'t>, field: Option<&str>) -> Option<Node<'t>> {
     let (name_field, owner_field) = match parent.kind() {
         "attribute" => ("attribute", "object"),
@@ -283,7 +284,7 @@ fn binds_name(
     const VALUE_FIELDS: [&str; 8] =
         ["type", "value", "return_type", "default_value", "right", "result", "trait", "body"];
     #[rustfmt::skip]
-    const USING_PARENTS: [&str; 9] = [
+    const NON_BINDING_PARENTS: [&str; 9] = [
         "generic_type", "struct_expression", "annotation", "marker_annotation", "decorator", "binary_expression", "binary_operator",
         "boolean_operator", "comparison_operator",
     ];
@@ -296,8 +297,8 @@ fn binds_name(
         "pattern_list", "tuple_pattern", "list_pattern", "object_pattern", "array_pattern", "case_pattern", "left_assignment_list",
     ];
     let kind = parent.kind();
-    // Names in JSX elements, generic types, annotations and operators are uses.
-    if kind.starts_with("jsx") || USING_PARENTS.contains(&kind) {
+    // JSX elements, generic types, annotations and operators do not bind the names in them.
+    if kind.starts_with("jsx") || NON_BINDING_PARENTS.contains(&kind) {
         return false;
     }
     let is_binding_kind = |kind: &str| kind.contains("parameter") || kind.contains("pattern");
