@@ -33,14 +33,14 @@ pub trait EvalHost: Sync {
     fn detail(&self, message: &str);
 
     /// Starts to show the progress of `total` tasks.
-    fn show_progress(&self, total: usize) -> Box<dyn TaskList>;
+    fn show_progress(&self, total: usize) -> Box<dyn TaskDisplay>;
 
     /// Calls `stop` at the first Ctrl-C, unless the result was dropped before.
     fn on_interrupt(&self, stop: Box<dyn FnOnce() + Send>) -> Result<Box<dyn Any>, Failure>;
 }
 
 /// Shows tasks as they end, until it is dropped.
-pub trait TaskList {
+pub trait TaskDisplay {
     /// Shows the line of a task that ended.
     fn task_ended(&mut self, line: &str, already_done: AlreadyDone);
 }

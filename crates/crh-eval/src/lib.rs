@@ -32,7 +32,7 @@ pub use evaluation_files::{
 };
 pub use external::{Twins, fill};
 pub use gate::{GateResult, write_baseline};
-pub use host::{AlreadyDone, EvalHost, TaskList};
+pub use host::{AlreadyDone, EvalHost, TaskDisplay};
 pub use judge::JudgeModel;
 pub use noise::{CommitReviews, last_commits, review_commits};
 pub use quiet_reviewer::QuietReviewer;

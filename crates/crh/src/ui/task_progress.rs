@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::style::{ProgressStyle, Verbosity};
 use super::{format, screen};
 use crate::config::environment::Environment;
-use crh_eval::{AlreadyDone, TaskList};
+use crh_eval::{AlreadyDone, TaskDisplay};
 use crh_review::{columns, truncate};
 
 /// Minimum and maximum width of the progress bar.
@@ -41,7 +41,7 @@ impl TaskProgress {
     }
 }
 
-impl TaskList for TaskProgress {
+impl TaskDisplay for TaskProgress {
     fn task_ended(&mut self, line: &str, already_done: AlreadyDone) {
         self.done += 1;
         self.already_done += usize::from(already_done == AlreadyDone::Yes);

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::ui::Verbosity;
 use crate::ui::task_progress::TaskProgress;
 use crate::{input, ui};
-use crh_eval::{EvalHost, ReviewTask, TaskList};
+use crh_eval::{EvalHost, ReviewTask, TaskDisplay};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::target_args::ParsedTarget;
@@ -84,7 +84,7 @@ impl EvalHost for CommandHost<'_> {
         ui::detail(message);
     }
 
-    fn show_progress(&self, total: usize) -> Box<dyn TaskList> {
+    fn show_progress(&self, total: usize) -> Box<dyn TaskDisplay> {
         Box::new(TaskProgress::new(total, self.verbosity, self.environment))
     }
 
