@@ -36,10 +36,10 @@ pub fn workspace_contents(
     // come from anyone, so the instructions of the target branch apply. The diff shows how the
     // change edits them.
     let instructions_commit = match &proposed {
-        Some(proposed) => Some(&proposed.tip),
+        Some(proposed) => Some(&proposed.target_tip),
         None => change.head.as_ref(),
     };
-    let agent = match (objects, instructions_commit) {
+    let agent_files = match (objects, instructions_commit) {
         (Some(objects), Some(revision)) => read_agent_files(objects, revision, &paths)?,
         (None, _) | (_, None) => Default::default(),
     };
@@ -57,14 +57,19 @@ pub fn workspace_contents(
         Some(proposed) => build_rounds(change, *proposed),
         None => vec![WorkspaceRound {
             created_at: change.created_at,
-            ..new_round(FIRST_ROUND.to_owned(), change.base, change.head, change.diff)
+            ..round_without_comments(FIRST_ROUND.to_owned(), change.base, change.head, change.diff)
         }],
     };
-    let agent_notes = agent.notes;
-    let (agent, context) = (agent.files, Vec::new());
-    let contents =
-        WorkspaceContents { metadata, ci, commits, linked_issues, agent, context, rounds };
-    Ok((contents, agent_notes))
+    let contents = WorkspaceContents {
+        metadata,
+        ci,
+        commits,
+        linked_issues,
+        instructions: agent_files.files,
+        context: Vec::new(),
+        rounds,
+    };
+    Ok((contents, agent_files.notes))
 }
 
 fn metadata(change: &PinnedChange, proposed: Option<&ProposedChange>) -> ChangeMetadata {
@@ -128,7 +133,7 @@ fn checks_and_issues(proposed: &ProposedChange) -> (CiStatus, Vec<LinkedIssueEnt
 
 /// All rounds, oldest first. The last is under review.
 fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<WorkspaceRound> {
-    let is_head = proposed.is_head(change.head.as_deref());
+    let reviews_proposed_head = proposed.is_head(change.head.as_deref());
     let ProposedChange { proposal, earlier, .. } = proposed;
     let forge_round = round_with_head(&proposal, change.head.as_deref());
     let discussion = match comment_scope(&proposal) {
@@ -146,11 +151,11 @@ fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<Workspace
         let earlier_dates = earlier.iter().filter_map(|round| round.created_at.clone());
         earlier_dates.fold(forge_date.unwrap_or(committed), Ord::max)
     });
-    let proposed_diff = earlier.iter().find(|round| round.head == proposal.source.commit);
-    let inline = match (is_head, proposed_diff) {
+    let proposed_round = earlier.iter().find(|round| round.head == proposal.source.commit);
+    let inline = match (reviews_proposed_head, proposed_round) {
         (true, _) => discussion.inline_comments(&change.diff, |_| true),
-        // Comments refer to lines of the proposed diff. In a file with the same patch, these lines
-        // are the same.
+        // Comments refer to lines of the diff at the proposal's head, and another head is under
+        // review. In a file with the same patch in both diffs, these lines are the same.
         (false, Some(round)) => discussion
             .inline_comments(&change.diff, changed_the_same_way(&round.diff, &change.diff)),
         (false, None) => Default::default(),
@@ -160,7 +165,7 @@ fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<Workspace
         general: discussion.general.clone(),
         threads: discussion.threads.clone(),
         inline,
-        ..new_round(id, change.base, change.head, change.diff)
+        ..round_without_comments(id, change.base, change.head, change.diff)
     };
     let earlier = earlier.into_iter().map(|round| earlier_round(round, &proposal, &discussion));
     let mut rounds: Vec<WorkspaceRound> = earlier.collect();
@@ -181,7 +186,7 @@ fn earlier_round(
             let discussion = forge_round.map(Discussion::from_round).unwrap_or_default();
             let inline = discussion.inline_comments(&diff, |_| true);
             let Discussion { general, threads, .. } = discussion;
-            let round = new_round(id, base, Some(head), diff);
+            let round = round_without_comments(id, base, Some(head), diff);
             WorkspaceRound { created_at, general, threads, inline, ..round }
         }
         CommentScope::PerProposal => {
@@ -189,7 +194,11 @@ fn earlier_round(
                 true => discussion.inline_comments(&diff, |_| true),
                 false => Default::default(),
             };
-            WorkspaceRound { created_at, inline, ..new_round(id, base, Some(head), diff) }
+            WorkspaceRound {
+                created_at,
+                inline,
+                ..round_without_comments(id, base, Some(head), diff)
+            }
         }
     }
 }
@@ -197,7 +206,8 @@ fn earlier_round(
 /// Where a forge stores comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommentScope {
-    /// With the proposal. They belong to the current round.
+    /// With the proposal. Inline comments belong to the round of the proposal's head, the others to
+    /// the round under review.
     PerProposal,
     PerRound,
 }
@@ -211,7 +221,7 @@ fn comment_scope(proposal: &ChangeProposal) -> CommentScope {
     }
 }
 
-fn new_round(
+fn round_without_comments(
     id: String,
     base_rev: Option<String>,
     head_rev: Option<String>,

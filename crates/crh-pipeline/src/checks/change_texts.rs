@@ -172,7 +172,7 @@ mod tests {
                 body: text("issue body"),
                 url: text("issue url"),
             }],
-            agent: Vec::new(),
+            instructions: Vec::new(),
             context: Vec::new(),
             rounds: vec![round("1"), round("2")],
         }

@@ -50,7 +50,7 @@ fn diff(text: &str) -> String {
 /// Facts of a diff in a repository with these paths.
 fn facts(text: &str, tree: &[&str]) -> ChangeFacts {
     let mut contents = sample::contents(diff(text));
-    contents.agent.clear();
+    contents.instructions.clear();
     let (_folder, change) = sample::change_under_review(&contents);
     let files = inputs::input_files(&change);
     let mut inputs = inputs::collect_inputs(&change, &files);

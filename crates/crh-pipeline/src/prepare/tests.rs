@@ -66,7 +66,7 @@ fn change(
         ..ChangeProposal::default()
     };
     let reviewed_head = ReviewedHead::Proposed;
-    let proposed = ProposedChange { proposal, tip: String::new(), earlier, reviewed_head };
+    let proposed = ProposedChange { proposal, target_tip: String::new(), earlier, reviewed_head };
     PinnedChange {
         head: Some(head.to_owned()),
         created_at: Some("2025-12-31".to_owned()),

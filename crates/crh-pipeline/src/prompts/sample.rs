@@ -72,7 +72,10 @@ pub(crate) fn contents(diff: impl Into<Vec<u8>>) -> WorkspaceContents {
         ci: CiStatus::default(),
         commits: vec![commit("Format totals"), commit("Test it")],
         linked_issues: Vec::new(),
-        agent: vec![AgentFile { place: "AGENTS.md".to_owned(), bytes: b"Be kind.\n".to_vec() }],
+        instructions: vec![AgentFile {
+            place: "AGENTS.md".to_owned(),
+            bytes: b"Be kind.\n".to_vec(),
+        }],
         context: Vec::new(),
         rounds: vec![WorkspaceRound {
             id: "1".to_owned(),

@@ -21,7 +21,7 @@ pub struct ProposedChange {
     /// Data from the forge.
     pub proposal: ChangeProposal,
     /// Tip of the target branch. Settings that the author must not control are read from here.
-    pub tip: String,
+    pub target_tip: String,
     /// Earlier rounds, oldest first.
     pub earlier: Vec<EarlierRound>,
     /// Which head is under review.
@@ -126,14 +126,14 @@ pub fn resolve_proposal(
     under_review: ReviewedHead,
     options: &ResolveOptions<'_>,
 ) -> Result<PinnedChange, TargetError> {
-    let (tip, head) = (proposal.target.commit.clone(), proposal.source.commit.clone());
-    if let Some(invalid) = [&tip, &head].into_iter().find(|commit| !is_commit_id(commit)) {
+    let (target_tip, head) = (proposal.target.commit.clone(), proposal.source.commit.clone());
+    if let Some(invalid) = [&target_tip, &head].into_iter().find(|commit| !is_commit_id(commit)) {
         return Err(TargetError::NoSuchName(invalid.clone()));
     }
     fetch_ends(store, &proposal, remotes, options)?;
     let checkout_tip = local_tip(store, &proposal, under_review)?;
     let reviewed_tip = checkout_tip.as_deref().unwrap_or(&head);
-    let base = merge_base(store, remotes, (&tip, &head), reviewed_tip, options)?;
+    let base = merge_base(store, remotes, (&target_tip, &head), reviewed_tip, options)?;
     let (reviewed_commit, under_review) = match &checkout_tip {
         Some(tip) => (snapshot_checkout(store, tip, options)?, ReviewedHead::Checkout),
         None => (head.clone(), ReviewedHead::Proposed),
@@ -152,7 +152,7 @@ pub fn resolve_proposal(
         notes,
     };
     if store.is_partial() {
-        fetch_missing_objects(store, &range, Some(&tip), options)?;
+        fetch_missing_objects(store, &range, Some(&target_tip), options)?;
     }
     let target = match checkout_tip {
         Some(_) => Target::CurrentBranch,
@@ -163,8 +163,12 @@ pub fn resolve_proposal(
     change.body.clone_from(&proposal.body);
     change.author = proposal.author.clone().unwrap_or_default();
     let earlier = earlier_rounds(store, &proposal, remotes, options, &mut change)?;
-    change.proposed =
-        Some(Box::new(ProposedChange { proposal, tip, earlier, reviewed_head: under_review }));
+    change.proposed = Some(Box::new(ProposedChange {
+        proposal,
+        target_tip,
+        earlier,
+        reviewed_head: under_review,
+    }));
     Ok(change)
 }
 

@@ -39,7 +39,7 @@ pub struct WorkspaceContents {
     /// Issues that the change refers to.
     pub linked_issues: Vec<LinkedIssueEntry>,
     /// The repository's instructions for agents.
-    pub agent: Vec<AgentFile>,
+    pub instructions: Vec<AgentFile>,
     /// Files of `context/`, the context pack. Without a file, there is no such folder.
     pub context: Vec<ContextFile>,
     /// Proposed diffs, oldest first. A local change has one.

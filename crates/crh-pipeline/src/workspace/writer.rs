@@ -64,7 +64,7 @@ pub(super) fn sorted_rounds(
         }
     }
     let mut places = BTreeSet::from(["rules".to_owned(), "skills".to_owned()]);
-    for file in &contents.agent {
+    for file in &contents.instructions {
         let is_valid = workspace_path::is_relative_path(&file.place) && !file.place.contains('\\');
         if !is_valid || !places.insert(file.place.to_lowercase()) {
             return Err(WorkspaceError::AgentPlace(file.place.clone()));
@@ -103,7 +103,7 @@ pub(super) fn write_tree(
     for folder in ["agent", "agent/rules", "agent/skills"] {
         tree.create_folder(folder)?;
     }
-    for file in &contents.agent {
+    for file in &contents.instructions {
         for (slash, _) in file.place.match_indices('/') {
             tree.create_folder_if_missing(&format!("agent/{}", &file.place[..slash]))?;
         }

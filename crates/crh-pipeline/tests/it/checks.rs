@@ -61,7 +61,7 @@ pub(crate) fn change_under_review(
         ci: Default::default(),
         commits: Vec::new(),
         linked_issues: Vec::new(),
-        agent: Vec::new(),
+        instructions: Vec::new(),
         context: Vec::new(),
         rounds: vec![WorkspaceRound {
             id: "1".to_owned(),

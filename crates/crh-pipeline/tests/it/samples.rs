@@ -130,7 +130,7 @@ pub(crate) fn contents() -> WorkspaceContents {
             body: "all of them".to_owned(),
             url: "https://forge.example/issues/7".to_owned(),
         }],
-        agent: vec![
+        instructions: vec![
             file("AGENTS.md", "Be kind.\n"),
             file("rules/style.md", "No tabs.\n"),
             file("nested/src/AGENTS.md", "Only here.\n"),
@@ -147,7 +147,7 @@ pub(crate) fn one_round(diff: impl Into<Vec<u8>>) -> WorkspaceContents {
         ci: CiStatus::default(),
         commits: Vec::new(),
         linked_issues: Vec::new(),
-        agent: Vec::new(),
+        instructions: Vec::new(),
         context: Vec::new(),
         rounds: vec![round("1", None, diff)],
     }

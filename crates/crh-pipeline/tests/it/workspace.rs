@@ -143,7 +143,7 @@ fn failed_write_keeps_the_old_workspace() {
     // The second file needs a folder in the place of the first file.
     let mut clash = contents();
     let file = |place: &str| AgentFile { place: place.to_owned(), bytes: Vec::new() };
-    clash.agent = vec![file("x"), file("x/y")];
+    clash.instructions = vec![file("x"), file("x/y")];
     let error = workspace::write_workspace(&clash, &out).unwrap_err();
     let real = fs::canonicalize(&out).unwrap();
     let error = error.to_string().replace(real.to_str().unwrap(), "WS");
@@ -175,7 +175,7 @@ fn names_outside_the_folder_are_rejected() {
     }
     check_contents(id("9"), "two rounds have the id `9`");
     let place = |place: &'static str| {
-        move |contents: &mut WorkspaceContents| contents.agent[2].place = place.to_owned()
+        move |contents: &mut WorkspaceContents| contents.instructions[2].place = place.to_owned()
     };
     for bad in ["", "/etc/x", "../x", "a//b", "a/./b", "rules", "Rules/Style.md", "a\0b", "a\\b"] {
         check_contents(

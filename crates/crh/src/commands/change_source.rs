@@ -526,7 +526,7 @@ impl ChangeSource {
         store.release().map_err(store::store_failure)?;
         if let Some(proposal) = &change.proposed {
             // The author may be untrusted, so the config comes from the tip of the target branch.
-            let tip = &proposal.tip;
+            let tip = &proposal.target_tip;
             let file = file_at(store.repository(), objects, tip, &tip[..12]);
             self.tip_config = file.as_ref().ok().cloned().flatten();
             let (settings, note) = match file
@@ -698,9 +698,9 @@ impl ChangeSource {
         Ok(Some(BranchPolicy {
             dismissed: pull.dismissals(self.settings.instance.value.as_str()),
             settings: self.tip_config.as_ref().map(|file| file.text.clone().into_bytes()),
-            baseline: BaselineAt::Commit(store.bare(), &proposal.tip).bytes()?,
-            lessons: lessons_at(store.bare(), &proposal.tip)?.map(String::into_bytes),
-            tip: Some(proposal.tip.clone()),
+            baseline: BaselineAt::Commit(store.bare(), &proposal.target_tip).bytes()?,
+            lessons: lessons_at(store.bare(), &proposal.target_tip)?.map(String::into_bytes),
+            tip: Some(proposal.target_tip.clone()),
         }))
     }
 

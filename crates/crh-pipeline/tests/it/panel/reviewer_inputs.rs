@@ -56,7 +56,7 @@ async fn standards_reviewer_gets_paths_of_standards() {
         bytes: b"No division without a check.\n".to_vec(),
     };
     let scene = Scene::new(CART).with_reviewers(&["project-standards"]).with_change(|scene| {
-        scene.contents.agent =
+        scene.contents.instructions =
             vec![file("AGENTS.md"), file("rules/shop%2FAGENTS.md"), file("rules/web%2FAGENTS.md")];
     });
     let model = FakeModel::start().on("project-standards", [reports(&[])]);
@@ -84,7 +84,7 @@ async fn quoted_rule_is_verified_in_its_file() {
         };
         let scene = Scene::from_repo(repo)
             .with_reviewers(&["project-standards"])
-            .with_change(|scene| scene.contents.agent = vec![rule]);
+            .with_change(|scene| scene.contents.instructions = vec![rule]);
         let mut found = divides("P2", 1.0, "A division without a check");
         found["category"] = json!("standards");
         let quote = json!({ "file": cited, "line": 1, "side": "new", "snippet": "No division without a check." });

@@ -183,7 +183,7 @@ impl ResolvedChange {
         let unmatched = opened.unmatched_paths_warning(&scope)?;
         unmatched.iter().for_each(|warning| ui::warn(warning));
         let facts = naming::of_repository(&change, &opened)?;
-        let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
+        let tip = change.proposed.as_ref().map(|proposed| proposed.target_tip.clone());
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
         let has_commits = !change.commits.is_empty();
         notes.extend(config_notes);
