@@ -61,7 +61,7 @@ pub(crate) struct EvalCalibrateArgs {
     /// Stored evaluations to learn from, written by `crh eval run --out`
     #[arg(value_name = "EVALUATION")]
     pub(crate) evaluations: Vec<PathBuf>,
-    /// Also learn from what became of the issues that crh posted to this repository
+    /// Also learn from the outcome of the issues that crh posted to this repository
     #[arg(long, value_name = "OWNER/NAME", value_parser = parse_repository)]
     pub(crate) repo: Option<String>,
     /// Use the result in later reviews of `--repo`, unless it predicts no better than the built-in

@@ -22,7 +22,7 @@ pub(crate) struct StatsArgs {
     /// Also write an HTML page with charts to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// First ask the code host, such as GitHub, what became of the posted issues
+    /// First ask the code host, such as GitHub, for the outcome of the posted issues
     #[arg(long)]
     pub(crate) refresh: bool,
     /// Count the review in this file as posted to the pull request
@@ -42,7 +42,7 @@ pub(crate) struct StatsArgs {
 /// A model that decides outcomes.
 #[derive(Debug, Args)]
 pub(crate) struct OutcomeJudgeArgs {
-    /// Let this model decide what became of an issue where crh's rules can only guess (default: the
+    /// Let this model decide the outcome of an issue where crh's rules can only guess (default: the
     /// guess counts)
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,

@@ -83,7 +83,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     flags.review_fail_on = Some(SourcedValue::from_flag("--fail-on", FailOn::Never));
     let request = ReviewCommand {
         description: None,
-        asked: CommandKind::Review,
+        kind: CommandKind::Review,
         target: TargetArgs {
             mode: mode(args.keep.as_deref()).into_iter().collect(),
             ..TargetArgs::default()

@@ -115,7 +115,7 @@ impl AppliedFixes {
 
     /// Stores the result of a review of the fixes: issues that were found again, and whether the
     /// review verifies the fixes.
-    pub(crate) fn keep_look(
+    pub(crate) fn keep_repeated_review(
         mut self,
         run: &RunFolder,
         found_again: impl IntoIterator<Item = u32>,

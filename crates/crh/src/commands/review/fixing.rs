@@ -142,7 +142,7 @@ pub(super) fn fix(
         EditAuthority::SafeFixes { rounds } => {
             // Remove the warnings of an earlier, stopped attempt of this run.
             report.warnings.retain(|warning| {
-                ![FIXING_STOPPED, repeat::LOOK_STOPPED].contains(&warning.as_str())
+                ![FIXING_STOPPED, repeat::REPEATED_REVIEW_STOPPED].contains(&warning.as_str())
             });
             let fixed = rounds_of_fixes(session, report, *rounds, verbosity, environment);
             if fixed.is_stopped {
@@ -159,7 +159,7 @@ pub(super) fn fix(
             let ended = finish_and_hand_off(session, report, fixed);
             if ended.todo_error.is_none() && ended.store_error.is_none() {
                 // Store this last, so that the user can resume a run that is interrupted before.
-                Progress { ended_in: Some(session.terms.mode), ..Progress::load(session) }
+                Progress { final_mode: Some(session.terms.mode), ..Progress::load(session) }
                     .keep(session);
             }
             ended
@@ -324,7 +324,7 @@ fn rounds_of_fixes(
     while progress.rounds < rounds && !all.is_stopped {
         // Do not repeat the fixes of an interrupted run, but review them.
         let applied_fixes = AppliedFixes::load(run).unwrap_or_default();
-        let mut waiting = applied_fixes.applied_after(progress.looked_at);
+        let mut waiting = applied_fixes.applied_after(progress.reviewed_up_to);
         waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);
         let is_waiting = |number: u32| waiting.iter().any(|fix| fix.number == number);
         let is_open = |number: u32| !report.is_fixed(number) || is_waiting(number);
@@ -356,8 +356,8 @@ fn rounds_of_fixes(
         if repeat_result != RepeatResult::Finished || all.is_stopped {
             break;
         }
-        let looked_at = AppliedFixes::load(run).unwrap_or_default().last();
-        progress = Progress { rounds: progress.rounds + 1, looked_at, ..progress };
+        let reviewed_up_to = AppliedFixes::load(run).unwrap_or_default().last();
+        progress = Progress { rounds: progress.rounds + 1, reviewed_up_to, ..progress };
         all.store_error = fix::store(session, report, &all.left).err().map(|why| why.to_string());
         if all.store_error.is_some() {
             break;

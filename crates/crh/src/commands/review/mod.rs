@@ -77,7 +77,7 @@ const STOPPED: &str = "the review was stopped; `crh post RUN` posts the findings
 
 /// Arguments that `crh review`, `crh check` and `crh demo` share.
 pub(super) struct ReviewCommand {
-    pub(super) asked: CommandKind,
+    pub(super) kind: CommandKind,
     pub(super) target: TargetArgs,
     /// File with the title and body of the change.
     pub(super) description: Option<PathBuf>,
@@ -109,7 +109,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         return watch::run(args.target, flags, environment);
     }
     let command = ReviewCommand {
-        asked: CommandKind::Review,
+        kind: CommandKind::Review,
         target: args.target,
         description: args.description,
         prepared: args.workspace,
@@ -135,7 +135,7 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
     args.git.set(&mut flags);
     args.display.set(&mut flags);
     let command = ReviewCommand {
-        asked: CommandKind::Checks,
+        kind: CommandKind::Checks,
         target: args.target,
         description: None,
         prepared: args.workspace,
@@ -188,7 +188,7 @@ fn parse_sinks(sinks: &[String]) -> Result<Vec<ReportSink>, Failure> {
 }
 
 fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<ExitCode, Failure> {
-    let ReviewCommand { asked, target, prepared, estimate, output, .. } = command;
+    let ReviewCommand { kind, target, prepared, estimate, output, .. } = command;
     let ReviewCommand { description, panel, prompts, trust, sarif, questions, .. } = command;
     let mut flags = command.flags;
     ui::set_verbosity(output.verbosity.verbosity());
@@ -202,27 +202,27 @@ fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<
     let head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
     let pull_lookup = PullRequestLookup::from_no_pr_flag(target.no_pr);
     let rules = SkipRules::from_no_skip_flag(target.no_skip, audience(posts, environment));
-    let typed = change_source::parse_target(target, &mut flags, environment)?;
-    let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
-    let run = prepared.resume.as_deref().filter(|_| typed.mode.is_none());
+    let parsed = change_source::parse_target(target, &mut flags, environment)?;
+    let untracked = change_source::untracked_policy(include_untracked, &parsed.target)?;
+    let run = prepared.resume.as_deref().filter(|_| parsed.mode.is_none());
     let resumed_mode =
         run.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
-    let timing = fixing::safe_fix_timing(typed.mode);
-    let mode = resumed_mode.unwrap_or_else(|| mode(typed.mode));
+    let timing = fixing::safe_fix_timing(parsed.mode);
+    let mode = resumed_mode.unwrap_or_else(|| mode(parsed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
     fixing::note_missing_terminal(timing, &authority, prepared.resume.as_deref());
     let may_ask =
         !estimate && resumed_mode.is_none() && matches!(authority, EditAuthority::AsAsked(_));
     let untracked = match untracked {
-        UntrackedPolicy::Listed if may_ask => match untracked::ask(&typed.target, environment)? {
+        UntrackedPolicy::Listed if may_ask => match untracked::ask(&parsed.target, environment)? {
             UntrackedAnswer::Review(policy) => policy,
             UntrackedAnswer::Stop => return Ok(ExitCode::from(ui::INTERRUPTED)),
         },
         untracked => untracked,
     };
     let request = ReviewRequest {
-        asked,
-        typed,
+        command: kind,
+        parsed_target: parsed,
         description: description.map(|file| TitleAndBody::load(&file, environment)).transpose()?,
         pull_lookup,
         posts,
@@ -497,7 +497,7 @@ fn run_review(
             true => IncompletePolicy::Passes,
             false => IncompletePolicy::Fails,
         },
-        asked: session.terms.command,
+        command: session.terms.command,
     };
     let worst = outcome::worst_open(&report);
     let outcome = Outcome::decide(&report, worst, exit_rules, end);

@@ -14,7 +14,7 @@ pub(super) struct ExitRules {
     /// The mildest severity that fails. `None` if no severity does.
     pub(super) fail_on: Option<Severity>,
     pub(super) incomplete: IncompletePolicy,
-    pub(super) asked: CommandKind,
+    pub(super) command: CommandKind,
 }
 
 /// Whether an incomplete review fails.
@@ -57,7 +57,7 @@ impl Outcome {
             Self::Failed
         } else if report.status == Status::Error {
             Self::NothingReviewed
-        } else if is_incomplete(report, exit_rules.asked)
+        } else if is_incomplete(report, exit_rules.command)
             && exit_rules.incomplete == IncompletePolicy::Fails
         {
             Self::Incomplete
@@ -116,7 +116,7 @@ mod tests {
     const USUAL: ExitRules = ExitRules {
         fail_on: Some(Severity::P1),
         incomplete: IncompletePolicy::Fails,
-        asked: CommandKind::Review,
+        command: CommandKind::Review,
     };
 
     fn complete() -> Report {
@@ -175,7 +175,7 @@ mod tests {
         check(&report, Some(Severity::P1), USUAL, Outcome::Failed);
         let checks = Report { strategy: Strategy::Static, ..complete() };
         check(&checks, None, USUAL, Outcome::Incomplete);
-        check(&checks, None, ExitRules { asked: CommandKind::Checks, ..USUAL }, Outcome::Passed);
+        check(&checks, None, ExitRules { command: CommandKind::Checks, ..USUAL }, Outcome::Passed);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl ReviewRequest {
         if self.prepared.resume.is_some() {
             return Ok(());
         }
-        let named = match (self.typed.plan.as_deref(), self.panel.plan.as_deref()) {
+        let named = match (self.parsed_target.plan.as_deref(), self.panel.plan.as_deref()) {
             (Some(_), Some(_)) => {
                 return Err(Failure::usage("the plan was given twice")
                     .hint("pass either `plan:FILE` or `--plan FILE`"));
@@ -78,7 +78,7 @@ impl ReviewRequest {
         let Some(flag) = self.panel_flag(is_plan_named) else { return Ok(()) };
         match strategy {
             Strategy::Static => {
-                Err(Failure::usage(format!("`{flag}` needs a model")).hint(match self.asked {
+                Err(Failure::usage(format!("`{flag}` needs a model")).hint(match self.command {
                     CommandKind::Checks => "use `crh review`; `crh check` runs without a model",
                     CommandKind::Review => {
                         "do not use the strategy `static`, which runs without a model"

@@ -18,18 +18,20 @@ pub(super) struct Progress {
     /// Number of finished rounds.
     pub(super) rounds: u32,
     /// Number of the last fix that was reviewed again.
-    pub(super) looked_at: u32,
+    #[serde(rename = "looked_at")]
+    pub(super) reviewed_up_to: u32,
     /// Whether safe fixes were tried. crh does not try those again that failed.
     #[serde(default)]
     pub(super) has_tried: bool,
     /// The mode in which the run finished.
-    pub(super) ended_in: Option<ReviewMode>,
+    #[serde(rename = "ended_in")]
+    pub(super) final_mode: Option<ReviewMode>,
 }
 
 /// The mode in which a run finished, if it did.
-pub(super) fn ended_in(run: &RunFolder) -> Option<ReviewMode> {
+pub(super) fn final_mode(run: &RunFolder) -> Option<ReviewMode> {
     let fixing: Progress = run.read(FIXING).unwrap_or_default();
-    fixing.ended_in.or_else(|| is_answered(run).then_some(ReviewMode::Interactive))
+    fixing.final_mode.or_else(|| is_answered(run).then_some(ReviewMode::Interactive))
 }
 
 impl Progress {

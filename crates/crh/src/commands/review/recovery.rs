@@ -64,11 +64,11 @@ impl ReviewRequest {
         environment: &Environment,
     ) -> bool {
         match (resumed, &self.prepared) {
-            (Some(resumed), _) => return resumed.found.is_of_checkout(),
+            (Some(resumed), _) => return resumed.change_facts.is_of_checkout(),
             (None, WorkspaceArgs { workspace: None, packed: None, .. }) => {}
             (None, WorkspaceArgs { .. }) => return false,
         }
-        match &self.typed.target {
+        match &self.parsed_target.target {
             Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => {
                 true
             }
@@ -76,7 +76,7 @@ impl ReviewRequest {
             // crh must resolve these targets to find out whether they are checked out. It ignores
             // errors here, because it resolves the target again after the rollback.
             Target::Named(_) | Target::PullRequest(_) => {
-                let (parsed, flags) = (&self.typed, self.flags.clone());
+                let (parsed, flags) = (&self.parsed_target, self.flags.clone());
                 ResolvedChange::target(
                     parsed,
                     pull,

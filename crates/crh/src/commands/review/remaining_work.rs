@@ -26,7 +26,7 @@ impl RemainingWork {
     ) -> Result<Self, Failure> {
         let Some(run) = session.place.folder() else { return Ok(Self::Review) };
         let applied_fixes = AppliedFixes::load(run)?;
-        if let Some(mode) = progress::ended_in(run) {
+        if let Some(mode) = progress::final_mode(run) {
             let report = stored_report(session)?;
             let is_incomplete = is_incomplete(&report, session.terms.command);
             return match (is_incomplete && applied_fixes.is_empty(), mode == session.terms.mode) {

@@ -32,7 +32,7 @@ use crh_review::report::{
 use crh_review::verdict::{has_lost_findings, is_actionable};
 
 /// Warning if the user stopped the repeated review.
-pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
+pub(super) const REPEATED_REVIEW_STOPPED: &str = "the repeated review of the fixes was stopped";
 /// Reason for hiding a finding milder than P1 in a file without a fix. The first review has already
 /// reviewed that file.
 const OUTSIDE_FIXES: &str = "the review of the fixes found it in a file without a fix";
@@ -61,7 +61,7 @@ pub(super) fn review(
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
     let subject = subject(session, (bare, reviewed, now), &changed, &folder.workspace())?;
     let EndedReview { report: second, end, write_problems: _ } =
-        runner::look_again(session, &subject, &folder, spent, verbosity, environment)?;
+        runner::review_fixes_again(session, &subject, &folder, spent, verbosity, environment)?;
     let second = match end {
         ReviewEnding::Finished => second,
         // Stopped reviewers did not fail.
@@ -77,11 +77,12 @@ pub(super) fn review(
     let new = merge_findings(report, second, &changed);
     let found_here = [new.numbers, new.moved].concat();
     keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
-    let updated =
-        applied_fixes.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
+    let updated = applied_fixes
+        .keep_repeated_review(run, new.found_again, result)
+        .or_fail(FailureKind::External)?;
     report.applied_fixes = updated.applied();
     if end == ReviewEnding::Interrupted {
-        fix::warn(report, &[LOOK_STOPPED.to_owned()]);
+        fix::warn(report, &[REPEATED_REVIEW_STOPPED.to_owned()]);
     }
     fix::up_to_date(session, report);
     Ok(end)

@@ -13,7 +13,7 @@ use super::super::forge::ForgeProposal;
 use super::super::{change_source, tool};
 use super::checks::{BaselineAt, SuppressionSettings};
 use super::naming;
-use super::resumed_run::{ANEW, ResumedRun};
+use super::resumed_run::{ResumedRun, START_ANEW_HINT};
 use crate::cli::{SarifFlags, WorkspaceArgs};
 use crate::config;
 use crate::config::environment::Environment;
@@ -250,8 +250,8 @@ impl ResolvedChange {
             packed.as_ref().map(PackedChange::policy).transpose().map_err(tool::archive_failure)?;
         let policy = policy.flatten();
         let (mut settings, unusable) = settings_of(policy.as_ref(), environment, flags)?;
-        if let Some(ResumedRun { found, .. }) = resumed {
-            found.restore_rules(&mut settings)?;
+        if let Some(ResumedRun { change_facts, .. }) = resumed {
+            change_facts.restore_rules(&mut settings)?;
         }
         let (workspace, source) = open_workspace(args, packed.as_ref(), resumed, environment)?;
         let ends = tool::commits(&workspace);
@@ -267,7 +267,7 @@ impl ResolvedChange {
         // or those before the change, and not the change's own.
         let tip = policy.as_ref().and_then(|policy| policy.tip.clone());
         let attributes = match (resumed, tip) {
-            (Some(resumed), _) => resumed.found.attributes.clone(),
+            (Some(resumed), _) => resumed.change_facts.attributes.clone(),
             (None, Some(tip)) => AttributesAt::Commit(tip),
             (None, None) => AttributesAt::Old,
         };
@@ -276,7 +276,7 @@ impl ResolvedChange {
             change_source::decide_scope(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
         let silencing = match (resumed, &policy) {
-            (Some(ResumedRun { found, .. }), _) => found.silencing.clone(),
+            (Some(ResumedRun { change_facts, .. }), _) => change_facts.silencing.clone(),
             (None, Some(policy)) => {
                 let baseline = BaselineAt::Given(policy.baseline.as_deref());
                 SuppressionSettings::new(ignore, ignore, &baseline)?
@@ -312,14 +312,15 @@ impl ResolvedChange {
         };
         Ok(match resumed {
             None => resolved,
-            Some(ResumedRun { found, .. }) => resolved.resumed(found.clone()),
+            Some(ResumedRun { change_facts, .. }) => resolved.resumed(change_facts.clone()),
         })
     }
 
     /// The same change with the decisions of an interrupted run.
-    fn resumed(self, found: ResumeState) -> Self {
-        let ResumeState { change, notes, untracked, checkout, origin, has_commits, .. } = found;
-        let ResumeState { alone, dismissed, checked_out, is_by_stranger, .. } = found;
+    fn resumed(self, change_facts: ResumeState) -> Self {
+        let ResumeState { change, notes, untracked, checkout, origin, has_commits, .. } =
+            change_facts;
+        let ResumeState { alone, dismissed, checked_out, is_by_stranger, .. } = change_facts;
         let resolved = Self { checked_out, alone, dismissed, is_by_stranger, has_commits, ..self };
         Self { change, notes, untracked, checkout, origin, ..resolved }
     }
@@ -356,7 +357,11 @@ impl ResolvedChange {
     }
 
     /// Facts about the change to store for a resumed run.
-    pub(super) fn found(&self, sarif: &SarifFlags, environment: &Environment) -> ResumeState {
+    pub(super) fn change_facts(
+        &self,
+        sarif: &SarifFlags,
+        environment: &Environment,
+    ) -> ResumeState {
         let files = |files: &[PathBuf]| {
             let is_stdin = |file: &Path| file == Path::new("-");
             let place = |file: &PathBuf| match is_stdin(file) {
@@ -507,7 +512,7 @@ fn open_workspace(
             let folder = resumed.workspace();
             let workspace = Workspace::open(&folder)
                 .or_fail(FailureKind::Usage)
-                .map_err(|failure| failure.hint(ANEW))?;
+                .map_err(|failure| failure.hint(START_ANEW_HINT))?;
             Ok((workspace, WorkspaceSource::OfRun(folder)))
         }
         (Some(packed), None, _) => {
@@ -562,7 +567,7 @@ fn objects(
 
 /// The store of the run's repository, if there is no clone and the store still exists.
 fn store_without_clone(resumed: Option<&ResumedRun>) -> Option<BareRepository> {
-    let folder = resumed?.found.alone.as_deref()?;
+    let folder = resumed?.change_facts.alone.as_deref()?;
     folder.is_dir().then(|| BareRepository::new(folder))
 }
 

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::super::run_lookup;
 use super::resolved_change::ResumeState;
-use super::resumed_run::{ANEW, ResumedRun};
+use super::resumed_run::{ResumedRun, START_ANEW_HINT};
 use super::session::ReviewRequest;
 use super::since::ReviewExtent;
 use super::{progress, terms};
@@ -19,7 +19,7 @@ use crh_review::report::ReviewMode;
 use crh_review::verdict::CommandKind;
 
 /// File with the stored facts about the change.
-const FOUND: &str = "stages/found.json";
+const CHANGE_FACTS_FILE: &str = "stages/found.json";
 
 impl ResumedRun {
     /// Opens a run by name or by the path of its folder.
@@ -33,18 +33,18 @@ impl ResumedRun {
         let stored_run = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
         let folder = stored_run.resume().map_err(run_lookup::folder_failure)?;
         let stored: ReviewOptions = read(&folder, OPTIONS_FILE)?;
-        if (request.asked, stored.command) == (CommandKind::Checks, CommandKind::Review) {
+        if (request.command, stored.command) == (CommandKind::Checks, CommandKind::Review) {
             let run = folder.run_id();
             return Err(Failure::usage(format!("the run `{run}` was started by `crh review`"))
                 .hint(format!("use `crh review --resume {run}`")));
         }
-        let mut terms = terms::raised(stored, &request.flags);
-        terms.mode = match request.typed.mode {
+        let mut options = terms::with_limits_from(stored, &request.flags);
+        options.mode = match request.parsed_target.mode {
             Some(_) => request.mode,
-            None => progress::ended_in(&folder).unwrap_or(terms.mode),
+            None => progress::final_mode(&folder).unwrap_or(options.mode),
         };
-        let found = read(&folder, FOUND)?;
-        Ok(Self { folder, terms, found })
+        let change_facts = read(&folder, CHANGE_FACTS_FILE)?;
+        Ok(Self { folder, options, change_facts })
     }
 }
 
@@ -55,48 +55,48 @@ pub(super) fn mode(
     run_dir: Option<&Path>,
     environment: &Environment,
 ) -> Option<ReviewMode> {
-    let found = run_lookup::own_run_folder(environment, run_dir, Some(run)).ok()?;
-    let began_in = || found.read::<ReviewOptions>(OPTIONS_FILE).ok().map(|terms| terms.mode);
-    progress::ended_in(&found).or_else(began_in)
+    let folder = run_lookup::own_run_folder(environment, run_dir, Some(run)).ok()?;
+    let initial_mode = || folder.read::<ReviewOptions>(OPTIONS_FILE).ok().map(|it| it.mode);
+    progress::final_mode(&folder).or_else(initial_mode)
 }
 
 /// Stores what a resumed run needs. Masks the secrets of the change in its title and in plans.
 pub(super) fn store(
     folder: &RunFolder,
-    terms: &ReviewOptions,
-    found: ResumeState,
+    options: &ReviewOptions,
+    change_facts: ResumeState,
 ) -> Result<(), Failure> {
-    let mut terms = terms.clone();
-    for plan in terms.panel.plan.iter_mut().chain(&mut terms.panel.untracked_plans) {
+    let mut options = options.clone();
+    for plan in options.panel.plan.iter_mut().chain(&mut options.panel.untracked_plans) {
         folder.mask_secrets(&mut plan.text);
     }
-    folder.store_masked(OPTIONS_FILE, &terms).or_fail(FailureKind::External)?;
-    let found = found.with_title(|title| folder.mask_secrets(title));
-    folder.store_masked(FOUND, &found).or_fail(FailureKind::External)
+    folder.store_masked(OPTIONS_FILE, &options).or_fail(FailureKind::External)?;
+    let change_facts = change_facts.with_title(|title| folder.mask_secrets(title));
+    folder.store_masked(CHANGE_FACTS_FILE, &change_facts).or_fail(FailureKind::External)
 }
 
 /// Fails on options that would make a resumed review another review.
 fn reject_changed_options(request: &ReviewRequest) -> Result<(), Failure> {
-    let ReviewRequest { flags, prompts, typed, extent, panel, .. } = request;
+    let ReviewRequest { flags, prompts, parsed_target, extent, panel, .. } = request;
     let options = [
         ("--strategy", flags.review_strategy.is_some()),
         ("--lang", flags.review_language.is_some()),
         ("--since-last", *extent == ReviewExtent::SinceLast),
         ("--depth", flags.review_depth.is_some()),
         ("--reviewers", !panel.reviewers.is_empty()),
-        ("--plan", panel.plan.is_some() || typed.plan.is_some()),
+        ("--plan", panel.plan.is_some() || parsed_target.plan.is_some()),
         ("--waive", !panel.waive.is_empty()),
         ("--exclude", flags.scope_exclude.is_some()),
         ("PATH", flags.scope_paths.is_some()),
         ("--system-prompt", prompts.system_prompt.is_some()),
         ("--reviewer-prompt", prompts.reviewer_prompt.is_some()),
-        ("--mode report-only", typed.mode == Some(target_args::RequestedMode::ReportOnly)),
+        ("--mode report-only", parsed_target.mode == Some(target_args::RequestedMode::ReportOnly)),
     ];
     match options.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((flag, _)) => {
             let message = format!("`{flag}` cannot be used with `--resume`");
-            Err(Failure::usage(message).hint(format!("leave it out, or {ANEW}")))
+            Err(Failure::usage(message).hint(format!("leave it out, or {START_ANEW_HINT}")))
         }
     }
 }
@@ -106,8 +106,8 @@ fn read<T: DeserializeOwned>(folder: &RunFolder, name: &str) -> Result<T, Failur
     folder.read(name).map_err(|error| match error {
         FolderError::Unfinished { run, .. } => {
             let message = format!("the run `{run}` ended before its review began");
-            Failure::usage(message).hint(ANEW)
+            Failure::usage(message).hint(START_ANEW_HINT)
         }
-        other => Failure::new(FailureKind::Usage, other).hint(ANEW),
+        other => Failure::new(FailureKind::Usage, other).hint(START_ANEW_HINT),
     })
 }

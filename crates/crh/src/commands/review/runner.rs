@@ -26,7 +26,7 @@ use crh_pipeline::{context, pipeline};
 use crh_review::report::Report;
 
 /// Minimum time of a review without models. The repeated review of fixes starts late and needs it.
-const SECOND_LOOK_TIME: Duration = Duration::from_secs(60);
+const REPEATED_REVIEW_TIME: Duration = Duration::from_secs(60);
 
 /// Warning at the first Ctrl-C.
 const STOPPING: &str =
@@ -74,8 +74,8 @@ pub(super) fn review(
     Ok(ended)
 }
 
-/// Reviews another change with the same options and the remaining budget.
-pub(super) fn look_again(
+/// Reviews the change with its fixes, with the same options and the remaining budget.
+pub(super) fn review_fixes_again(
     session: &ReviewSession,
     subject: &ChangeUnderReview,
     folder: &RunFolder,
@@ -117,7 +117,7 @@ fn run_pipeline(
     }
     // The ledger limits the time of models.
     let time_left = session.terms.budget.wall.saturating_sub(session.since.elapsed());
-    let time_left = time_left.max(SECOND_LOOK_TIME);
+    let time_left = time_left.max(REPEATED_REVIEW_TIME);
     let _time = session.model_set.is_none().then(|| WorkTime::start(time_left));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;

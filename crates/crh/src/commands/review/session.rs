@@ -54,8 +54,8 @@ pub(in crate::commands) const BASIS: &str = "stages/basis.json";
 
 /// A request for a review, as parsed from the command line.
 pub(super) struct ReviewRequest {
-    pub(super) asked: CommandKind,
-    pub(super) typed: target_args::ParsedTarget,
+    pub(super) command: CommandKind,
+    pub(super) parsed_target: target_args::ParsedTarget,
     /// Replaces the title and body of the commits.
     pub(super) description: Option<TitleAndBody>,
     pub(super) pull_lookup: PullRequestLookup,
@@ -165,8 +165,8 @@ impl ReviewRequest {
     /// A request to review a prepared or stored change. The review posts, stores and skips nothing.
     pub(super) fn from_prepared(prepared: WorkspaceArgs, flags: RawSettings) -> Self {
         Self {
-            asked: CommandKind::Review,
-            typed: target_args::ParsedTarget {
+            command: CommandKind::Review,
+            parsed_target: target_args::ParsedTarget {
                 target: target_args::Target::CurrentBranch,
                 mode: None,
                 plan: None,
@@ -267,8 +267,8 @@ impl ReviewRequest {
             min_severity: settings.review_min_severity.value.severity(),
             trust,
         };
-        let found = resolved.found(&sarif, environment).asking(model_set.as_ref());
-        let basis = since::basis(&resolved, &found, &subject, basis_inputs)?;
+        let change_facts = resolved.change_facts(&sarif, environment).asking(model_set.as_ref());
+        let basis = since::basis(&resolved, &change_facts, &subject, basis_inputs)?;
         let incremental_base = match self.stored_incremental_base(&place) {
             Some(before) => before,
             None => {
@@ -277,7 +277,7 @@ impl ReviewRequest {
             }
         };
         if let (RunLocation::Kept(folder), None) = (&place, &self.prepared.resume) {
-            resumed::store(folder, &terms, found)?;
+            resumed::store(folder, &terms, change_facts)?;
             store_basis(folder, &basis, incremental_base.as_ref())?;
             folder.store_masked_diff(&subject.diff).or_fail(FailureKind::External)?;
             folder
@@ -341,8 +341,8 @@ impl ReviewRequest {
         settings: &Settings,
     ) -> Result<ReviewOptions, Failure> {
         match resumed {
-            Some(resumed) => Ok(resumed.terms.clone()),
-            None => terms::terms(settings, self.asked, self.mode, &self.panel, &self.prompts),
+            Some(resumed) => Ok(resumed.options.clone()),
+            None => terms::terms(settings, self.command, self.mode, &self.panel, &self.prompts),
         }
     }
 
@@ -411,7 +411,7 @@ impl ReviewRequest {
     fn pull(&self, environment: &Environment) -> Result<Option<ForgeProposal>, Failure> {
         match &self.prepared {
             WorkspaceArgs { workspace: None, packed: None, resume: None, .. } => {
-                let target = &self.typed.target;
+                let target = &self.parsed_target.target;
                 let found =
                     forge::find_proposal(target, self.pull_lookup, environment, &self.flags)?;
                 self.withdraw_stale_approvals(found.as_ref(), environment)?;
@@ -475,7 +475,7 @@ impl ReviewRequest {
         match (resumed, &self.prepared) {
             (None, WorkspaceArgs { workspace: None, packed: None, .. }) => {
                 let resolved = ResolvedChange::target(
-                    &self.typed,
+                    &self.parsed_target,
                     pull,
                     self.untracked,
                     environment,
@@ -536,9 +536,10 @@ impl ReviewRequest {
     /// SARIF files. A resumed run reads its files again unless others are given.
     fn sarif_files(&self, resumed: Option<&ResumedRun>) -> SarifFlags {
         match resumed {
-            Some(ResumedRun { found, .. }) if self.sarif.sarif.is_empty() => {
-                SarifFlags { sarif: found.sarif.clone(), sarif_base: found.sarif_base.clone() }
-            }
+            Some(ResumedRun { change_facts, .. }) if self.sarif.sarif.is_empty() => SarifFlags {
+                sarif: change_facts.sarif.clone(),
+                sarif_base: change_facts.sarif_base.clone(),
+            },
             Some(_) | None => self.sarif.clone(),
         }
     }
@@ -559,7 +560,8 @@ impl ReviewRequest {
         resumed: Option<&ResumedRun>,
         model_set: Option<ModelSet>,
     ) -> Result<Option<ModelSet>, Failure> {
-        let before = resumed.map(|resumed| resumed.found.models.as_str()).unwrap_or_default();
+        let before =
+            resumed.map(|resumed| resumed.change_facts.models.as_str()).unwrap_or_default();
         let now = model_set.as_ref().map(ModelSet::names).unwrap_or_default();
         let is_named = self.flags.model_reviewer.is_some();
         if before.is_empty() || now.is_empty() || before == now || is_named {
@@ -597,7 +599,7 @@ impl ReviewRequest {
                 .hint(NO_MODEL));
         }
         if models.has_no_model(settings) {
-            let is_plan_named = self.typed.plan.is_some() || self.panel.plan.is_some();
+            let is_plan_named = self.parsed_target.plan.is_some() || self.panel.plan.is_some();
             if let Some(flag) = self.panel_flag(is_plan_named) {
                 return Err(Failure::usage(format!("`{flag}` needs a model")).hint(NO_MODEL));
             }

@@ -182,14 +182,14 @@ struct Configuration<'a, R> {
 /// strategy and base are in the report.
 pub(super) fn basis(
     resolved: &ResolvedChange,
-    found: &ResumeState,
+    change_facts: &ResumeState,
     subject: &ChangeUnderReview,
     inputs: BasisInputs<'_>,
 ) -> Result<ReviewBasis, Failure> {
     let BasisInputs { terms, checks, .. } = inputs;
     let configuration = Configuration {
         crh: env!("CARGO_PKG_VERSION"),
-        rules: found.rules_of_review(),
+        rules: change_facts.rules_of_review(),
         asked: terms.command,
         allowance: &terms.budget,
         language: &terms.language,

@@ -26,19 +26,19 @@ const PROMPT_MAX: usize = 100_000;
 
 pub(crate) fn terms(
     settings: &Settings,
-    asked: CommandKind,
+    command: CommandKind,
     mode: ReviewMode,
     panel: &PanelArgs,
     prompts: &PromptArgs,
 ) -> Result<ReviewOptions, Failure> {
-    let strategy = match asked {
+    let strategy = match command {
         CommandKind::Checks => Strategy::Static,
         CommandKind::Review => strategy(settings),
     };
     Ok(ReviewOptions {
         strategy,
         // The static strategy, chosen by name, is the same as `crh check`.
-        command: if strategy == Strategy::Static { CommandKind::Checks } else { asked },
+        command: if strategy == Strategy::Static { CommandKind::Checks } else { command },
         mode,
         budget: match strategy {
             Strategy::Static => static_budget(settings),
@@ -140,17 +140,17 @@ pub(crate) fn time_limit(settings: &Settings) -> Duration {
 }
 
 /// The stored options of a resumed review, with limits from the command line.
-pub(super) fn raised(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
+pub(super) fn with_limits_from(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
     let side_by_side = flags.review_side_by_side.as_ref().map(|flag| count(flag.value.get()));
     ReviewOptions {
         max_parallel: side_by_side.unwrap_or(began.max_parallel),
-        budget: raised_allowance(began.budget, flags),
+        budget: resumed_budget(began.budget, flags),
         ..began
     }
 }
 
 /// The total budget of a resumed review. It keeps its name, which is part of the review id.
-fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
+fn resumed_budget(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
     let limit = |flag: &Option<SourcedValue<Option<NonZeroU64>>>| flag.as_ref()?.value;
     let limits = LimitOverrides {
         llm_calls: limit(&flags.budget_llm_calls),
@@ -281,7 +281,7 @@ mod tests {
             overrides: PromptOverrides::default(),
             panel: PanelOptions::default(),
         };
-        assert_eq!(raised(began.clone(), &RawSettings::default()), began);
+        assert_eq!(with_limits_from(began.clone(), &RawSettings::default()), began);
         let flags = RawSettings {
             review_budget: from_flag(BudgetChoice::Deep),
             budget_usd: from_flag(Some(Money::cents(300))),
@@ -291,6 +291,6 @@ mod tests {
         let name = began.budget.name.clone();
         let allowance = ReviewBudget { name, money: Money::cents(300), ..Profile::Deep.budget() };
         let expected = ReviewOptions { budget: allowance, max_parallel: 2, ..began.clone() };
-        assert_eq!(raised(began, &flags), expected);
+        assert_eq!(with_limits_from(began, &flags), expected);
     }
 }

@@ -150,12 +150,12 @@ fn require_checkout_target(
     flags: &mut RawSettings,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    let typed = change_source::parse_target(target, flags, environment)?;
-    if typed.mode.is_some() {
+    let parsed_target = change_source::parse_target(target, flags, environment)?;
+    if parsed_target.mode.is_some() {
         return Err(Failure::usage("`--watch` has no mode: it edits nothing and asks nothing")
             .hint("remove `mode:`; apply fixes with `crh fix`"));
     }
-    match typed.target {
+    match parsed_target.target {
         Target::CurrentBranch | Target::Against(_) | Target::Uncommitted => Ok(()),
         Target::Staged
         | Target::Commit(_)
