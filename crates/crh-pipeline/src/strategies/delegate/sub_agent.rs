@@ -122,7 +122,7 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
 }
 
 /// The tool that reports findings. A report is sent back once for unmarked files, and once for findings
-/// with problems. Files may be marked in the same turn.
+/// with problems. Files may be marked in the same turn, even if the limit on tool calls is reached.
 fn report_tool(
     own_tools: Arc<AgentTools>,
     repair: Arc<ReportRepair>,
@@ -133,6 +133,7 @@ fn report_tool(
         refuse_unread_diffs(&own_tools)?;
         repair.check(report, refuse_unmarked_files(&own_tools))
     })
+    .with_companion(MARK_TOOL)
 }
 
 /// Refuses a report of the turn in which a diff was shown: the agent has not read it yet.
