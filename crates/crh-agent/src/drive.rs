@@ -20,10 +20,8 @@ use crate::{
     DoubtfulCount, EstimatedRequest, Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript,
     UsageTotals, model_texts,
 };
-use crh_llm::retry::RetryPolicy;
-use crh_llm::{
-    FailureCost, Model, ModelError, ModelReply, ReplyProgress, SharedPrefix, ToolCall, retry,
-};
+use crh_llm::retry::{FailedRequests, ModelRetryDecision, RetryPolicy};
+use crh_llm::{FailureCost, Model, ModelError, ModelReply, ReplyProgress, SharedPrefix, ToolCall};
 
 /// Everything needed to execute a run.
 #[derive(Debug)]
@@ -181,6 +179,8 @@ struct RunDriver<'a, T> {
     /// For the jitter of retries, seeded so that a repeated run waits equally long.
     random: Rng,
     turn: u32,
+    /// Failed requests of the current question.
+    failed_requests: FailedRequests,
     /// Purpose of the last request. The tool calls that the reply asks for are paid from the same
     /// share of the budget.
     purpose: CallPurpose,
@@ -202,6 +202,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
             deadline,
             random: Rng::with_seed(hasher.finish()),
             turn: 0,
+            failed_requests: FailedRequests::default(),
             purpose: CallPurpose::Work,
             totals: UsageTotals::default(),
             model_time: Duration::ZERO,
@@ -231,6 +232,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
             purpose: ask.purpose,
         };
         let mut attempt = AskAttempt { turn: self.turn, number: 1 };
+        self.failed_requests = FailedRequests::default();
         loop {
             let outcome = self.attempt(ask, attempt, call.clone(), &mut charge).await;
             let (error, delay) = match outcome {
@@ -297,7 +299,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
                 AttemptOutcome::Ended(AskOutcome::Replied(reply))
             }
             WaitOutcome::Done(Err(error)) => {
-                let delay = self.retry_delay(&error, attempt.number);
+                let delay = self.retry_delay(&error);
                 self.events.write_failure(&summary, NoReplyCause::Model(&error), delay);
                 match exceeded_limit {
                     Some(limit) if delay.is_some() => self.refuse(attempt, limit.into()),
@@ -322,13 +324,13 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
 
     /// Delay before the next attempt. `None` means no retry: the error is final, or the delay would
     /// end after the deadline of the run.
-    fn retry_delay(&mut self, error: &ModelError, attempt: u32) -> Option<Duration> {
-        match retry::decide(error, attempt, &self.context.retry, self.random.f64()) {
-            retry::ModelRetryDecision::Wait(delay) => {
+    fn retry_delay(&mut self, error: &ModelError) -> Option<Duration> {
+        match self.failed_requests.decide(error, &self.context.retry, self.random.f64()) {
+            ModelRetryDecision::Wait(delay) => {
                 let end = Instant::now().checked_add(delay)?;
                 self.deadline.is_none_or(|deadline| end < deadline).then_some(delay)
             }
-            retry::ModelRetryDecision::GiveUp => None,
+            ModelRetryDecision::GiveUp => None,
         }
     }
 

@@ -127,6 +127,51 @@ pub(crate) fn find_object_where(
     best.ok_or(error)
 }
 
+/// Returns the different complete objects that `accept` allows, if they are a block at the end of
+/// the text: between them are only brackets, code fences and call tags, and no prose precedes them on
+/// their line. Returns no objects if the text has another one elsewhere, which may be a quote, or a
+/// truncated one.
+pub(crate) fn find_block(
+    text: &str,
+    accept: impl Fn(&Map<String, Value>) -> bool,
+) -> Vec<Map<String, Value>> {
+    let mut found: Vec<(Map<String, Value>, Range<usize>)> = Vec::new();
+    let mut is_cut = false;
+    scan_all(text, '{', starts_object, |ObjectScan { json, completeness, length }, start| {
+        let object = serde_json::from_str::<Map<String, Value>>(&json).ok().filter(&accept);
+        let is_accepted = object.is_some();
+        is_cut |= is_accepted && completeness == Completeness::Truncated;
+        found.extend(object.map(|object| (object, start..start + length)));
+        is_accepted
+    });
+    let joins = |pair: &[(Map<String, Value>, Range<usize>)]| matches!(pair, [(_, one), (_, other)] if is_separator(&text[one.end..other.start]));
+    let block_start = found.windows(2).rposition(|pair| !joins(pair)).map_or(0, |index| index + 1);
+    let (earlier, block) = found.split_at(block_start);
+    let [(_, first), ..] = block else { return Vec::new() };
+    let end = block.last().map_or(first.end, |(_, last)| last.end);
+    let is_alone = placement(text, &first_json(text), first.start..end) == Placement::Alone;
+    let is_repeated = |object| block.iter().any(|(other, _)| other == object);
+    if is_cut || !is_alone || !earlier.iter().all(|(object, _)| is_repeated(object)) {
+        return Vec::new();
+    }
+    let mut objects: Vec<Map<String, Value>> = Vec::new();
+    for (object, _) in block {
+        if !objects.contains(object) {
+            objects.push(object.clone());
+        }
+    }
+    objects
+}
+
+/// Whether a text between two objects has no prose.
+fn is_separator(text: &str) -> bool {
+    let text = text.replace(CALL_TAGS.0, "").replace(CALL_TAGS.1, "");
+    text.lines().map(str::trim).all(|line| match line.strip_prefix("```") {
+        Some(language) => language.chars().all(char::is_alphanumeric),
+        None => line.chars().all(|letter| letter.is_whitespace() || "[]{},`".contains(letter)),
+    })
+}
+
 fn placement(text: &str, first: &Range<usize>, place: Range<usize>) -> Placement {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let line = before.rsplit('\n').next().unwrap_or_default().trim_start();

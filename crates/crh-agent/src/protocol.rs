@@ -150,8 +150,15 @@ impl ToolProtocol {
                 if parsed_turn.turn.calls().next().is_some() {
                     return Ok(parsed_turn);
                 }
-                let in_text = parse_answer_text(reply, submit, request, first_id)
-                    .or_else(|| parse_call_text(reply, tools, first_id));
+                let calls = parse_call_text(reply, &with_submit(tools, submit), first_id);
+                let has_others = calls
+                    .iter()
+                    .any(|parsed| parsed.turn.calls().any(|call| call.name != submit.name));
+                // An answer beside other calls is a call like them.
+                let in_text = match has_others {
+                    true => calls,
+                    false => parse_answer_text(reply, submit, request, first_id).or(calls),
+                };
                 Ok(in_text.unwrap_or(parsed_turn))
             }
             Self::Schema | Self::Text => parse_text_turn(reply, submit, request, first_id),
@@ -213,23 +220,23 @@ fn parse_answer_text(
     Some(ParsedTurn { turn: Turn { parts }, completeness })
 }
 
-/// Reads a call that the model wrote as text. Small models do so, although the server offers native
+/// Reads calls that the model wrote as text. Small models do so, although the server offers native
 /// calls.
 fn parse_call_text(reply: &ModelReply, tools: &[ToolSpec], first_id: usize) -> Option<ParsedTurn> {
     let is_call = |object: &Map<String, Value>| {
-        let name = object.get("name").and_then(Value::as_str);
-        object.contains_key("arguments")
-            && name.is_some_and(|name| tools.iter().any(|tool| tool.name == name))
+        object.contains_key("arguments") && object.get("name").is_some_and(Value::is_string)
     };
-    let text = reply.turn.full_text();
-    let found = extract::find_object_where(&text, &["name", "arguments"], is_call).ok()?;
-    if found.placement != Placement::Alone || found.completeness == Completeness::Truncated {
+    let calls = extract::find_block(&reply.turn.full_text(), is_call);
+    let is_known = |call: &Map<String, Value>| tools.iter().any(|tool| call["name"] == *tool.name);
+    if !calls.iter().any(is_known) {
         return None;
     }
-    let (name, arguments) = name_and_arguments(Value::Object(found.object)).ok()?;
     let mut parts = thinking_parts(reply);
-    let (id, signatures) = (call_id(first_id), Vec::new());
-    parts.push(TurnPart::Call(ToolCall { id, name, arguments, signatures }));
+    for (number, call) in (first_id..).zip(calls) {
+        let (name, arguments) = name_and_arguments(Value::Object(call)).ok()?;
+        let (id, signatures) = (call_id(number), Vec::new());
+        parts.push(TurnPart::Call(ToolCall { id, name, arguments, signatures }));
+    }
     Some(ParsedTurn { turn: Turn { parts }, completeness: Completeness::Complete })
 }
 

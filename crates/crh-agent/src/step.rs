@@ -43,6 +43,8 @@ pub struct SubmitTool<A> {
     /// Parses the answer. The error explains to the model what is wrong.
     parse: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
     other_calls: OtherCalls,
+    /// Tool whose calls in the turn of an answer belong to the answer.
+    companion: Option<String>,
 }
 
 /// Whether the other calls in the turn of an answer must succeed.
@@ -59,7 +61,7 @@ impl<A> SubmitTool<A> {
         spec: ToolSpec,
         parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { spec, parse: Arc::new(parse), other_calls: OtherCalls::Optional }
+        Self { spec, parse: Arc::new(parse), other_calls: OtherCalls::Optional, companion: None }
     }
 
     /// Rejects an answer if another call of its turn failed: the agent wrote the answer before it
@@ -67,6 +69,17 @@ impl<A> SubmitTool<A> {
     #[must_use]
     pub fn with_required_calls(self) -> Self {
         Self { other_calls: OtherCalls::Required, ..self }
+    }
+
+    /// Makes the calls of this tool a part of the answer: the run's limit on tool calls does not
+    /// refuse them in the turn of an answer.
+    #[must_use]
+    pub fn with_companion(self, tool: &str) -> Self {
+        Self { companion: Some(tool.to_owned()), ..self }
+    }
+
+    pub(crate) fn has_companion(&self, tool: &str) -> bool {
+        self.companion.as_deref() == Some(tool)
     }
 
     pub(crate) fn requires_calls(&self) -> bool {

@@ -15,6 +15,7 @@ use self::folder::CASE_FILE;
 use super::case::{Case, HashInput};
 use super::case_error::{CaseError, is_slip, nearest, shown};
 use super::checked;
+use crh_git::PathGlobs;
 use crh_os::names::canonical;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 use crh_review::eval::Expected;
@@ -44,8 +45,13 @@ struct LoadedCase {
 }
 
 impl Suite {
-    /// Reads a folder of cases, a single case, or JSON lines. Stops at the first error.
-    pub(crate) fn read(place: &Path, read_file: ReadFile<'_>) -> Result<Self, Failure> {
+    /// Reads a folder of cases, a single case, or JSON lines. Stops at the first error. With globs,
+    /// keeps the cases whose ids match, together with their twins.
+    pub(crate) fn read(
+        place: &Path,
+        globs: &[String],
+        read_file: ReadFile<'_>,
+    ) -> Result<Self, Failure> {
         let metadata = fs::metadata(place)
             .with_context(|| format!("reading the suite `{}`", place.display()))
             .or_fail(FailureKind::Usage)
@@ -68,7 +74,10 @@ impl Suite {
                 }
             }
         }
-        let cases = combine(found, place)?;
+        let chosen = choose(combine(found, place)?, globs)?;
+        // A draft that was not chosen does no harm.
+        chosen.iter().try_for_each(check_finished)?;
+        let cases = chosen.into_iter().map(|loaded| loaded.case).collect();
         Ok(Self { name: name(place), cases })
     }
 
@@ -104,6 +113,7 @@ impl Suite {
 pub(crate) fn lines(file: &Path, read_file: ReadFile<'_>) -> Result<Vec<Case>, Failure> {
     let found = json_lines::read(file, read_file)?;
     check_unique(&found)?;
+    found.iter().try_for_each(check_finished)?;
     Ok(found.into_iter().map(|found| found.case).collect())
 }
 
@@ -144,7 +154,7 @@ fn is_too_large(cases: usize, bytes: usize) -> bool {
 }
 
 /// Combines cases into a suite. Ids must be unique, and every twin needs its case.
-fn combine(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failure> {
+fn combine(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<LoadedCase>, Failure> {
     let place = format!("`{}`", shown(&place.display().to_string()));
     if found.is_empty() {
         return Err(CaseError::new("the suite has no cases")
@@ -160,7 +170,30 @@ fn combine(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failur
     found.sort_by(|a, b| a.case.id.cmp(&b.case.id));
     check_unique(&found)?;
     check_twins(&found)?;
-    Ok(found.into_iter().map(|found| found.case).collect())
+    Ok(found)
+}
+
+/// Keeps cases whose ids match, together with their twins. Without globs, keeps all.
+fn choose(mut found: Vec<LoadedCase>, globs: &[String]) -> Result<Vec<LoadedCase>, Failure> {
+    if globs.is_empty() {
+        return Ok(found);
+    }
+    let globs = PathGlobs::new(globs.iter().map(String::as_str)).or_fail(FailureKind::Usage)?;
+    let matches = |id: &str| globs.is_match(id.as_bytes());
+    // A case and its twin (the reversed change) are selected together.
+    let pair =
+        |found: &LoadedCase| found.case.twin_of.clone().unwrap_or_else(|| found.case.id.clone());
+    let chosen: BTreeSet<String> =
+        found.iter().filter(|found| matches(&found.case.id)).map(pair).collect();
+    found.retain(|found| chosen.contains(&pair(found)));
+    if found.is_empty() {
+        return Err(Failure::usage("no case id matches").hint("remove `--case` to use all cases"));
+    }
+    Ok(found)
+}
+
+fn check_finished(found: &LoadedCase) -> Result<(), Failure> {
+    checked::is_finished(&found.case).map_err(|wrong| wrong.at(&found.place))
 }
 
 /// Checks that ids are unique, ignoring case: ids are folder names, and some file systems ignore
@@ -220,8 +253,7 @@ fn name(place: &Path) -> String {
 
 /// Validates a case that was read.
 fn validate(case: Case, place: &str) -> Result<LoadedCase, Failure> {
-    let result = checked::check(&case).and_then(|()| checked::is_finished(&case));
-    result.map_err(|wrong| wrong.at(place))?;
+    checked::check(&case).map_err(|wrong| wrong.at(place))?;
     Ok(LoadedCase { case, place: place.to_owned() })
 }
 

@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tempfile::TempDir;
 
-use crate::case::Case;
 use crate::evaluated_reviewers::{EvaluatedReviewers, evaluated};
 use crate::evaluation_files;
 use crate::host::EvalHost;
 use crate::ready_case::{ReadyCase, write_cases};
 use crate::reviews::{EvalArm, EvalEnding, ReviewBatch, ReviewTask};
 use crate::suite::Suite;
-use crh_git::PathGlobs;
 use crh_pipeline::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::run_folder::write_atomic;
 use crh_pipeline::target_args::Target;
@@ -55,10 +53,10 @@ impl OpenedSuite {
         evaluated: &EvaluatedReviewers,
         host: &dyn EvalHost,
     ) -> Result<Self, Failure> {
-        let mut suite = Suite::read(&choice.place, &|path| host.read_file(path))?;
-        match choice.globs.as_slice() {
-            [] => evaluated.choose(&mut suite.cases, host)?,
-            globs => choose(&mut suite, globs)?,
+        let read_file = |path: &Path| host.read_file(path);
+        let mut suite = Suite::read(&choice.place, &choice.globs, &read_file)?;
+        if choice.globs.is_empty() {
+            evaluated.choose(&mut suite.cases, host)?;
         }
         let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
         let place = folder.path().join(REPOSITORY);
@@ -174,21 +172,6 @@ impl OpenedSuite {
             is_repeatable: reviews.is_repeatable(repeats),
         }
     }
-}
-
-/// Keeps cases whose ids match, together with their twins.
-fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
-    let globs = PathGlobs::new(globs.iter().map(String::as_str)).or_fail(FailureKind::Usage)?;
-    let matches = |id: &str| globs.is_match(id.as_bytes());
-    // A case and its twin (the reversed change) are selected together.
-    let pair = |case: &Case| case.twin_of.clone().unwrap_or_else(|| case.id.clone());
-    let chosen: BTreeSet<String> =
-        suite.cases.iter().filter(|case| matches(&case.id)).map(pair).collect();
-    suite.cases.retain(|case| chosen.contains(&pair(case)));
-    if suite.cases.is_empty() {
-        return Err(Failure::usage("no case id matches").hint("remove `--case` to use all cases"));
-    }
-    Ok(())
 }
 
 /// Warns about cases with only a diff: reviewers see less of them.

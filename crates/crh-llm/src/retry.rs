@@ -26,6 +26,11 @@ pub struct RetryPolicy {
     pub longest_wait: Duration,
 }
 
+/// Number of failed requests for one reply. Requests that find the server loading the model do not
+/// count, because they have a time limit of their own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FailedRequests(u32);
+
 /// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRetryDecision {
@@ -48,9 +53,22 @@ impl Default for RetryPolicy {
     }
 }
 
-/// Decides what to do after request number `attempt` (counted from 1) failed. `jitter` is a random
-/// number from 0 to 1 that spreads retries of parallel runs.
-pub fn decide(
+impl FailedRequests {
+    /// Counts a failure and decides what to do. `jitter` is a random number from 0 to 1 that spreads
+    /// retries of parallel runs.
+    pub fn decide(
+        &mut self,
+        error: &ModelError,
+        policy: &RetryPolicy,
+        jitter: f64,
+    ) -> ModelRetryDecision {
+        self.0 = self.0.saturating_add(u32::from(!matches!(error, ModelError::Loading { .. })));
+        decide(error, self.0, policy, jitter)
+    }
+}
+
+/// Decides what to do after request number `attempt` (counted from 1) failed.
+fn decide(
     error: &ModelError,
     attempt: u32,
     policy: &RetryPolicy,
@@ -164,6 +182,17 @@ mod tests {
         let almost = LOADING_MAX - SECOND;
         check(&loading(almost), 60, 0.0, ModelRetryDecision::Wait(LOADING_DELAY));
         check(&loading(LOADING_MAX), 1, 0.0, ModelRetryDecision::GiveUp);
+    }
+
+    #[test]
+    fn requests_to_a_loading_server_do_not_count() {
+        let loading = ModelError::Loading { message: String::new(), waited: SECOND };
+        let [_, overloaded] = rate_limits(None);
+        let policy = RetryPolicy { max_attempts: 3, ..RetryPolicy::default() };
+        let mut failed = FailedRequests::default();
+        let mut waits = |error| failed.decide(error, &policy, 1.0) != ModelRetryDecision::GiveUp;
+        assert!((0..50).all(|_| waits(&loading)));
+        assert_eq!([(); 3].map(|()| waits(&overloaded)), [true, true, false]);
     }
 
     #[test]

@@ -16,7 +16,9 @@ use crate::finding::{Confidence, Member, Severity, Side};
 use crate::grade::members_severity_cap;
 use crate::issue::{build_issue, make_keys_unique, nearby_keys, regrade, sort_by_confidence};
 use crate::place::{PlacedFinding, Placement, Placer};
-use crate::report::{DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation};
+use crate::report::{
+    DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation, over_cap_note,
+};
 use crate::soften::{NoteList, UntestedFolders, soften_weak};
 use crate::verdict::{CommandKind, is_actionable, plural, verdict, verdict_with_hidden};
 use crate::words::normalise_posted_title;
@@ -324,21 +326,8 @@ pub fn into_report(
     let mut dropped = MergeResult::default();
     let excess_issues = take_excess(&mut report.issues, command, max_issues);
     let limit = limit_text(max_issues, report.issues.len());
-    if !excess_issues.is_empty() {
-        let excess_count = excess_issues.len();
-        let findings: usize = excess_issues.iter().map(|issue| issue.members.len()).sum();
-        let (issues, verb) = match excess_count {
-            1 => ("issue", "is"),
-            _ => ("issues", "are"),
-        };
-        let findings = match findings == excess_count {
-            true => String::new(),
-            false => format!(" (from {})", plural(findings, "finding")),
-        };
-        report.over_cap_note =
-            format!("{excess_count} more {issues}{findings} {verb} not shown because of {limit}");
-    }
     report.over_cap.clone_from(&excess_issues);
+    report.over_cap_note = over_cap_note(&excess_issues, &limit);
     for issue in excess_issues {
         let reason = format!("issue {} is over {limit}", issue.number);
         dropped.drop_issue(issue, Fate::OverCap, &reason);

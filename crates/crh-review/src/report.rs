@@ -14,10 +14,13 @@ use crate::finding::{
 };
 use crate::identity::is_key;
 use crate::place::{Location, Quote, Tier};
-use crate::verdict::{CommandKind, Verdict};
+use crate::verdict::{CommandKind, Verdict, plural};
 
 /// Version of the JSON format. It rises when old readers would misread new reports.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// Words between the number of issues over the limit and the limit.
+const OVER_CAP_CAUSE: &str = "not shown because of";
 
 /// The result of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -702,6 +705,21 @@ display_as_serialised!(
     ReviewMode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
+/// The note about issues over a limit. Empty if there are none. `limit` describes the limit.
+pub(crate) fn over_cap_note(over_cap: &[Issue], limit: &str) -> String {
+    let findings: usize = over_cap.iter().map(|issue| issue.members.len()).sum();
+    let (count, issues, verb) = match over_cap.len() {
+        0 => return String::new(),
+        1 => (1, "issue", "is"),
+        count => (count, "issues", "are"),
+    };
+    let findings = match findings == count {
+        true => String::new(),
+        false => format!(" (from {})", plural(findings, "finding")),
+    };
+    format!("{count} more {issues}{findings} {verb} {OVER_CAP_CAUSE} {limit}")
+}
+
 impl Report {
     /// Number of findings per fate, without shown ones.
     pub fn fates(&self) -> BTreeMap<Fate, usize> {
@@ -716,6 +734,13 @@ impl Report {
     pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
         let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
         self.warnings.iter().chain(note)
+    }
+
+    /// Updates the note about issues over the limit after some of them left the report.
+    pub fn recount_over_cap(&mut self) {
+        if let Some((_, limit)) = self.over_cap_note.split_once(OVER_CAP_CAUSE) {
+            self.over_cap_note = over_cap_note(&self.over_cap, limit.trim());
+        }
     }
 
     /// All issues of the change, those over the limit too, in the order of their numbers.
@@ -848,9 +873,11 @@ impl Report {
             (None, Some(at)) => self.over_cap.remove(at),
             (None, None) => return None,
         };
+        self.recount_over_cap();
         let is_own = |dropped: &DroppedFinding| {
             let member = dropped.member.as_ref();
-            dropped.fate == Fate::OverCap && member.is_some_and(|it| issue.members.contains(it))
+            matches!(dropped.fate, Fate::OverCap | Fate::Merged)
+                && member.is_some_and(|it| issue.members.contains(it))
         };
         self.suppressed.retain(|dropped| !is_own(dropped));
         self.suppressed.extend(issue.members.iter().map(|member| DroppedFinding {

@@ -1,5 +1,6 @@
 //! Decides the verdict by fixed rules, never by a model.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -129,8 +130,8 @@ struct OpenFinding {
     severity: Severity,
     queue: Queue,
     class: AutofixClass,
-    /// Whether a model reported it, perhaps beside a static check.
-    is_of_model: bool,
+    /// Who reported it: a model, a static check, or several.
+    origins: BTreeSet<Origin>,
 }
 
 impl OpenFinding {
@@ -139,7 +140,7 @@ impl OpenFinding {
             severity: issue.severity,
             queue: issue.queue,
             class: issue.autofix_class,
-            is_of_model: issue.members.iter().any(|member| member.origin == Origin::Model),
+            origins: issue.members.iter().map(|member| member.origin).collect(),
         }
     }
 
@@ -149,7 +150,7 @@ impl OpenFinding {
             severity: finding.severity,
             queue: queue_for(finding.autofix_class, finding.owner),
             class: finding.autofix_class,
-            is_of_model: member.origin == Origin::Model,
+            origins: BTreeSet::from([member.origin]),
         }
     }
 
@@ -211,10 +212,13 @@ fn decide(
         // finding without finishing a file.
         let found = plural(actionable_count, "issue");
         let to_fix = open_findings.iter().filter(|finding| finding.needs_action());
-        let finders = match to_fix.filter(|finding| finding.is_of_model).count() {
-            0 => "static checks",
-            count if count == actionable_count => "reviewers",
-            _ => "reviewers and static checks",
+        let origins: BTreeSet<Origin> =
+            to_fix.flat_map(|finding| finding.origins.iter().copied()).collect();
+        // A model judges the requirements of a plan.
+        let finders = match (origins.contains(&Origin::Code), origins.len()) {
+            (true, 1) => "static checks",
+            (true, _) => "reviewers and static checks",
+            (false, _) => "reviewers",
         };
         let reason = format!("{}; {finders} found {found} to fix", gaps.join("; "));
         return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
@@ -282,17 +286,21 @@ pub fn has_lost_findings(report: &Report) -> bool {
         .any(|dropped| dropped.fate == Fate::Malformed || is_unproven_urgent(dropped))
 }
 
-/// Whether outputs mark the review as incomplete. A report with passed checks is one of checks,
-/// even an old report without the field `command`.
-pub(crate) fn is_marked_incomplete(report: &Report) -> bool {
-    let command = match report.verdict {
+/// The command that produced a report. A report with passed checks is one of checks, even an old
+/// report without the field `command`.
+pub fn command_of(report: &Report) -> CommandKind {
+    match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady
         | Verdict::ReadyWithFixes
         | Verdict::Incomplete
         | Verdict::ReadyToMerge => report.command,
-    };
-    report.verdict == Verdict::Incomplete || is_incomplete(report, command)
+    }
+}
+
+/// Whether outputs mark the review as incomplete.
+pub fn is_marked_incomplete(report: &Report) -> bool {
+    report.verdict == Verdict::Incomplete || is_incomplete(report, command_of(report))
 }
 
 /// Findings that a person or a rule turned off, as the end of a sentence: ` except 1 dismissed
@@ -488,11 +496,12 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
 }
 
 /// What is missing in a review with the status `error`. A reviewer may report a finding and mark no
-/// file.
+/// file. Static checks may have found issues.
 pub(crate) fn missing_review(report: &Report) -> &'static str {
-    match report.has_model_findings() {
-        true => "no file was marked as reviewed",
-        false => "nothing was reviewed",
+    match (report.has_model_findings(), report.all_issues().next()) {
+        (true, _) => "no file was marked as reviewed",
+        (false, Some(_)) => "no model reviewed the change",
+        (false, None) => "nothing was reviewed",
     }
 }
 

@@ -223,14 +223,14 @@ impl CommentJobRunner {
         ];
         let timeout = attempt.settings.timeouts.review;
         let end = attempt.run_crh(arguments, ChildAccess::Model, timeout).await;
+        if asked_no_model(&end) {
+            attempt.store.settle(reservation, MicroUsd(0)).await?;
+        }
         let printed: PrintedAnswer = match end {
             ChildEnd::Exited { code: 0, stdout, .. } => serde_json::from_str(&stdout)
                 .map_err(|error| failed(format!("answer: {error}"), RetryAdvice::Backoff))?,
             // No model is configured.
-            ChildEnd::Exited { code: 4, .. } => {
-                attempt.store.settle(reservation, MicroUsd(0)).await?;
-                return Ok(None);
-            }
+            ChildEnd::Exited { code: 4, .. } => return Ok(None),
             end => return Err(end.failure("answer")),
         };
         attempt.store.settle(reservation, MicroUsd::from_usd(printed.cost_usd)).await?;
@@ -244,6 +244,17 @@ impl CommentJobRunner {
         // The archive is large and not needed any more.
         let _: Result<(), _> = std::fs::remove_file(attempt.folder().pack());
         Ok(Some(answer))
+    }
+}
+
+/// Whether a child failed before it asked a model: it exits with 0 if it asked one, even if the model
+/// gave no answer. If a crash, a signal or a time limit ends the child, its cost is unknown, so its
+/// reservation counts until the day is over.
+fn asked_no_model(end: &ChildEnd) -> bool {
+    match end {
+        ChildEnd::Exited { code, .. } => (2..=4).contains(code),
+        ChildEnd::NotStarted(_) => true,
+        ChildEnd::Killed | ChildEnd::TimedOut | ChildEnd::Stopped => false,
     }
 }
 
@@ -297,4 +308,20 @@ fn withdrawal_reason(answer: &ReplyAnswer) -> String {
     let place = answer.deciding_line.as_ref().map(|line| format!(" ({}:{})", line.file, line.line));
     let text = format!("withdrawn{}: {}", place.unwrap_or_default(), answer.text);
     text.chars().filter(|letter| !letter.is_control()).take(REASON_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn child_that_fails_before_its_question_costs_nothing() {
+        let exited = |code| ChildEnd::Exited { code, stdout: String::new(), stderr: String::new() };
+        assert!([2, 3, 4].into_iter().all(|code| asked_no_model(&exited(code))));
+        assert!(asked_no_model(&ChildEnd::NotStarted("no such file".to_owned())));
+        // A panic of Rust exits with 101.
+        for end in [exited(0), exited(101), ChildEnd::Killed, ChildEnd::TimedOut] {
+            assert!(!asked_no_model(&end), "{end:?}");
+        }
+    }
 }

@@ -264,7 +264,8 @@ impl<A: Clone> AgentRun<A> {
             let decision = if truncated_index == Some(index) {
                 CallDecision::Reply(truncation.model_text.clone())
             } else {
-                self.decide_call(&call, repeat)
+                let is_of_answer = has_answer && self.task.submit.has_companion(&call.name);
+                self.decide_call(&call, repeat, is_of_answer)
             };
             let status = match decision {
                 CallDecision::Execute => PastCallStatus::Answered,
@@ -290,7 +291,13 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    fn decide_call(&mut self, call: &ToolCall, repeat: Option<RepeatedCall>) -> CallDecision {
+    /// `is_of_answer`: whether the call belongs to the answer of its turn.
+    fn decide_call(
+        &mut self,
+        call: &ToolCall,
+        repeat: Option<RepeatedCall>,
+        is_of_answer: bool,
+    ) -> CallDecision {
         let submit = &self.task.submit.spec.name;
         if let Some(repeat) = repeat {
             return CallDecision::Repeat(match repeat {
@@ -308,7 +315,7 @@ impl<A: Clone> AgentRun<A> {
         if matches!(call.arguments, CallArguments::Malformed(_)) {
             return CallDecision::Reply(model_texts::malformed_arguments(&call.name));
         }
-        if self.usage.tool_calls >= self.limits.tool_calls {
+        if self.usage.tool_calls >= self.limits.tool_calls && !is_of_answer {
             self.usage.tool_call_refused = true;
             return CallDecision::Reply(model_texts::TOO_MANY_CALLS.to_owned());
         }

@@ -234,7 +234,7 @@ fn fix_with_complete_labels_is_no_draft() {
     let repo = fix();
     let out = TempDir::new().unwrap();
     import_into(out.path(), repo.path(), &words).unwrap();
-    let suite = Suite::read(out.path(), &read_file).unwrap();
+    let suite = Suite::read(out.path(), &[], &read_file).unwrap();
     let about = |case: &Case| (case.id.clone(), case.title.clone(), case.body.clone());
     let owned =
         |id: &str, title: &str, body: &str| (id.to_owned(), title.to_owned(), body.to_owned());
@@ -402,7 +402,7 @@ fn import_keeps_the_change() {
         let out = TempDir::new().unwrap();
         import_into(out.path(), repo.path(), &[&["--clean", "--commit", "HEAD"], with].concat())
             .unwrap();
-        let suite = Suite::read(out.path(), &read_file).unwrap();
+        let suite = Suite::read(out.path(), &[], &read_file).unwrap();
         let folder = TempDir::new().unwrap();
         let ready = write_cases(&suite.cases, folder.path(), None).unwrap();
         assert_eq!(ready[0].diff.raw(), diff);

@@ -68,7 +68,7 @@ fn shown_case(case: &Case) -> String {
 }
 
 fn shown_place(place: &Path) -> String {
-    match Suite::read(place, &read_file) {
+    match Suite::read(place, &[], &read_file) {
         Ok(suite) => {
             let cases: String = suite.cases.iter().map(shown_case).collect();
             format!("{}\n{cases}", suite.name)
@@ -638,8 +638,9 @@ fn twin_belongs_to_one_existing_case() {
 
 #[test]
 fn suite_hash_covers_labels() {
-    let hash =
-        |fixture: &str| Suite::read(&written(fixture).path().join("s"), &read_file).unwrap().hash();
+    let hash = |fixture: &str| {
+        Suite::read(&written(fixture).path().join("s"), &[], &read_file).unwrap().hash()
+    };
     let changes = [
         CASE.to_owned(),
         CASE.replace("Sum in one go", "Sum"),
@@ -669,4 +670,19 @@ fn suite_hash_covers_labels() {
 
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).or_fail(FailureKind::Usage)
+}
+
+#[test]
+fn draft_that_is_not_chosen_does_no_harm() {
+    let draft =
+        CASE.replace("s/a/", "s/b/").replace("\n//- s/b/base", "\ndraft = true\n//- s/b/base");
+    let folder = written(&format!("{CASE}{draft}"));
+    let read = |glob: &str| {
+        let suite = Suite::read(&folder.path().join("s"), &[glob.to_owned()], &read_file);
+        suite.map(|suite| suite.cases.len()).map_err(|failure| failure.error.to_string())
+    };
+    assert_eq!(read("a"), Ok(1));
+    assert_eq!(read("nothing"), Err("no case id matches".to_owned()));
+    let error = read("b").unwrap_err();
+    assert!(error.contains("the case is still a draft"), "{error}");
 }

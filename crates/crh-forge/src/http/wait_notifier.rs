@@ -64,10 +64,10 @@ fn should_announce(failure: RequestFailure, attempt: u32, wait: Duration) -> boo
 fn wait_message(host: &str, failure: RequestFailure, message: &str, wait: Duration) -> String {
     let seconds = wait.as_secs_f64().ceil();
     match failure {
-        RequestFailure::RateLimited(_) | RequestFailure::ServerError(Some(_)) => {
+        RequestFailure::RateLimited(_) => {
             format!("rate limited by `{host}`: retrying in {seconds} s")
         }
-        RequestFailure::ServerError(None) => {
+        RequestFailure::ServerError(_) => {
             format!("`{host}` failed: retrying in {seconds} s")
         }
         RequestFailure::NotSent | RequestFailure::Unanswered | RequestFailure::Refused => {
@@ -100,11 +100,13 @@ mod tests {
         announce_at(80, limited, 2, SECOND * 8);
         announce_at(200, RequestFailure::ServerError(None), 2, SECOND);
         announce_at(300, RequestFailure::Unanswered, 1, SECOND / 2);
+        announce_at(400, RequestFailure::ServerError(Some(SECOND * 9)), 1, SECOND * 9);
         let expected = [
             "rate limited by `github.com`: retrying in 8 s",
             "rate limited by `github.com`: retrying in 8 s",
             "`github.com` failed: retrying in 1 s",
             "cannot reach `github.com` (no data for 25 s): retrying in 1 s",
+            "`github.com` failed: retrying in 9 s",
         ];
         assert_eq!(*MESSAGES.lock().unwrap(), expected);
     }

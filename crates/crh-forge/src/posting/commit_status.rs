@@ -1,8 +1,7 @@
 //! The verdict as a commit status: success or failure, with one line.
 
 use super::{ReviewPosting, mask_report};
-use crh_review::report::Strategy;
-use crh_review::verdict::{CommandKind, Verdict, is_incomplete};
+use crh_review::verdict::{Verdict, is_marked_incomplete};
 
 /// Longest description, in characters: the limit of the forges.
 const DESCRIPTION_MAX: usize = 255;
@@ -17,12 +16,8 @@ pub(crate) struct CommitVerdict {
 pub(crate) fn commit_status(posting: &ReviewPosting<'_>) -> CommitVerdict {
     // `find_refusal` already rejected reports that cannot be masked.
     let report = mask_report(posting.report, posting.mask).unwrap_or_default();
-    let command = match report.strategy {
-        Strategy::Static => CommandKind::Checks,
-        Strategy::Single | Strategy::Delegate | Strategy::Panel => CommandKind::Review,
-    };
     let is_success = match report.verdict {
-        Verdict::ReadyToMerge | Verdict::ChecksPassed => !is_incomplete(&report, command),
+        Verdict::ReadyToMerge | Verdict::ChecksPassed => !is_marked_incomplete(&report),
         Verdict::NotReady | Verdict::ReadyWithFixes | Verdict::Incomplete => false,
     };
     let text = format!("{}: {}", report.verdict, report.verdict_reason);

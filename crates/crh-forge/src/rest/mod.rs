@@ -7,6 +7,7 @@ mod host;
 mod logins;
 mod serving;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -52,6 +53,9 @@ const PAGES_MAX: usize = 200;
 
 /// Maximum bytes of one list, so that a hostile list cannot fill the memory.
 const LIST_BYTES_MAX: usize = 64 << 20;
+
+/// Maximum number of people whose roles crh looks up.
+const PEOPLE_MAX: usize = 50;
 
 /// Servers give up a request after a minute.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -173,17 +177,15 @@ impl RestClient {
         self.inner.wait_notifier.set_callback(callback);
     }
 
-    /// Fails if the server is older than crh supports.
+    /// Fails if the server is older than crh supports. A version without a number, such as that of a
+    /// server built from a branch, counts as new enough.
     pub(crate) fn check_version(
         &self,
         forge: &'static str,
         version: &str,
         oldest: &'static str,
     ) -> Result<(), ForgeError> {
-        let numbers = |text: &str| -> Vec<u32> {
-            text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).take(2).collect()
-        };
-        match numbers(version) < numbers(oldest) {
+        match is_older(version, oldest) {
             false => Ok(()),
             true => Err(ForgeError::TooOld {
                 host: self.host().name().to_owned(),
@@ -264,7 +266,7 @@ impl RestClient {
                 Ok(reply) if (200..300).contains(&reply.status) => return Ok(reply),
                 Ok(reply) => {
                     let message = self.error_message(&reply);
-                    (self.classify(&reply), message, Some(reply.status))
+                    (classify(&reply, (self.inner.now)()), message, Some(reply.status))
                 }
                 Err(ReplyError::TooLarge) => {
                     return Err(ForgeError::TooLarge { request, megabytes: REPLY_MAX >> 20 });
@@ -306,23 +308,6 @@ impl RestClient {
             request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
         fetch_reply(request, self.inner.timeouts, self.token()).await
-    }
-
-    fn classify(&self, reply: &HttpReply) -> RequestFailure {
-        match reply.status {
-            429 => RequestFailure::RateLimited(self.wait(&reply.headers)),
-            500.. => RequestFailure::ServerError(retry_after(&reply.headers)),
-            _ => RequestFailure::Refused,
-        }
-    }
-
-    /// Time to wait after a rate limit: `Retry-After`, or until the time in `RateLimit-Reset`.
-    fn wait(&self, headers: &HeaderMap) -> Option<Duration> {
-        retry_after(headers).or_else(|| {
-            let reset = Duration::from_secs(number(headers, "ratelimit-reset")?);
-            let now = (self.inner.now)().duration_since(UNIX_EPOCH).unwrap_or_default();
-            Some(reset.saturating_sub(now))
-        })
     }
 
     /// The server's reason, in one line: the first field of the reply that has one, otherwise the
@@ -381,6 +366,46 @@ fn to_forge_error(
     }
 }
 
+fn classify(reply: &HttpReply, now: SystemTime) -> RequestFailure {
+    match reply.status {
+        429 => RequestFailure::RateLimited(rate_limit_wait(&reply.headers, now)),
+        408 | 500.. => RequestFailure::ServerError(retry_after(&reply.headers)),
+        _ => RequestFailure::Refused,
+    }
+}
+
+/// Time to wait after a rate limit: `Retry-After`, or until the time in `RateLimit-Reset`.
+fn rate_limit_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    retry_after(headers).or_else(|| {
+        let reset = Duration::from_secs(number(headers, "ratelimit-reset")?);
+        Some(reset.saturating_sub(now.duration_since(UNIX_EPOCH).unwrap_or_default()))
+    })
+}
+
+/// Whether a version is older than another one, by their first two numbers. A version without a
+/// number is not.
+fn is_older(version: &str, oldest: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u32> {
+        let text = text.trim_start_matches('v');
+        text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).take(2).collect()
+    };
+    let version = numbers(version);
+    !version.is_empty() && version < numbers(oldest)
+}
+
+/// The people whose roles crh looks up: the author, then others in order, without the account of the
+/// token. The threads of one proposal hardly have more. Further people count as strangers, who cannot
+/// dismiss issues.
+pub(crate) fn people_with_roles<T: Ord>(
+    author: Option<T>,
+    others: impl Iterator<Item = T>,
+    viewer: Option<&T>,
+) -> Vec<T> {
+    let others: BTreeSet<T> = others.filter(|other| Some(other) != author.as_ref()).collect();
+    let people = author.into_iter().chain(others);
+    people.filter(|person| Some(person) != viewer).take(PEOPLE_MAX).collect()
+}
+
 fn has_next_page(headers: &HeaderMap) -> bool {
     let has_link = |value: &HeaderValue| {
         value.to_str().is_ok_and(|link| link.contains("rel=\"next\"") || link.contains("rel=next"))
@@ -395,4 +420,41 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_without_a_number_is_not_too_old() {
+        let check =
+            |version, expected| assert_eq!(is_older(version, "15.7"), expected, "{version}");
+        check("15.6.8-ee", true);
+        check("9", true);
+        check("15.7.0", false);
+        check("v16.1", false);
+        check("main-a1b2c3", false);
+        check("", false);
+    }
+
+    #[test]
+    fn timeouts_and_server_errors_are_retried() {
+        let kind = |status| {
+            let reply = HttpReply { status, headers: HeaderMap::new(), body: Vec::new() };
+            classify(&reply, UNIX_EPOCH)
+        };
+        for status in [408, 500, 503] {
+            assert_eq!(kind(status), RequestFailure::ServerError(None), "{status}");
+        }
+        assert_eq!(kind(429), RequestFailure::RateLimited(None));
+        assert_eq!(kind(404), RequestFailure::Refused);
+    }
+
+    #[test]
+    fn role_of_the_author_is_looked_up_first() {
+        let people = people_with_roles(Some(99), (1..99).rev().chain([99]), Some(&2));
+        assert_eq!((people.len(), &people[..3]), (PEOPLE_MAX, &[99, 1, 3][..]));
+        assert_eq!(people_with_roles(Some(7), [7, 8].into_iter(), Some(&7)), [8]);
+    }
 }

@@ -42,7 +42,7 @@ pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Fil
         .filter_map(|file| Some(TestName::from_path(file.new_path()?)?.stem))
         .collect();
     let mut remaining_files = RemainingFiles::new(repository.paths(Side::New));
-    let added_lines = added_line_counts(change);
+    let added_lines = added_lines(change);
     let changed_files: HashMap<&str, &ChangedFile> =
         change.all_files.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut findings = Vec::new();
@@ -216,15 +216,10 @@ fn is_support(path: &str) -> bool {
     paths::is_in_test_folder(path) || paths::is_vendored(path)
 }
 
-/// Significant lines that the change adds anywhere, with their counts.
-fn added_line_counts(change: &ChangeView<'_>) -> HashMap<String, usize> {
-    let mut counts = HashMap::new();
-    for line in change.all_files.iter().flat_map(|file| &file.added) {
-        if let Some(line) = significant_line(&line.text) {
-            *counts.entry(line).or_insert(0) += 1;
-        }
-    }
-    counts
+/// Significant lines that the change adds anywhere.
+fn added_lines(change: &ChangeView<'_>) -> HashSet<String> {
+    let lines = change.all_files.iter().flat_map(|file| &file.added);
+    lines.filter_map(|line| significant_line(&line.text)).collect()
 }
 
 fn significant_line(line: &[u8]) -> Option<String> {
@@ -233,10 +228,10 @@ fn significant_line(line: &[u8]) -> Option<String> {
 }
 
 /// Whether the change adds at least a third of a deleted file's significant lines elsewhere.
-fn has_moved(file: &ChangedFile, added_lines: &HashMap<String, usize>) -> bool {
+fn has_moved(file: &ChangedFile, added_lines: &HashSet<String>) -> bool {
     let lines: Vec<String> =
         file.removed.iter().filter_map(|line| significant_line(line)).collect();
-    let moved_count = lines.iter().filter(|line| added_lines.contains_key(*line)).count();
+    let moved_count = lines.iter().filter(|line| added_lines.contains(*line)).count();
     moved_count * 3 >= lines.len()
 }
 

@@ -35,8 +35,8 @@ pub(super) fn describe_mismatch<'a>(
     let Some(nearest) = nearest else { return "the recording has no questions".to_owned() };
     let differences = differences(nearest, request_parts, redactor);
     format!(
-        "the recording has no answer to this question; the most similar of its {count} questions differs\n  {}",
-        differences.join(";\n  ")
+        "the recording has no answer to this question; the most similar of its {count} questions differs {}",
+        differences.join("; ")
     )
 }
 

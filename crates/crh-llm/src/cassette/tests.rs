@@ -192,15 +192,15 @@ fn user_text(request: &mut ModelRequest, index: usize) -> &mut String {
 fn mismatch_shows_both_versions_of_a_line() {
     check_difference(
         |asked| *user_text(asked, 1) = user_text(asked, 1).replace("xx\nline", "xy\nline"),
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in message 2, `user.text`, line 2: recorded …"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", asked …"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in message 2, `user.text`, line 2: recorded …"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", asked …"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy""#
+        ]],
     );
     check_difference(
         |asked| user_text(asked, 1).push_str("\nline four"),
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in message 2, `user.text`, line 4: recorded nothing, asked "line four""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in message 2, `user.text`, line 4: recorded nothing, asked "line four""#
+        ]],
     );
 }
 
@@ -208,23 +208,23 @@ fn mismatch_shows_both_versions_of_a_line() {
 fn mismatch_names_system_prompt_tool_or_setting() {
     check_difference(
         |asked| asked.conversation.system.push_str(", please"),
-        expect![[r#"
-        the recording has no answer to this question; the most similar of its 3 questions differs
-          in the system prompt, line 2: recorded "brief", asked "brief, please""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in the system prompt, line 2: recorded "brief", asked "brief, please""#
+        ]],
     );
     check_difference(
         |asked| asked.tools[1].description = "Searches.".to_owned(),
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in the tools, `grep.description`: recorded "Runs grep.", asked "Searches.""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in the tools, `grep.description`: recorded "Runs grep.", asked "Searches.""#
+        ]],
     );
     check_difference(
         |asked| {
             asked.tools.remove(1);
         },
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in the tools, `grep.description`: recorded "Runs grep.", asked nothing"#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in the tools, `grep.description`: recorded "Runs grep.", asked nothing"#
+        ]],
     );
     check_difference(
         |asked| {
@@ -234,13 +234,9 @@ fn mismatch_names_system_prompt_tool_or_setting() {
             asked.tool_choice = ToolChoice::Required;
             asked.output = OutputForm::Schema { name: "out".to_owned(), schema: json!({}) };
         },
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in `effort`: recorded "null", asked "low";
-              in `max_output_tokens`: recorded "100", asked "200";
-              in `output`: recorded "text", asked "schema.name: out";
-              in `temperature`: recorded "null", asked "0.2";
-              in `tool_choice`: recorded "auto", asked "required""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in `effort`: recorded "null", asked "low"; in `max_output_tokens`: recorded "100", asked "200"; in `output`: recorded "text", asked "schema.name: out"; in `temperature`: recorded "null", asked "0.2"; in `tool_choice`: recorded "auto", asked "required""#
+        ]],
     );
 }
 
@@ -262,37 +258,33 @@ fn key_like_text_is_recorded_but_not_shown_in_errors() {
     let missed = |model_request: ModelRequest| {
         temp_cassette.play().answer(&model_request).unwrap_err().to_string()
     };
-    expect![[r#"
-        the recording has no answer to this question; the most similar of its 1 questions differs
-          in message 2, within text that looks like a key"#]]
+    expect!["the recording has no answer to this question; the most similar of its 1 questions differs in message 2, within text that looks like a key"]
     .assert_eq(&missed(token_request(&token.replace('9', "8"))));
-    expect![[r#"
-        the recording has no answer to this question; the most similar of its 1 questions differs
-          in message 2, `user.text`: recorded "is [redacted] a token?", asked "is [redacted] one?""#]].assert_eq(&missed(request(&format!("is {token} one?"))));
+    expect![[r#"the recording has no answer to this question; the most similar of its 1 questions differs in message 2, `user.text`: recorded "is [redacted] a token?", asked "is [redacted] one?""#]].assert_eq(&missed(request(&format!("is {token} one?"))));
 }
 
 #[test]
 fn mismatch_names_extra_or_different_message() {
     check_difference(
         |asked| asked.conversation.push_user("and now?", CacheMark::Unmarked),
-        expect![[r#"
-        the recording has no answer to this question; the most similar of its 3 questions differs
-          in the number of messages: recorded 2, asked 3"#]],
+        expect![
+            "the recording has no answer to this question; the most similar of its 3 questions differs in the number of messages: recorded 2, asked 3"
+        ],
     );
     check_difference(
         |asked| asked.conversation.messages[0] = Message::Assistant(Turn::text("the change")),
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in message 1: recorded "user.cache: breakpoint", asked "assistant.parts.1.text: the change""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in message 1: recorded "user.cache: breakpoint", asked "assistant.parts.1.text: the change""#
+        ]],
     );
     check_difference(
         |asked| match &mut asked.conversation.messages[0] {
             Message::User(said) => said.cache = CacheMark::Unmarked,
             Message::Assistant(_) | Message::Results(_) => panic!("no message of ours"),
         },
-        expect![[r#"
-            the recording has no answer to this question; the most similar of its 3 questions differs
-              in message 1, `user.cache`: recorded "breakpoint", asked "unmarked""#]],
+        expect![[
+            r#"the recording has no answer to this question; the most similar of its 3 questions differs in message 1, `user.cache`: recorded "breakpoint", asked "unmarked""#
+        ]],
     );
 }
 

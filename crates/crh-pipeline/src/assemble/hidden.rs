@@ -18,6 +18,7 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     }
     let (over_cap, below): (Vec<_>, Vec<_>) = report.over_cap.drain(..).partition(is_shown);
     report.over_cap = over_cap;
+    report.recount_over_cap();
     // If a finding that the cap dropped is also below the minimum, the minimum becomes its reason.
     for dropped in report.suppressed.iter_mut().filter(|it| it.fate == Fate::OverCap) {
         let Some(member) = &dropped.member else { continue };

@@ -404,6 +404,7 @@ impl fmt::Display for CostEstimate {
             };
             write!(f, "{first_call}")?;
             match (shortfall, first_call.likely_cost) {
+                (None, Some(Money::ZERO)) => writeln!(f)?,
                 (None, Some(cost)) => writeln!(f, ", all calls about {cost}")?,
                 (None, None) => writeln!(f, ", unknown cost")?,
                 (Some(shortfall), _) => writeln!(f, "; skipped: {shortfall}")?,
@@ -419,6 +420,12 @@ impl fmt::Display for CostEstimate {
         } else {
             "for all calls, including those that select and check findings"
         };
+        if *llm_calls == 0 {
+            return writeln!(f, "expected cost: none, because no model is asked");
+        }
+        if self.is_free() {
+            return writeln!(f, "limits: {calls}, {input_tokens} input tokens; the calls are free");
+        }
         writeln!(f, "expected cost: {likely_cost} {scope}")?;
         writeln!(
             f,
@@ -429,6 +436,11 @@ impl fmt::Display for CostEstimate {
 }
 
 impl CostEstimate {
+    /// Whether the models of all calls cost nothing, as local ones do.
+    fn is_free(&self) -> bool {
+        self.max_cost == Money::ZERO && !self.fits_no_reviewer()
+    }
+
     /// Whether the plan has reviewers and the budget is too small for all of them.
     fn fits_no_reviewer(&self) -> bool {
         let mut reviewers = self.assignments.iter().filter(|it| it.first_call.is_some()).peekable();

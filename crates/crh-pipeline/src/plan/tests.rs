@@ -288,6 +288,14 @@ fn estimate_shows_plan_and_limits() {
 }
 
 #[test]
+fn estimate_of_free_models_shows_no_money() {
+    let estimate = estimate_for(Strategy::Single, Some(Price::free()));
+    let text = estimate.to_string();
+    let expected = "limits: 200 model calls, 4000000 input tokens; the calls are free\n";
+    assert!(text.ends_with(expected) && !text.contains("USD"), "{text}");
+}
+
+#[test]
 fn estimate_names_reviewers_that_do_not_fit() {
     let mut estimate = estimate_for(Strategy::Panel, paid());
     assert!(estimate.assignments.iter().all(|planned| planned.shortfall.is_none()), "{estimate}");

@@ -1,5 +1,7 @@
 //! Tests of the choice of reviewers: facts as text in, team with reasons out.
 
+use std::collections::BTreeSet;
+
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -529,4 +531,30 @@ fn team_of_note_takers_gets_correctness() {
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
+}
+
+/// Checks the numbers of changed lines in `docs/reviewers.md` against the triggers.
+#[test]
+fn reviewers_page_names_the_numbers_of_the_triggers() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reviewers.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for reviewer in ReviewerCatalogue::built_in().reviewers() {
+        let name = format!("| `{}` ", reviewer.name);
+        let row = page.lines().find(|line| line.starts_with(&name));
+        let runs_on = row.and_then(|row| row.rsplit(" | ").next()).unwrap();
+        let numbers = runs_on.split(|letter: char| !letter.is_ascii_digit());
+        let stated: BTreeSet<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
+        let mut expected: BTreeSet<u64> = reviewer.when.iter().filter_map(|it| it.lines).collect();
+        if reviewer.name == "maintainability" {
+            // The row describes the fact `structure`, too.
+            expected.insert(100);
+        }
+        assert_eq!(stated, expected, "{runs_on}");
+    }
+    assert_eq!(SECOND_FINDER_LINES, 600);
+    assert!(page.contains("as a second finder if 600 lines changed"));
+    assert_eq!(SECOND_SPECIALIST_LINES, 1_000);
+    assert!(page.contains("one specialist, from 1,000 lines on two"));
+    assert_eq!(ANY_SPECIALIST_LINES, 400);
+    assert!(page.contains("Below 400 executable lines") && page.contains("From 400 lines on"));
 }

@@ -722,6 +722,25 @@ fn verdict_ignores_the_issue_limit() {
 }
 
 #[test]
+fn dismissed_issue_over_the_limit_is_not_counted() {
+    let table = r#"
+        a f.rs:20 P2 bug 0.90 manual/downstream-resolver "One"
+        b f.rs:20 P2 bug 0.80 manual/downstream-resolver "One"
+        a f.rs:24 P2 bug 0.85 manual/downstream-resolver "Two"
+        a f.rs:29 P2 bug 0.80 manual/downstream-resolver "Three"
+    "#;
+    let mut report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
+    let mut note_without = |number| {
+        report.dismiss(number, "in this review").unwrap();
+        report.over_cap_note.clone()
+    };
+    let note = "1 more issue is not shown because of the limit of 1";
+    assert_eq!([2, 1, 3].map(&mut note_without), [note, note, ""]);
+    let fates: Vec<_> = report.fates().into_iter().collect();
+    assert_eq!(fates, [(Fate::Dismissed, 4)]);
+}
+
+#[test]
 fn person_is_asked_to_apply_only_an_exact_replacement() {
     let table = r#"
         a f.rs:20 P2 bug 0.9 manual/human "One" fix

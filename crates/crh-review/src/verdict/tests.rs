@@ -333,7 +333,7 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
         |issues| Report { reviewers: vec![row.clone()], status: Status::Error, ..report(issues) };
     assert_eq!(
         review_verdict(&unreviewed("P1 P2")),
-        "Incomplete: failed reviewers: single; nothing was reviewed; static checks found 2 issues to fix"
+        "Incomplete: failed reviewers: single; no model reviewed the change; static checks found 2 issues to fix"
     );
     // A reviewer may report a finding and finish no file.
     let mut of_model = unreviewed("P1");
@@ -354,6 +354,13 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
             )
         );
     }
+    // A reviewer and a static check report the same problem.
+    let mut shared = unreviewed("P1");
+    let of_check = shared.issues[0].members[0].clone();
+    shared.issues[0].members.push(Member { origin: Origin::Model, ..of_check });
+    assert!(
+        review_verdict(&shared).ends_with("; reviewers and static checks found 1 issue to fix")
+    );
     let cancelled = |outcome| Report {
         reviewers: vec![row.clone(), ReviewerRow { outcome, ..row.clone() }],
         status: Status::Truncated,
@@ -369,7 +376,7 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
     );
     assert_eq!(
         review_verdict(&unreviewed("P0")),
-        "Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete: failed reviewers: single; nothing was reviewed"
+        "Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete: failed reviewers: single; no model reviewed the change"
     );
 }
 

@@ -185,7 +185,7 @@ impl Store {
             ("this installation".to_owned(), &request.limits.installation, installation),
         ] {
             if let Some((reason, until)) =
-                exceeded(&owner, limits, &spending, request.amount, counted, day)
+                exceeded(&owner, limits, &spending, request, counted, day)
             {
                 return Ok(BudgetDecision::Refused { reason, until });
             }
@@ -274,10 +274,15 @@ fn exceeded(
     owner: &str,
     limits: &ScopeLimits,
     spending: &Spending,
-    amount: MicroUsd,
+    request: &BudgetRequest<'_>,
     counted: bool,
     day: i64,
 ) -> Option<(String, UnixMillis)> {
+    let amount = request.amount;
+    let work = match request.purpose {
+        BudgetPurpose::Review => "a review",
+        BudgetPurpose::Reply => "an answer",
+    };
     let tomorrow = UnixMillis::from_day(day + 1);
     if let Some(limit) = limits.reviews_per_day
         && !counted
@@ -295,7 +300,7 @@ fn exceeded(
         {
             let reason = format!(
                 "the limit of {owner} is {:.2} USD per {period}: {:.2} USD are spent or reserved, \
-                 and a review may cost {:.2} USD",
+                 and {work} may cost {:.2} USD",
                 limit.as_usd(),
                 spent.as_usd(),
                 amount.as_usd(),

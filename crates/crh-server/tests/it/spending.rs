@@ -157,7 +157,8 @@ fn answers_cost_money_but_are_no_reviews() {
             test.store.reserve(&request).await.unwrap()
         };
         assert!(matches!(answer(2).await, BudgetDecision::Granted(_)));
-        assert!(matches!(answer(3).await, BudgetDecision::Refused { .. }));
+        let BudgetDecision::Refused { reason, .. } = answer(3).await else { panic!() };
+        assert!(reason.ends_with(", and an answer may cost 1.00 USD"), "{reason}");
         assert_eq!(test.store.spending(&scope("o/r")).await.unwrap().reviews_today, 1);
     });
 }

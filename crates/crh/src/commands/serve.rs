@@ -301,7 +301,9 @@ fn required_secret(
         Failure::usage(format!("a secret is missing: `{flag}`"))
             .hint(format!("name a file with `{flag}`, or set `{variable}`; {GUIDE}"))
     })?;
-    source.read().or_fail(FailureKind::Usage)?;
+    source.read().or_fail(FailureKind::Usage).map_err(|failure| {
+        failure.hint(format!("`{flag}` names a file with the secret; {GUIDE}"))
+    })?;
     Ok(source)
 }
 
@@ -350,7 +352,10 @@ pub(super) fn named_database(
 ) -> Result<Option<DatabaseUrl>, Failure> {
     let variable = environment.secrets([DATABASE]).remove(DATABASE);
     let text = named.map(str::to_owned).or(variable.map(|url| url.expose_secret().to_owned()));
-    text.map(|text| DatabaseUrl::parse(&text).or_fail(FailureKind::Usage)).transpose()
+    let parse = |text: String| DatabaseUrl::parse(&text).or_fail(FailureKind::Usage);
+    text.map(parse).transpose().map_err(|failure| {
+        failure.hint("such as `sqlite:/var/lib/crh/server.db`, or `postgres://USER@HOST/DATABASE`")
+    })
 }
 
 /// Longest wait for the database, which may start at the same time as the server.

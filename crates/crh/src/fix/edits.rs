@@ -4,7 +4,7 @@
 //! newline are preserved; no line is replaced twice.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

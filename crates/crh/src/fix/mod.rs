@@ -32,7 +32,7 @@ pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 use self::outcome::{FixPass, SkippedIssue};
-use self::planned_fixes::{PlannedFixes, plan_fixes};
+use self::planned_fixes::{PlannedFixes, is_by_code, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
@@ -342,14 +342,14 @@ fn select_issues<'r>(
 
 /// Why an issue with an applied fix is not fixed again. `None` if it can be fixed.
 fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
-    match report.fix_of(issue.number)?.outcome {
+    let fix = report.fix_of(issue.number)?;
+    match fix.outcome {
         FixOutcome::Done => Some("it is already fixed"),
         FixOutcome::Unverified => Some("its fix is applied, but not verified"),
-        // The report has no replacement of the issue any more, but its findings do.
+        // A fixer may find another fix, even if findings of the issue have replacements, which crh
+        // could not use.
         FixOutcome::FoundAgain => {
-            let had_replacement =
-                issue.members.iter().any(|member| member.finding.replacement.is_some());
-            (had_replacement || is_exact(issue)).then_some(FOUND_AGAIN)
+            (is_by_code(fix, issue) || is_exact(issue)).then_some(FOUND_AGAIN)
         }
     }
 }
@@ -368,7 +368,38 @@ fn not_applied(fixes: &[AppliedFix], why: &str) -> FixPass {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn issue_that_a_fixer_fixed_in_vain_can_be_fixed_again() {
+        let mut issue = edits::tests::issue(1, (3, 3), "a", None);
+        let member = |replacement: &str| {
+            serde_json::from_value(json!({
+                "reviewer": "correctness", "origin": "model", "proof": "quotes",
+                "finding": {
+                    "title": "It is wrong", "severity": "P2", "category": "bug", "file": "a.py",
+                    "line_start": 3, "line_end": 3, "confidence": 0.8, "why_it_matters": "",
+                    "evidence": [], "autofix_class": "safe_auto", "owner": "review-fixer",
+                    "requires_verification": false, "pre_existing": false,
+                    "replacement": replacement,
+                },
+            }))
+            .unwrap()
+        };
+        // crh uses no replacement if those of the findings differ.
+        issue.members = vec![member("b"), member("c")];
+        let check = |description: &str, outcome, expected| {
+            let (description, files) = (description.to_owned(), Vec::new());
+            let fix = AppliedFix { number: 1, description, files, outcome };
+            let report = Report { applied_fixes: vec![fix], ..Report::default() };
+            assert_eq!(applied_already(&report, &issue), expected);
+        };
+        check("Rewrites the loop", FixOutcome::FoundAgain, None);
+        check("replaced line 3", FixOutcome::FoundAgain, Some(FOUND_AGAIN));
+        check("Rewrites the loop", FixOutcome::Done, Some("it is already fixed"));
+    }
 
     #[test]
     fn warnings_about_fixed_issues_are_dropped() {

@@ -17,6 +17,9 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::{AppliedFix, FixOutcome, Issue, TestProof};
 
+/// Start of the description of a replacement without a suggestion.
+const REPLACED: &str = "replaced line";
+
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlannedFixes {
@@ -228,9 +231,17 @@ fn described(issue: &Issue) -> String {
     let (start, end) = (issue.location.line_start, issue.location.line_end);
     match suggestion.is_empty() {
         false => suggestion.to_owned(),
-        true if start == end => format!("replaced line {start}"),
-        true => format!("replaced lines {start} to {end}"),
+        true if start == end => format!("{REPLACED} {start}"),
+        true => format!("{REPLACED}s {start} to {end}"),
     }
+}
+
+/// Whether an applied fix is the exact replacement of its issue, and not the work of a fixer. The
+/// description tells: an issue that is found again has lost its replacement and its place.
+pub(super) fn is_by_code(fix: &AppliedFix, issue: &Issue) -> bool {
+    let had_replacement = issue.members.iter().any(|it| it.finding.replacement.is_some());
+    let is_described = fix.description == described(issue) || fix.description.starts_with(REPLACED);
+    had_replacement && is_described
 }
 
 /// The applied fixes of a unit.

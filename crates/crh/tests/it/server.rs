@@ -390,4 +390,7 @@ fn wrong_set_up_is_explained() {
     assert!(open.contains("would be open to everyone") && open.contains("--page-token"), "{open}");
     let missing = run(&["--app-id", "1", "--app-key", "key.pem", "--webhook-secret", "none"]);
     assert!(missing.contains("cannot read the secret in"), "{missing}");
+    assert!(missing.contains("hint: `--webhook-secret` names a file"), "{missing}");
+    let database = run(&[&common[..], &["--database", "foo"]].concat());
+    assert!(database.contains("hint: such as `sqlite:"), "{database}");
 }

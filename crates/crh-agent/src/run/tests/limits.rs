@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 
-use super::script::case;
+use super::script::{Case, case};
 use crate::{CallCost, CostBasis, LimitKind, RunStep};
 use crh_llm::{Money, TokenUsage};
 
@@ -107,6 +107,24 @@ fn calls_over_the_limit_are_refused() {
         ask Work
         > submit done
         stop Answered("done")
+    "#]]);
+}
+
+#[test]
+fn companion_calls_of_an_answer_are_made_over_the_limit() {
+    let case = case().limits(|limits| limits.tool_calls = 1);
+    Case { submit_tool: |tool| tool.with_companion("read"), ..case }.check(expect![[r#"
+        ask Work
+        > read a ; read b
+        call read a
+        > ok text
+        ask LastTurn, has to submit
+            c1 read: Not called: the limit on tool calls is reached.
+            user: The limit on tool calls is reached. This is your last turn: submit your answer n… (144 characters)
+        > read b ; grep c ; submit done
+        call read b
+        > ok text
+        stop Answered("done"), limited by ToolCalls
     "#]]);
 }
 

@@ -252,6 +252,41 @@ fn call_in_a_text_is_executed() {
 }
 
 #[test]
+fn all_calls_at_the_end_of_a_text_are_executed() {
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "Two files.⏎```json⏎{"name": "read", "arguments": {"path": "a"}}⏎```⏎```json⏎{"name": "read", "arguments": {"path": "b"}}⏎```
+        call read a; read b
+        > ok text ; ok text
+        ask Work
+          - model: Two files.⏎```json⏎{"name": "read", "arguments": {"path": "a"}}⏎```⏎```json⏎{"na… (124 characters)
+            model calls call_1: read a
+            model calls call_2: read b
+        > "<tool_call>⏎{"name": "read", "arguments": {"path": "c"}}⏎</tool_call>⏎<tool_call>⏎{"name": "reed", "arguments": {}}⏎</tool_call>
+        call read c
+        > ok text
+        ask Work
+          - model: <tool_call>⏎{"name": "read", "arguments": {"path": "c"}}⏎</tool_call>⏎<tool_call… (128 characters)
+            model calls call_3: read c
+            model calls call_4: reed {}
+            call_4 reed: There is no tool `reed`. There are: read, grep, submit.
+        > "[{"name": "read", "arguments": {"path": "d"}}, {"name": "submit", "arguments": {"path": "done", "verdict": 1}}]
+        call read d
+        > ok text
+        stop Answered("done")
+    "#]]);
+    // One of the calls may be a quote.
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "The file has⏎{"name": "read", "arguments": {"path": "a"}}⏎so I read⏎{"name": "read", "arguments": {"path": "b"}}
+        ask Work, has to call
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+        > submit {"path": "done"}
+        stop Answered("done")
+    "#]]);
+}
+
+#[test]
 fn answer_to_an_unknown_tool_is_read_as_a_submit_call() {
     case_with_verdict().check(expect![[r#"
         ask Work

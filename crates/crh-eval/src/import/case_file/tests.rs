@@ -140,7 +140,7 @@ fn special_characters_survive_a_round_trip() {
         let twin = ChangeWords { title: "Back".to_owned(), body: body.trim_end().to_owned() };
         let out = TempDir::new().unwrap();
         written::write(out.path(), &case, Some(&twin)).unwrap();
-        let suite = Suite::read(out.path(), &read_file).unwrap_or_else(|failure| {
+        let suite = Suite::read(out.path(), &[], &read_file).unwrap_or_else(|failure| {
             let file = out.path().join("python-x/case.toml");
             panic!("{:#}\n{}", failure.error, fs::read_to_string(file).unwrap())
         });

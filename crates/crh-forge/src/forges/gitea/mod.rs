@@ -17,6 +17,13 @@ use crate::{ChangeProposal, ForgeError, ForgeName};
 #[derive(Debug)]
 pub struct Gitea;
 
+/// Whether an account is a program: Actions, and names that end with `[bot]`. Other programs cannot
+/// be told from people.
+fn is_program(login: &str) -> bool {
+    let login = login.to_ascii_lowercase();
+    login.ends_with("[bot]") || ["gitea-actions", "forgejo-actions"].contains(&login.as_str())
+}
+
 const PROFILE: RestProfile = RestProfile {
     api: "/api/v1",
     page_size_name: "limit",

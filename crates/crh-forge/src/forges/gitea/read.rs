@@ -4,14 +4,14 @@
 mod convert;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, stream};
 use wire::{Comment, File, Pull, Review, ReviewComment, Status, User, VersionInfo};
 
 use super::Gitea;
 use crate::posting::{Association, ProposalState};
-use crate::rest::{RestChangeRef, RestClient, RestForge, RestList};
+use crate::rest::{RestChangeRef, RestClient, RestForge, RestList, people_with_roles};
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
@@ -20,9 +20,6 @@ const OLDEST_VERSION: &str = "1.19";
 
 /// Maximum number of concurrent requests for the comments of reviews.
 const CONCURRENT_MAX: usize = 8;
-
-/// Maximum number of people whose role crh looks up.
-const PEOPLE_MAX: usize = 50;
 
 /// All replies, before conversion.
 #[derive(Default)]
@@ -157,9 +154,9 @@ fn required<T>(name: &str, list: RestList<T>, raw: &mut RawPullRequest) -> Vec<T
 /// Roles of the author and of the people who wrote inline comments.
 async fn read_roles(client: &RestClient, change: &RestChangeRef, raw: &mut RawPullRequest) {
     let writers = raw.review_comments.iter().filter_map(|comment| comment.user.as_ref());
-    let people = raw.pull.user.iter().chain(writers).map(|user| user.login.clone());
-    let people: BTreeSet<String> = people.filter(|login| *login != raw.viewer.login).collect();
-    for login in people.into_iter().take(PEOPLE_MAX) {
+    let author = raw.pull.user.as_ref().map(|user| user.login.clone());
+    let others = writers.map(|user| user.login.clone());
+    for login in people_with_roles(author, others, Some(&raw.viewer.login)) {
         let is_plain =
             login.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
         let path = format!("{}/collaborators/{login}/permission", change.repository_path());

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Gitea;
+use super::{Gitea, is_program};
 use crate::forge_code::{FileCommit, OwnConversation, encode};
 use crate::posting::{ForgeRequest, Verb};
 use crate::rest::{
@@ -212,12 +212,9 @@ impl RestServing for Gitea {
     }
 }
 
-/// Whether an account counts as a program: Actions, names that end with `[bot]`, and deleted
-/// accounts. Other programs cannot be told from people.
+/// Whether a delivery counts as one of a program. Deleted accounts count, too.
 fn is_bot(login: &str) -> bool {
-    let login = login.to_ascii_lowercase();
-    login.ends_with("[bot]")
-        || ["gitea-actions", "forgejo-actions", "ghost"].contains(&login.as_str())
+    is_program(login) || login.eq_ignore_ascii_case("ghost")
 }
 
 fn change_event(hook: PullRequestHook) -> ChangeEvent {

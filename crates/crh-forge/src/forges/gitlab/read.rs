@@ -4,7 +4,7 @@
 mod convert;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
@@ -15,7 +15,7 @@ use wire::{
 
 use super::GitLab;
 use crate::posting::{Association, ProposalState};
-use crate::rest::{RestChangeRef, RestClient, RestForge, RestList};
+use crate::rest::{RestChangeRef, RestClient, RestForge, RestList, people_with_roles};
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
@@ -24,10 +24,6 @@ const OLDEST_VERSION: &str = "15.7";
 
 /// Access level from which a member may dismiss issues: Developer.
 const DEVELOPER: u32 = 30;
-
-/// Maximum number of people whose role crh looks up. The threads of one merge request hardly have
-/// more. Further people count as strangers, who cannot dismiss issues.
-const PEOPLE_MAX: usize = 50;
 
 /// All replies, before conversion.
 #[derive(Default)]
@@ -213,12 +209,11 @@ async fn read_roles(
     let notes = notes.flat_map(|discussion| &discussion.notes);
     let resolvers = notes.clone().filter_map(|note| note.resolved_by.as_ref());
     let writers = notes.filter_map(|note| note.author.as_ref());
-    let people = raw.merge_request.author.iter().chain(writers).chain(resolvers);
+    let author = raw.merge_request.author.as_ref().map(|author| author.id);
+    let others = writers.chain(resolvers).map(|user| user.id);
     let viewer = raw.viewer.as_ref().map(|viewer| viewer.id);
-    let people: BTreeSet<u64> =
-        people.map(|user| user.id).filter(|id| Some(*id) != viewer).collect();
     let mut roles = BTreeMap::new();
-    for id in people.into_iter().take(PEOPLE_MAX) {
+    for id in people_with_roles(author, others, viewer.as_ref()) {
         let path = format!("{}/members/all/{id}", change.repository_path());
         let member: Option<Member> = get_optional(client, &path).await;
         let role = match member {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GitLab;
+use super::{GitLab, is_program};
 use crate::forge_code::{FileCommit, FixSuggestion, OwnConversation, encode};
 use crate::posting::{DiffRefs, ForgeRequest, Verb};
 use crate::rest::{
@@ -276,14 +276,10 @@ impl RestServing for GitLab {
     }
 }
 
-/// Names that GitLab gives to accounts of programs: access tokens, such as `project_7_bot_0a1b`,
-/// and service accounts. A delivery does not say what kind of account it is. Deleted accounts
-/// count, too.
+/// Whether a delivery counts as one of a program. It does not say what kind of account sent it.
+/// Deleted accounts count, too.
 fn is_bot(username: &str) -> bool {
-    let is_token = ["project_", "group_"].iter().any(|prefix| username.starts_with(prefix));
-    (is_token && username.contains("_bot"))
-        || username.starts_with("service_account_")
-        || ["ghost", "GitLabDuo"].contains(&username)
+    is_program(username) || username == "ghost"
 }
 
 fn change_event(hook: MergeRequestHook) -> ChangeEvent {

@@ -14,7 +14,7 @@ use crh_review::finding::Severity;
 use crh_review::normalise_posted_title;
 use crh_review::render::repo_link_prefix;
 use crh_review::report::{CoverageState, Fate, Issue, Report, Strategy};
-use crh_review::verdict::{CommandKind, Verdict, is_incomplete, verdict};
+use crh_review::verdict::{command_of, is_marked_incomplete, verdict};
 
 /// Basis of a plan: each issue with its placement.
 pub(super) struct PostingAnalysis<'a> {
@@ -149,11 +149,7 @@ impl<'a> PostingAnalysis<'a> {
 
     /// Whether the review covered everything.
     pub(super) fn is_complete(&self) -> bool {
-        let command = match self.report.strategy {
-            Strategy::Static => CommandKind::Checks,
-            Strategy::Single | Strategy::Delegate | Strategy::Panel => CommandKind::Review,
-        };
-        self.report.verdict != Verdict::Incomplete && !is_incomplete(&self.report, command)
+        !is_marked_incomplete(&self.report)
     }
 
     /// Own threads to resolve, all without replies: threads whose code and issue are gone, and, if
@@ -278,12 +274,5 @@ fn recompute_verdict(report: &mut Report) {
     if report.suppressed.iter().any(|dropped| dropped.fate == Fate::OverCap) {
         return;
     }
-    let command = match report.verdict {
-        Verdict::ChecksPassed => CommandKind::Checks,
-        Verdict::NotReady
-        | Verdict::ReadyWithFixes
-        | Verdict::Incomplete
-        | Verdict::ReadyToMerge => report.command,
-    };
-    (report.verdict, report.verdict_reason) = verdict(report, command);
+    (report.verdict, report.verdict_reason) = verdict(report, command_of(report));
 }

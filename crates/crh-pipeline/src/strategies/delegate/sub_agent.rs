@@ -122,7 +122,8 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
 }
 
 /// The tool that reports findings. crh sends a report back once for unmarked files, and once for
-/// findings with problems. The agent may mark files in the turn of the report.
+/// findings with problems. The agent may mark files in the turn of the report, even if it has
+/// reached the limit on tool calls.
 fn report_tool(
     own_tools: Arc<AgentTools>,
     repair: Arc<ReportRepair>,
@@ -133,6 +134,7 @@ fn report_tool(
         refuse_unread_diffs(&own_tools)?;
         repair.check(report, refuse_unmarked_files(&own_tools))
     })
+    .with_companion(MARK_TOOL)
 }
 
 /// Refuses a report if a diff was first shown in the same turn: the agent has not read it yet.

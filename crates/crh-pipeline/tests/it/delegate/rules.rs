@@ -128,6 +128,36 @@ async fn files_marked_in_the_turn_of_the_report_count() {
 }
 
 #[tokio::test]
+async fn files_are_marked_in_the_turn_of_the_report_over_the_limit_of_calls() {
+    let sums: Vec<Value> =
+        (0..38).map(|number| json!({ "expression": format!("1 + {number}") })).collect();
+    let mark = |path: &str| ("mark_file_reviewed", json!({ "path": path }));
+    let model = FakeModel::start().on("orchestrator", [delegates(&[]), submits(&[], &[])]).on(
+        "sub-agent-1",
+        [
+            calls_all(sums.into_iter().map(|sum| ("calc", sum))),
+            calls_all([
+                mark("shop/cart.py"),
+                mark("shop/mail.py"),
+                mark("shop/tax.py"),
+                ("report_findings", json!({ "findings": [], "summary": "Looked at all." })),
+            ]),
+        ],
+    );
+    check(
+        &model,
+        expect![[r#"
+        orchestrator (): Completed
+        sub-agent-1 (all files): Completed, limited by tool calls
+          shop/cart.py Reviewed
+          shop/mail.py Reviewed
+          shop/tax.py Reviewed
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn forgotten_files_are_reviewed_and_unknown_ones_noted() {
     let model = FakeModel::start()
         .on(

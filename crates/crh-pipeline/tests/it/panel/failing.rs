@@ -100,7 +100,7 @@ async fn slow_scout_does_not_cost_static_findings() {
     let scene =
         Scene::new(&conflict).with_change(|it| it.terms.budget.wall = Duration::from_secs(10));
     scene.check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness; 1 file not fully reviewed (shop/cart.py); nothing was reviewed; static checks found 1 issue to fix
+        Incomplete: failed reviewers: correctness; 1 file not fully reviewed (shop/cart.py); no model reviewed the change; static checks found 1 issue to fix
           correctness (always) Failed: the remaining budget for time is too small for another request
         #1 P1 shop/cart.py:3 A merge conflict was left in the file (0.98, ByCode, manual -> downstream-resolver) by syntax
         NotReviewed shop/cart.py: correctness failed

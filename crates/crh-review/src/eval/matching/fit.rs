@@ -94,9 +94,9 @@ impl<'a> ReportToMatch<'a> {
             severity,
             confidence,
             key,
-            reviewers: _,
+            reviewers,
         } = self.reported;
-        (span, also, category, title, text, severity, confidence, key)
+        (span, also, category, title, text, severity, confidence, key, reviewers)
     }
 
     fn words(&self) -> &WordSet {

@@ -137,6 +137,20 @@ fn first_of_identical_reports_is_the_match() {
 }
 
 #[test]
+fn input_order_does_not_decide_whose_report_is_the_match() {
+    let table = "case c\nexpect f:10\nreport f:10 bug\nreport f:10 bug";
+    let mut case = evaluation(Rule::Category, table).cases.remove(0);
+    for names in [["a", "b"], ["b", "a"]] {
+        for (reported, name) in case.runs[0].reported.iter_mut().zip(names) {
+            reported.reviewers = vec![name.to_owned()];
+        }
+        let classes = classify_reports(&case.labels, &case.runs[0], Rule::Category);
+        let (_, report) = classes.matched[0];
+        assert_eq!(case.runs[0].reported[report].reviewers, ["a"]);
+    }
+}
+
+#[test]
 fn extra_report_is_duplicate_of_the_closer_issue() {
     Rule::Category.check(expect![[r#"
         > expect f:10

@@ -13,7 +13,7 @@ use crate::config::review::BudgetChoice;
 use crate::failure::Failure;
 use crate::ui;
 use crh_eval::{EvalEnding, GateResult, OpenedSuite, ReviewBatch, endings, rule, write_baseline};
-use crh_review::eval::{About, Rule};
+use crh_review::eval::{About, Evaluation, Rule};
 
 /// Folders of the project's own results. Each has one file per strategy.
 const BASELINES: &str = "eval/baselines";
@@ -127,7 +127,7 @@ impl BaselineCheck {
         let before = match self.write_baseline {
             true => None,
             // Read the baseline before any model is paid.
-            false => Some(stored(&self.baseline, self.rule, environment)?),
+            false => Some(self.stored_baseline(environment)?),
         };
         let mut host = CommandHost::new(environment, self.review.verbosity.verbosity());
         let after = match &self.result {
@@ -175,6 +175,22 @@ impl BaselineCheck {
         Ok(match result.has_regression {
             true => ExitCode::from(1),
             false => exit_code(endings(&after)),
+        })
+    }
+
+    /// The baseline. If its file does not exist, the hint is the command that writes it.
+    fn stored_baseline(&self, environment: &Environment) -> Result<Evaluation, Failure> {
+        let is_missing = !environment.folder.join(&self.baseline).exists();
+        stored(&self.baseline, self.rule, environment).map_err(|failure| match self.review.strategy {
+            Some(arm) if is_missing => failure.hint(format!(
+                "write it with `crh eval gate --strategy {} --write-baseline`, or pass `--baseline FILE` for a baseline elsewhere",
+                arm.name()
+            )),
+            None if is_missing => failure.hint(format!(
+                "pass the `eval.json` of `crh eval run`, or write it with `crh eval gate --baseline {} --strategy static --write-baseline`",
+                quoted(&self.baseline)
+            )),
+            Some(_) | None => failure,
         })
     }
 

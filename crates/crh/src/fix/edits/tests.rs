@@ -4,7 +4,12 @@ use serde_json::json;
 use super::*;
 
 /// An issue on lines of `a.py` that quotes the first of them.
-fn issue(number: u32, lines: (u32, u32), quote: &str, replacement: Option<&str>) -> Issue {
+pub(in crate::fix) fn issue(
+    number: u32,
+    lines: (u32, u32),
+    quote: &str,
+    replacement: Option<&str>,
+) -> Issue {
     let value = json!({
         "number": number, "dedupe_key": "0123456789abcdef", "title": "It is wrong",
         "severity": "P2", "category": "bug",

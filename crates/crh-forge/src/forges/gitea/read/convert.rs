@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::is_program;
 use super::{RawPullRequest, wire};
 use crate::posting::{
     Association, FilePatch, ForgeUser, InlineComment, InlineThread, ProposalComment,
@@ -83,7 +84,7 @@ fn properties(change: &RestChangeRef, raw: &RawPullRequest) -> ProposalPropertie
         open: pull.state == "open",
         draft: pull.draft,
         author: author.map(account),
-        by_bot: author.is_some_and(|author| author.login.ends_with("[bot]")),
+        by_bot: author.is_some_and(|author| is_program(&author.login)),
         from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
         association: author.and_then(|author| raw.roles.get(&author.login).copied()),
         ..ProposalProperties::default()
@@ -152,7 +153,7 @@ fn threads(raw: &RawPullRequest, instance: &str) -> Vec<InlineThread> {
         threads[index].comments.push(InlineComment {
             id: comment.id,
             ours,
-            by_bot: comment.user.as_ref().is_some_and(|user| user.login.ends_with("[bot]")),
+            by_bot: comment.user.as_ref().is_some_and(|user| is_program(&user.login)),
             author: comment.user.as_ref().map(|user| user.login.clone()),
             association: role(comment.user.as_ref(), &raw.roles),
             created_at: comment.created_at.clone(),

@@ -155,16 +155,26 @@ async fn send(
     requests: &[ForgeRequest],
     sent: &mut usize,
 ) -> Result<(), ForgeError> {
-    let mut id = String::new();
+    let mut id = None;
     for request in requests {
-        let path = request.path.replace(NEW_ID_PLACEHOLDER, &id);
+        let path = path_with_id(&request.path, id)?;
         *sent += 1;
         let reply = client.write(request.verb, &path, &request.body).await?;
-        if let Some(number) = reply["id"].as_u64() {
-            id = number.to_string();
-        }
+        id = reply["id"].as_u64().or(id);
     }
     Ok(())
+}
+
+/// The path of a request, with the id of the new check run.
+fn path_with_id(path: &str, id: Option<u64>) -> Result<String, ForgeError> {
+    match id {
+        Some(id) => Ok(path.replace(NEW_ID_PLACEHOLDER, &id.to_string())),
+        None if !path.contains(NEW_ID_PLACEHOLDER) => Ok(path.to_owned()),
+        None => Err(ForgeError::Unreadable {
+            request: format!("PATCH {path}"),
+            message: "GitHub's reply has no id of the new check run".to_owned(),
+        }),
+    }
 }
 
 #[derive(Deserialize)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::is_program;
 use super::{RawMergeRequest, wire};
 use crate::posting::{
     Association, DiffRefs, FilePatch, ForgeUser, InlineComment, InlineThread, ProposalComment,
@@ -108,13 +109,10 @@ fn account(user: &wire::User) -> ForgeUser {
     ForgeUser::new(user.id, user.username.clone())
 }
 
-/// Whether a user is a bot: GitLab says so only in some replies, and names tokens of projects and
-/// groups by a fixed pattern.
+/// Whether a user is a bot. GitLab says so only in some replies. A deleted account may have been a
+/// person's.
 fn is_bot(user: &wire::User) -> bool {
-    let is_token = |kind: &str| {
-        user.username.starts_with(&format!("{kind}_")) && user.username.contains("_bot")
-    };
-    user.bot == Some(true) || is_token("project") || is_token("group")
+    user.bot == Some(true) || is_program(&user.username)
 }
 
 fn file(file: &wire::FileDiff) -> FilePatch {

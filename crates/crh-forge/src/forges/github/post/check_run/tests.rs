@@ -49,6 +49,14 @@ fn missing_annotations_are_sent_in_batches() {
 }
 
 #[test]
+fn new_check_run_without_an_id_is_not_changed() {
+    let new_run = format!("/check-runs/{NEW_ID_PLACEHOLDER}");
+    assert_eq!(path_with_id(&new_run, Some(7)), Ok("/check-runs/7".to_owned()));
+    assert_eq!(path_with_id("/check-runs", None), Ok("/check-runs".to_owned()));
+    assert!(matches!(path_with_id(&new_run, None), Err(ForgeError::Unreadable { .. })));
+}
+
+#[test]
 fn annotations_over_the_limit_are_counted_in_summary() {
     let lines: Vec<u32> = (1..=u32::try_from(PROFILE.inline_max).unwrap() + 7).collect();
     let requests = check_run_requests(&ReviewFixture::new(&lines).posting(), "crh", &[]);
