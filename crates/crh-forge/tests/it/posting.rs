@@ -166,7 +166,7 @@ async fn posting_twice_changes_nothing() {
                 line(30)?;
             ```
 
-            A person must handle this; reported by correctness
+            A person must decide this; reported by correctness
 
             </details>
 

@@ -202,7 +202,7 @@ fn step_by_route(issue: &Issue) -> String {
         }
         (_, Owner::Release) => "handle it when you release".to_owned(),
         (AutofixClass::Advisory, _) => "no action needed".to_owned(),
-        (_, Owner::Human) => "a person must handle this".to_owned(),
+        (_, Owner::Human) => "a person must decide this".to_owned(),
         (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` can fix this"),
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
             format!("`crh fix --issue {number}{verify}` can fix this")

@@ -114,25 +114,25 @@ fn findings_are_shown_with_quotes() {
             |     return order.amount
             An unpaid order is refunded: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this
+            0.75; confirmed by a second model run; a person must decide this
 
         2 P1 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this
+            0.75; confirmed by a second model run; a person must decide this
 
         3 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this
+            0.75; confirmed by a second model run; a person must decide this
 
         Open work
-          - 1 P0 shop/orders.py:9: a person must handle this
-          - 2 P1 shop/orders.py:5: a person must handle this
+          - 1 P0 shop/orders.py:9: a person must decide this
+          - 2 P1 shop/orders.py:5: a person must decide this
 
         Review coverage
           - 2 findings not shown (1 minor, 1 nitpick)

@@ -248,17 +248,17 @@ fn diff_is_reviewed_without_repository() {
             | return result / len(items)
             The total is divided: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this
+            0.75; confirmed by a second model run; a person must decide this
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
             bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must handle this
+            0.75; confirmed by a second model run; a person must decide this
 
         Open work
-          - 1 P1 shop/orders.py:5: a person must handle this
+          - 1 P1 shop/orders.py:5: a person must decide this
 
         Review coverage
           - syntax: nothing was checked: the change is only a diff: there is no

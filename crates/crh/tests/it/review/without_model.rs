@@ -77,7 +77,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
                  take it out of the change and out of the branch's history, and read it
                  from the environment or a secret store.
             security; found by secrets, rule secrets/github-token; confidence 0.80;
-            static check; a person must handle this
+            static check; a person must decide this
 
         2 P1 b.py:1
             The file does not parse
@@ -89,7 +89,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             check; needs a manual fix
 
         Open work
-          - 1 P0 a.py:2: a person must handle this
+          - 1 P0 a.py:2: a person must decide this
           - 2 P1 b.py:1: needs a manual fix
 
         Not ready: 2 issues must be fixed before the merge, 1 of them P0
