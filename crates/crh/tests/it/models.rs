@@ -153,8 +153,7 @@ fn replay_needs_no_network_and_detects_changed_question() {
     let missed = user.crh(&user.path(""), &["ask", "Is 9 prime?", "--model", "replay:tape"]).run();
     expect![[r#"
         exit 2
-        error: the recording has no answer to this question; the most similar of its 1 questions differs
-          in message 1, `user.text`: recorded "Is 7 prime?", asked "Is 9 prime?"
+        error: the recording has no answer to this question; the most similar of its 1 questions differs in message 1, `user.text`: recorded "Is 7 prime?", asked "Is 9 prime?"
         hint: record it again with `--record FILE`
         ---
     "#]]
