@@ -1,7 +1,7 @@
 //! Reads files and folders of a commit from git objects, without a checkout or a process.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +20,10 @@ pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const COUNTED_FROM: usize = 50_000;
 /// Maximum length of all listed paths together: 128 bytes for each file.
 const PATHS_BYTES_MAX: usize = 128 << 20;
+/// Number of file lists that are kept: those of base and head.
+const CACHED_LISTS: usize = 2;
+/// Longer file lists are not kept. A list of this length takes about 20 MB.
+const CACHED_FILES_MAX: usize = 100_000;
 
 /// The objects of a repository.
 #[derive(Debug, Clone)]
@@ -27,6 +31,8 @@ pub struct Objects {
     database: Database,
     /// Revisions with too many files, so that crh counts them once.
     oversized: Arc<Mutex<BTreeSet<String>>>,
+    /// Files of the revisions that were listed last.
+    file_lists: Arc<Mutex<VecDeque<(String, Arc<[PathEntry]>)>>>,
     word_index: Arc<WordIndex>,
 }
 
@@ -87,7 +93,8 @@ impl Objects {
     /// Opens the objects of a git folder and its alternates.
     pub fn open(git_dir: &Path) -> Result<Self, ReadError> {
         let word_index = Arc::new(WordIndex::new(git_dir));
-        Ok(Self { database: Database::open(git_dir)?, oversized: Arc::default(), word_index })
+        let database = Database::open(git_dir)?;
+        Ok(Self { database, oversized: Arc::default(), file_lists: Arc::default(), word_index })
     }
 
     /// Which words files contain.
@@ -179,6 +186,28 @@ impl Objects {
 
     /// All files, symlinks and submodules below the root, sorted by path.
     pub fn files(&self, revision: &str) -> Result<Vec<PathEntry>, ReadError> {
+        self.shared_files(revision).map(|files| files.to_vec())
+    }
+
+    /// Like [`Self::files`]. Lists the files of a revision once, since searches need them again.
+    pub(crate) fn shared_files(&self, revision: &str) -> Result<Arc<[PathEntry]>, ReadError> {
+        let lists = || self.file_lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = lists().iter().find(|(listed, _)| listed == revision).cloned();
+        if let Some((_, files)) = cached {
+            return Ok(files);
+        }
+        let files: Arc<[PathEntry]> = self.list_files(revision)?.into();
+        if files.len() <= CACHED_FILES_MAX {
+            let mut lists = lists();
+            // Another thread may have listed the same revision meanwhile.
+            lists.retain(|(listed, _)| listed != revision);
+            lists.truncate(CACHED_LISTS - 1);
+            lists.push_front((revision.to_owned(), Arc::clone(&files)));
+        }
+        Ok(files)
+    }
+
+    fn list_files(&self, revision: &str) -> Result<Vec<PathEntry>, ReadError> {
         let too_many_files = || ReadError::TooManyFiles(revision.to_owned());
         let oversized = || self.oversized.lock().unwrap_or_else(PoisonError::into_inner);
         if oversized().contains(revision) {
@@ -349,5 +378,32 @@ fn split_path(path: &[u8]) -> Result<Vec<&[u8]>, ReadError> {
         Err(ReadError::BadPath(display_path(path).into_owned()))
     } else {
         Ok(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crh_testkit::Repo;
+
+    #[test]
+    fn files_of_base_and_head_are_listed_once() {
+        let repo = Repo::new();
+        let commits = ["a", "b", "c"].map(|text| {
+            repo.write("a.txt", text);
+            repo.commit(text)
+        });
+        let objects = Objects::open(&repo.path().join(".git")).unwrap();
+        let list = |commit: &String| objects.shared_files(commit).unwrap();
+        let [base, head, other] = &commits;
+        let [base_files, head_files] = [base, head].map(list);
+        assert_ne!(base_files, head_files);
+        assert!(Arc::ptr_eq(&base_files, &list(base)));
+        assert!(Arc::ptr_eq(&head_files, &list(head)));
+        // The list that was made first makes room for another one.
+        list(other);
+        assert!(Arc::ptr_eq(&head_files, &list(head)));
+        assert!(!Arc::ptr_eq(&base_files, &list(base)));
+        assert_eq!(base_files, list(base));
     }
 }

@@ -135,7 +135,8 @@ pub fn search(
     let matcher = build_matcher(&query.pattern, query.ignore_case)?;
     let filter = query.line_filter.clone().map(SearchPattern::Regex);
     let filter = filter.map(|filter| build_matcher(&filter, query.ignore_case)).transpose()?;
-    let files = files_to_search(objects, revision, query, accepts_path)?;
+    let files = objects.shared_files(revision)?;
+    let files = files_to_search(&files, query, accepts_path)?;
     let word_filter = WordFilter::new(objects, query);
     let (next_file, match_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let chunk_results = Mutex::new(Vec::new());
@@ -199,20 +200,19 @@ pub fn search(
 }
 
 /// Files that the glob and `accepts_path` accept.
-fn files_to_search(
-    objects: &Objects,
-    revision: &str,
+fn files_to_search<'f>(
+    files: &'f [PathEntry],
     query: &SearchQuery,
     accepts_path: &dyn Fn(&[u8]) -> bool,
-) -> Result<Vec<PathEntry>, SearchError> {
+) -> Result<Vec<&'f PathEntry>, SearchError> {
     let globs = query.glob.as_deref().map(|glob| PathGlobs::new([glob])).transpose();
     let globs = globs.map_err(|error| SearchError::Glob(error.message))?;
-    let mut files = objects.files(revision)?;
-    files.retain(|entry| {
+    let is_selected = |entry: &&PathEntry| {
         entry.kind.is_file()
             && globs.as_ref().is_none_or(|globs| globs.is_match(&entry.path))
             && accepts_path(&entry.path)
-    });
+    };
+    let files: Vec<&PathEntry> = files.iter().filter(is_selected).collect();
     match &query.glob {
         Some(glob) if files.is_empty() => Err(SearchError::NoFile(glob.clone())),
         Some(_) | None => Ok(files),
@@ -292,7 +292,7 @@ impl<'a> SearchWorker<'a> {
     }
 
     /// Searches files. Keeps up to `max_matches` matches and counts all.
-    fn search(&mut self, files: &[PathEntry], max_matches: usize) -> SearchResult {
+    fn search(&mut self, files: &[&PathEntry], max_matches: usize) -> SearchResult {
         let mut result = SearchResult::default();
         for file in files {
             if self.stop.load(Ordering::Relaxed) {

@@ -58,8 +58,12 @@ impl RemovedSymbol<'_> {
 
     /// Whether a file with this text may use the symbol, so that parsing the file may be useful.
     pub(super) fn may_be_used_in(&self, text: &str) -> bool {
-        // Java and Rust code names the type beside its member: `Type.name`, `Type::name`.
+        // Java and Rust code names the type beside its member: `Type.name`, `Type::name`. A Java
+        // import names the class, and so the file.
         let container = match self.family {
+            LanguageFamily::Java if matches!(self.kind, RemovalKind::Module) => {
+                Some(file_stem(self.path))
+            }
             LanguageFamily::Java => self.container.rsplit('.').next(),
             LanguageFamily::Rust => self.container.strip_suffix('.'),
             LanguageFamily::Python
@@ -167,10 +171,44 @@ fn is_unique(surface: &Surface, declaration: &crh_syntax::Declaration) -> bool {
 
 /// The last part of a module's import path: the file name, or the folder name for index files.
 pub(super) fn module_stem(path: &str) -> String {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split('.').next().unwrap_or(name);
-    match stem {
-        "__init__" | "index" | "mod" => folder.rsplit('/').next().unwrap_or(folder).to_owned(),
+    match file_stem(path) {
+        "__init__" | "index" | "mod" => {
+            let folder = parent_folder(path);
+            folder.rsplit('/').next().unwrap_or(folder).to_owned()
+        }
         stem => stem.to_owned(),
+    }
+}
+
+/// The name of a file up to the first dot.
+fn file_stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.split('.').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_file_without_the_class_name_cannot_use_a_deleted_class() {
+        let path = "src/p/Foo.java";
+        let file =
+            ChangedFile { path: path.to_owned(), is_deleted: true, ..ChangedFile::default() };
+        let symbol = |name: &str, container: &str, kind| RemovedSymbol {
+            file: &file,
+            family: LanguageFamily::Java,
+            path,
+            name: name.to_owned(),
+            container: container.to_owned(),
+            line: 1,
+            kind,
+        };
+        let symbols =
+            [symbol("Foo", "", RemovalKind::Module), symbol("load", "Foo", RemovalKind::Name)];
+        let uses = |text: &str| symbols.each_ref().map(|symbol| symbol.may_be_used_in(text));
+        assert_eq!(uses("import p.Foo;\nclass Bar { Foo foo; }\n"), [true, false]);
+        assert_eq!(uses("class Bar { void f() { Foo.load(); } }\n"), [true, true]);
+        assert_eq!(uses("class Bar { void load() {} }\n"), [false, false]);
     }
 }
