@@ -73,7 +73,7 @@ pub enum ResolveError {
     BadBaseUrl { variable: String, problem: BaseUrlError },
     #[error("`model.headers` needs `{variable}` for `{origin}`, and it is not set")]
     MissingHeader { variable: String, origin: String },
-    #[error("`{setting}` assigns `{variable}` to something that is not an origin")]
+    #[error("`{setting}` assigns `{variable}` to a name that is not a server address")]
     BadOrigin { setting: &'static str, variable: String },
 }
 

@@ -145,7 +145,7 @@ fn errors_name_what_is_missing() {
     );
     let path = BTreeMap::from([("https://host/path".to_owned(), "KEY".to_owned())]);
     let error = ModelEnvironment::new(BTreeMap::new(), path).unwrap_err();
-    expect!["`model.keys` assigns `KEY` to something that is not an origin: write only scheme, host and port: `https://gateway.example:8443`"].assert_eq(&format!("{error}: {}", error.hint()));
+    expect!["`model.keys` assigns `KEY` to a name that is not a server address: write only scheme, host and port: `https://gateway.example:8443`"].assert_eq(&format!("{error}: {}", error.hint()));
 }
 
 #[test]

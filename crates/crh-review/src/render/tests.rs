@@ -183,7 +183,7 @@ pub(super) fn full_report() -> Report {
 fn all_findings_are_listed_on_request() {
     let report = full_report();
     let all = text(&report, &TextStyle { listed: ListedFindings::All, ..TextStyle::default() });
-    let start = all.find("Not published").unwrap();
+    let start = all.find("Findings not shown").unwrap();
     let end = start + all[start..].find("\n\n").unwrap();
     expect![[r#"
         Not published

@@ -269,7 +269,7 @@ fn unpublished(report: &Report, listed: ListedFindings) -> Option<(&'static str,
             one_line(&format!("{claim} ({fate}: {}; by {reviewer})", dropped.reason))
         })
         .collect();
-    (listed == ListedFindings::All && !rows.is_empty()).then_some(("Not published", rows))
+    (listed == ListedFindings::All && !rows.is_empty()).then_some(("Findings not shown", rows))
 }
 
 /// Lists below the issues, without empty ones.

@@ -11,6 +11,9 @@ use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
 
+/// Beginning of the warning that the verify command decided about no fix.
+pub(super) const NOT_VERIFIED: &str = "no fix was verified";
+
 /// Edits that crh applies or drops together, because their issues overlap.
 #[derive(Debug, Clone)]
 pub(super) struct FixUnit<'r> {
@@ -301,9 +304,7 @@ impl VerificationGap {
     fn left(&self) -> String {
         match self {
             Self::NotRun(why) => {
-                format!(
-                    "its fix must be tested, and the command of `fix.verify` could not be run: {why}"
-                )
+                format!("its fix must be tested, and the verify command could not be run: {why}")
             }
             // The warning has the output.
             Self::FailsAnyway(_) => {
@@ -317,11 +318,11 @@ impl VerificationGap {
     fn warning(&self) -> String {
         match self {
             Self::NotRun(why) => {
-                format!("no fix was verified: `fix.verify` could not be run: {why}")
+                format!("{NOT_VERIFIED}: the verify command could not be run: {why}")
             }
             Self::FailsAnyway(why) => {
                 format!(
-                    "no fix was verified, because the verify command already fails without a fix: {why}"
+                    "{NOT_VERIFIED}, because the verify command already fails without a fix: {why}"
                 )
             }
         }

@@ -72,6 +72,8 @@ pub(crate) fn fix(
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
+    // An earlier command may have warned, and this one tried again.
+    report.warnings.retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED));
     warn(report, &fixed.warnings);
     up_to_date(session, report);
     fixed.store_error = store(session, report, &fixed.left).err().map(|why| why.to_string());

@@ -20,8 +20,10 @@ use crh_pipeline::review_options::ModelSet;
 use crh_pipeline::static_findings::StaticFindings;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
+use crh_review::verdict::CommandKind;
 
 const NO_MODEL: &str = "the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)";
+const CHECKS_ONLY: &str = "the report has no ready-made code for it, and `crh fix` uses no model for a run of `crh check`; run `crh review` first";
 const UNCHANGED: &str = "the fixer reported success but changed nothing for it";
 /// Warning at the first Ctrl-C.
 const STOPPING: &str = "stopping; the work of the fixer is discarded";
@@ -53,7 +55,11 @@ pub(super) fn run_fixer(
         return Ok(ModelFixes::default());
     }
     let Some(model_set) = &reviewed_checkout.session.model_set else {
-        let left = issues.iter().map(|issue| SkippedIssue::new(issue.number, NO_MODEL)).collect();
+        let why = match reviewed_checkout.session.terms.command {
+            CommandKind::Checks => CHECKS_ONLY,
+            CommandKind::Review => NO_MODEL,
+        };
+        let left = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
         return Ok(ModelFixes { left, ..ModelFixes::default() });
     };
     let tree =

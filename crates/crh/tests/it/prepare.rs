@@ -276,7 +276,7 @@ fn paths_restrict_the_scope() {
     assert_eq!(in_scope("", &["--commit", "HEAD", "top.py"]), "top.py");
     repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     let partly = user.prepared(repo.path(), &["--", "top.py", "services/c", "README.md"], "out");
-    let warning = "the change has no file in `services/c`, `README.md`";
+    let warning = "the change does not contain `services/c`, `README.md`";
     assert_eq!(partly.stderr, format!("warning: {warning}\n"));
     assert_eq!(summary(&partly)["notes"][0], warning);
     let outside = user.crh(repo.path(), &["check", "--", "../other"]).run();
@@ -284,7 +284,7 @@ fn paths_restrict_the_scope() {
     assert!(outside.stderr.contains("is outside the repository"), "{}", outside.shown());
     let unmatched = expect![[r#"
         exit 2
-        error: nothing to review: the change has no file in `services/c`, `README.md`
+        error: nothing to review: the change does not contain `services/c`, `README.md`
         hint: the change has `services/a/x.py`, `services/ab/x.py`, `services/b/y [1].py`, `top.py`; name one of these, or a folder with one
         ---
     "#]];

@@ -130,7 +130,7 @@ pub(super) fn require_match(scope: &Scope, settings: &Settings) -> Result<(), Fa
         more => format!(" and {more} more"),
     };
     Err(Failure::usage(format!(
-        "nothing to review: the change has no file in {}",
+        "nothing to review: the change does not contain {}",
         paths.join(", ")
     ))
     .hint(format!("the change has {listed}{more}; name one of these, or a folder with one")))
@@ -150,7 +150,7 @@ pub(super) fn unmatched_warning(
             unmatched.push(shown_path(glob));
         }
     }
-    let text = || format!("the change has no file in {}", unmatched.join(", "));
+    let text = || format!("the change does not contain {}", unmatched.join(", "));
     Ok((!unmatched.is_empty()).then(text))
 }
 

@@ -385,7 +385,7 @@ fn check_proposal(
     if change.pr_number != number.to_string() {
         let message = match change.pr_number.as_str() {
             "" => format!(
-                "this run did not review a proposed change, so it cannot go to number {number}"
+                "this run did not review a pull request, so it cannot be posted to number {number}"
             ),
             reviewed => {
                 format!(

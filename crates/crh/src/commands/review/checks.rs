@@ -145,7 +145,7 @@ enum OtherTools {
 
 /// A note if a row of `checks.ignore` matches no rule. crh knows the rules of its own checks,
 /// except the repository's own patterns, and the names of the linters. A name without a slash may
-/// be a rule of any linter.
+/// be a rule of any linter. `REVIEWER/*` names all rules of a check or linter.
 fn unknown_rule_note(name: &str, tools: OtherTools) -> Option<String> {
     let reviewer = name.split('/').next().unwrap_or(name);
     let is_own = crh_lint::REVIEWERS.contains(&reviewer);
@@ -157,11 +157,21 @@ fn unknown_rule_note(name: &str, tools: OtherTools) -> Option<String> {
     if is_known {
         return None;
     }
-    let similar = |id: &str| strsim::jaro_winkler(id, name);
-    let nearest = crh_lint::rules().max_by(|a, b| similar(a.id).total_cmp(&similar(b.id)));
-    let advice = match nearest.filter(|rule| similar(rule.id) > SIMILAR) {
-        Some(rule) => format!("did you mean `{}`?", rule.id),
-        None => "put the name of the linter before its rule, such as `ruff/E501`".to_owned(),
+    let similar = |known: &str| strsim::jaro_winkler(known, name.trim_end_matches("/*"));
+    let is_similar = |known: &&str| similar(known) > SIMILAR;
+    let nearest = |known: &mut dyn Iterator<Item = &'static str>| {
+        known.max_by(|a, b| similar(a).total_cmp(&similar(b))).filter(is_similar)
+    };
+    let advice = if name.ends_with("/*") {
+        match nearest(&mut crh_lint::REVIEWERS.into_iter()) {
+            Some(reviewer) => format!("did you mean `{reviewer}/*`?"),
+            None => format!("crh has no check or linter `{reviewer}`"),
+        }
+    } else {
+        match nearest(&mut crh_lint::rules().map(|rule| rule.id)) {
+            Some(rule) => format!("did you mean `{rule}`?"),
+            None => "put the name of the linter before its rule, such as `ruff/E501`".to_owned(),
+        }
     };
     Some(format!("`checks.ignore` names {}: there is no such rule; {advice}", quoted(name)))
 }
@@ -248,6 +258,9 @@ mod tests {
         assert!(!unknown("patterns/our-own-rule") && !unknown("T100"));
         assert!(unknown("nope/rule") && unknown("codeql/sql-injection"));
         assert_eq!(unknown_rule_note("codeql/sql-injection", OtherTools::Sarif), None);
+        let note = |name: &str| unknown_rule_note(name, OtherTools::None).unwrap();
+        assert!(note("secret/*").ends_with("did you mean `secrets/*`?"), "{}", note("secret/*"));
+        assert!(note("nosuch/*").ends_with("crh has no check or linter `nosuch`"));
         assert_eq!(
             unknown_rule_note("syntax/invalid-jso", OtherTools::Sarif).as_deref(),
             Some(

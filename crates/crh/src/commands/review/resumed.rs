@@ -33,10 +33,14 @@ impl ResumedRun {
         let stored_run = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
         let folder = stored_run.resume().map_err(run_lookup::folder_failure)?;
         let stored: ReviewOptions = read(&folder, OPTIONS_FILE)?;
-        if (request.command, stored.command) == (CommandKind::Checks, CommandKind::Review) {
+        if request.command != stored.command {
             let run = folder.run_id();
-            return Err(Failure::usage(format!("the run `{run}` was started by `crh review`"))
-                .hint(format!("use `crh review --resume {run}`")));
+            let (origin, command) = match stored.command {
+                CommandKind::Review => ("was started by `crh review`", "crh review"),
+                CommandKind::Checks => ("has only static checks", "crh check"),
+            };
+            return Err(Failure::usage(format!("the run `{run}` {origin}"))
+                .hint(format!("use `{command} --resume {run}`")));
         }
         let mut options = terms::with_limits_from(stored, &request.flags);
         options.mode = match request.parsed_target.mode {

@@ -225,7 +225,7 @@ fn useless_verification_is_reported() {
         let expected = match verify {
             "there-is-no-such-program" => expect![[r#"
                 [
-                  "no fix was verified: `fix.verify` could not be run: there is no program `there-is-no-such-program`"
+                  "no fix was verified: the verify command could not be run: there is no program `there-is-no-such-program`"
                 ]"#]],
             "false" => expect![[r#"
                 [
@@ -270,6 +270,6 @@ fn untrusted_change_is_verified_only_in_the_sandbox() {
     // Without a sandbox nothing runs.
     let is_shut_in = desk.text(ORDERS).contains("    return result\n");
     let is_left =
-        output.stderr.contains("`fix.verify` could not be run: there is no sandbox for it");
+        output.stderr.contains("the verify command could not be run: there is no sandbox for it");
     assert!(is_shut_in != is_left, "{}", output.shown());
 }

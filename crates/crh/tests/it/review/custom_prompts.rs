@@ -102,7 +102,7 @@ fn invalid_prompt_file_is_an_error() {
         ---
         exit 2
         error: cannot record to `nowhere/tape`: No such file or directory (os error 2)
-        hint: name a new file, or an existing recording to overwrite
+        hint: name a new file in an existing folder, or an existing recording to overwrite
         ---
         exit 2
         error: unknown provider `opnai` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
