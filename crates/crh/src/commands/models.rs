@@ -310,7 +310,9 @@ impl<'e> ModelResolver<'e> {
             .with_context(|| format!("cannot record to `{}`", file.display()))
             .or_fail(FailureKind::Usage)
             .map_err(|failure| {
-                failure.hint("name a new file in an existing folder, or an existing recording to overwrite")
+                failure.hint(
+                    "name a new file in an existing folder, or an existing recording to overwrite",
+                )
             })?;
         Ok(Arc::new(recorder))
     }
