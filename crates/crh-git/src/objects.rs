@@ -25,6 +25,9 @@ const CACHED_LISTS: usize = 2;
 /// Longer file lists are not kept. A list of this length takes about 20 MB.
 const CACHED_FILES_MAX: usize = 100_000;
 
+/// Revisions with their files, those listed last first.
+type FileLists = VecDeque<(String, Arc<[PathEntry]>)>;
+
 /// The objects of a repository.
 #[derive(Debug, Clone)]
 pub struct Objects {
@@ -32,7 +35,7 @@ pub struct Objects {
     /// Revisions with too many files, so that crh counts them once.
     oversized: Arc<Mutex<BTreeSet<String>>>,
     /// Files of the revisions that were listed last.
-    file_lists: Arc<Mutex<VecDeque<(String, Arc<[PathEntry]>)>>>,
+    file_lists: Arc<Mutex<FileLists>>,
     word_index: Arc<WordIndex>,
 }
 

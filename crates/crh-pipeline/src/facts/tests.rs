@@ -554,7 +554,12 @@ fn new_user_feature_is_agent_surface_with_agent_tools() {
     check(
         "app.py\n  -parser.add_argument('--old')\n  +parser.add_argument('--new')\n",
         &["mcp/server.py"],
-        expect![[""]],
+        expect![[r#"
+            code: lines that run changed in `app.py`
+            agent_surface: line 1 of `app.py` offers something new, and agents work with `mcp/server.py`
+            cli: line 1 of `app.py` is about arguments of a program
+            OneLine, 2 lines
+        "#]],
     );
     check(
         "app.py\n  +go()\n  +stop()\n",

@@ -186,7 +186,7 @@ fn all_findings_are_listed_on_request() {
     let start = all.find("Findings not shown").unwrap();
     let end = start + all[start..].find("\n\n").unwrap();
     expect![[r#"
-        Not published
+        Findings not shown
           - P1 src/pay.rs:13: Invented (quote not found: the quote `send(total, card);`
             is not in `src/pay.rs`; by performance)
           - P1 src/pay.rs:13: Sends one by one (too uncertain: confidence 0.4; by
