@@ -366,7 +366,7 @@ fn report(labels: &[LabelledIssue], predictions: &[f64]) -> CalibrationReport {
     match calibration_error.value {
         Some(error) if error <= MAX_CALIBRATION_ERROR => {}
         Some(_) => {
-            reasons_against.push(format!("the calibration error is above {MAX_CALIBRATION_ERROR}"))
+            reasons_against.push(format!("the calibration error is above {MAX_CALIBRATION_ERROR}"));
         }
         None => reasons_against.push("the calibration error is unknown".to_owned()),
     }

@@ -80,12 +80,12 @@ impl<C: Counts> ResampledCounts<C> {
     }
 
     /// A metric with its interval. Only cases that define the metric by themselves count towards
-    /// [`MIN_CASES`].
+    /// `MIN_CASES`.
     pub fn estimate(&self, metric: impl Fn(&C) -> Option<f64>) -> Estimate {
         self.estimate_over(|case| metric(case).is_some(), &metric)
     }
 
-    /// A metric over all cases, with an interval if at least [`MIN_CASES`] of them contribute.
+    /// A metric over all cases, with an interval if at least `MIN_CASES` of them contribute.
     /// Resamples without a defined value do not count.
     pub(super) fn estimate_over(
         &self,
