@@ -267,16 +267,21 @@ impl Passage {
         let range = first..self.lines.len().min(last.saturating_add(needle_lines));
         let lines_at = |offset: usize| self.lines_at(range.clone(), offset, needle);
         let needle = needle.as_bytes();
+        let is_whole = |offset: &usize| splits_no_number(text, *offset, needle.len());
         let matches_before = memchr::memmem::rfind_iter(&text[from..search_end(middle)], needle);
         let matches_after = memchr::memmem::find_iter(&text[middle..search_end(to)], needle);
         [
             matches_before
                 .take(MAX_MATCHES)
-                .map(|offset| lines_at(from + offset))
+                .map(|offset| from + offset)
+                .filter(is_whole)
+                .map(lines_at)
                 .find(|lines| accept(lines)),
             matches_after
                 .take(MAX_MATCHES)
-                .map(|offset| lines_at(middle + offset))
+                .map(|offset| middle + offset)
+                .filter(is_whole)
+                .map(lines_at)
                 .find(|lines| accept(lines)),
         ]
     }
@@ -460,6 +465,14 @@ fn letter_pairs(text: &str) -> Vec<(char, char)> {
     pairs.sort_unstable();
     pairs.dedup();
     pairs
+}
+
+/// Whether a match neither begins nor ends inside a number: `x / 1` is no quote of `x / 10`. Inside
+/// a word it may, because models cut long quotes.
+fn splits_no_number(text: &[u8], start: usize, length: usize) -> bool {
+    let is_digit = |index: usize| text.get(index).is_some_and(u8::is_ascii_digit);
+    let is_inside = |index: usize| index > 0 && is_digit(index - 1) && is_digit(index);
+    !is_inside(start) && !is_inside(start + length)
 }
 
 /// Whether the signs of the quote match the diff.

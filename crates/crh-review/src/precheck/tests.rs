@@ -126,6 +126,22 @@ fn missing_quote_comes_with_the_most_similar_line() {
 }
 
 #[test]
+fn quote_that_begins_or_ends_inside_a_number_is_missing() {
+    let diff = DIFF.replace("n -= 2;", "n = 100 - n / 10;");
+    let text = "int n = read_count();\nif (n > limit)\n    n = 100 - n / 10;\nstore_count(n);\n}\n";
+    let sources = Sources::new(Diff::read(diff.as_bytes())).with_file(Side::New, "a.c", text);
+    let is_found = |snippet: &str| {
+        let finding = finding(json!({ "evidence": [{ "snippet": snippet }] }));
+        let value = json!({ "reviewer": "r", "findings": [finding] });
+        let members = parse_return_value(value, Dialect::Native, "").unwrap().members;
+        check_findings(&members, &sources).iter().all(|check| check.problem.is_none())
+    };
+    assert!(!is_found("= 100 - n / 1") && !is_found("00 - n / 10"));
+    // Models cut long quotes.
+    assert!(is_found("= 100 - n / 10") && is_found("int n = read_cou"));
+}
+
+#[test]
 fn further_quote_that_is_missing_costs_only_itself() {
     let evidence = json!([
         { "snippet": "n -= 2;" }, { "snippet": "not in the file" }, { "snippet": "}" },
