@@ -46,9 +46,11 @@ impl IssueRoute {
         let has_conflict = replacements_conflict(members);
         let class =
             deciding_findings().map(|f| f.autofix_class).max().unwrap_or(AutofixClass::Advisory);
-        // If replacements differ, or a member says that there is nothing to fix, crh asks before it
-        // applies the fix.
-        let is_disputed = has_conflict || deciding_findings().count() < members.len();
+        // If replacements differ, a member says that there is nothing to fix, or a replacement may
+        // delete lines by mistake, crh asks before it applies the fix.
+        let is_disputed = has_conflict
+            || deciding_findings().count() < members.len()
+            || deciding_findings().any(is_doubtful_deletion);
         let class = match class {
             AutofixClass::SafeAuto if is_disputed => AutofixClass::GatedAuto,
             class => class,
@@ -90,6 +92,18 @@ pub(crate) fn issue_action(route: &IssueRoute, replacement: Option<&str>) -> Act
         (Action::Apply, Owner::Human | Owner::Release) if replacement.is_none() => Action::Defer,
         (action, _) => action,
     }
+}
+
+/// Whether the replacement is empty and no words ask to delete anything. Models send empty text for
+/// fields that they do not fill.
+fn is_doubtful_deletion(finding: &Finding) -> bool {
+    let is_empty = finding.replacement.as_deref().is_some_and(|text| text.trim().is_empty());
+    let words = [Some(finding.title.as_str()), finding.suggested_fix.as_deref()];
+    let asks_to_delete = words.into_iter().flatten().any(|text| {
+        let text = text.to_lowercase();
+        ["delete", "remove", "drop", "unused"].iter().any(|word| text.contains(word))
+    });
+    is_empty && !asks_to_delete
 }
 
 /// Whether two members propose different replacements.

@@ -112,3 +112,24 @@ fn more_cautious_of_two_routes_wins() {
         assert_eq!(route.queue, queue_for(route.class, route.owner));
     }
 }
+
+#[test]
+fn empty_replacement_is_safe_only_if_words_ask_to_delete() {
+    let class_of = |title: &str, suggested_fix: Option<&str>| {
+        let member = Member::new(
+            "r",
+            Finding {
+                title: title.to_owned(),
+                suggested_fix: suggested_fix.map(str::to_owned),
+                replacement: Some(String::new()),
+                autofix_class: AutofixClass::SafeAuto,
+                ..finding()
+            },
+        );
+        IssueRoute::from_members(&[&member]).class
+    };
+    assert_eq!(class_of("The count is ignored", Some("Multiply.")), AutofixClass::GatedAuto);
+    assert_eq!(class_of("The count is ignored", None), AutofixClass::GatedAuto);
+    assert_eq!(class_of("The count is ignored", Some("Remove it.")), AutofixClass::SafeAuto);
+    assert_eq!(class_of("Unused import", None), AutofixClass::SafeAuto);
+}

@@ -19,6 +19,7 @@ use crh_review::report::{AppliedFix, FixOutcome, Issue, TestProof};
 
 /// Start of the description of a replacement without a suggestion.
 const REPLACED: &str = "replaced line";
+const DELETED: &str = "deleted line";
 
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,10 +230,16 @@ fn by_model(
 fn described(issue: &Issue) -> String {
     let suggestion = issue.suggestion.lines().next().unwrap_or_default().trim();
     let (start, end) = (issue.location.line_start, issue.location.line_end);
-    match suggestion.is_empty() {
-        false => suggestion.to_owned(),
-        true if start == end => format!("{REPLACED} {start}"),
-        true => format!("{REPLACED}s {start} to {end}"),
+    let lines = match start == end {
+        true => format!(" {start}"),
+        false => format!("s {start} to {end}"),
+    };
+    // The words of a model may describe another edit than the deletion that crh makes.
+    let is_deletion = issue.replacement.as_deref().is_some_and(|text| text.trim().is_empty());
+    match (is_deletion, suggestion.is_empty()) {
+        (true, _) => format!("{DELETED}{lines}"),
+        (false, true) => format!("{REPLACED}{lines}"),
+        (false, false) => suggestion.to_owned(),
     }
 }
 
@@ -240,7 +247,8 @@ fn described(issue: &Issue) -> String {
 /// description tells: an issue that is found again has lost its replacement and its place.
 pub(super) fn is_by_code(fix: &AppliedFix, issue: &Issue) -> bool {
     let had_replacement = issue.members.iter().any(|it| it.finding.replacement.is_some());
-    let is_described = fix.description == described(issue) || fix.description.starts_with(REPLACED);
+    let is_described = fix.description == described(issue)
+        || [REPLACED, DELETED].iter().any(|words| fix.description.starts_with(words));
     had_replacement && is_described
 }
 
