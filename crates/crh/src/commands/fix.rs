@@ -5,12 +5,14 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::dismiss::load_past_decisions;
 use super::review::ReopenRequest;
 use super::review::session::ReviewSession;
 use super::{review, run_lookup};
 use crate::cli::FixArgs;
 use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
+use crate::config::keys::{RawSettings, Settings};
+
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix::found_on::forget_found_on;
 use crate::fix::interrupted_fix::roll_back_interrupted_fix;
@@ -28,6 +30,24 @@ use crh_review::report::{Report, ReviewedChange};
 const COMMIT_CHARS: usize = 12;
 /// Note if no open issue has a safe fix.
 const NO_SAFE_FIX: &str = "no open issue has a safe fix; use `--issue N` to fix one anyway";
+
+/// Leaves out the issues that the user dismissed after the review. `--issue N` fixes them anyway.
+fn without_dismissed(
+    mut numbers: BTreeSet<u32>,
+    report: &Report,
+    settings: &Settings,
+) -> Result<BTreeSet<u32>, Failure> {
+    let dismissed = load_past_decisions(settings, &report.change.repo)?.dismissed;
+    numbers.retain(|number| {
+        let key = report.issue(*number).map(|issue| issue.dedupe_key.as_str());
+        let is_dismissed = key.is_some_and(|key| dismissed.contains_key(key));
+        if is_dismissed {
+            ui::note(&format!("#{number} is dismissed, so crh does not fix it"));
+        }
+        !is_dismissed
+    });
+    Ok(numbers)
+}
 
 pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     require_repository(environment)?;
@@ -66,7 +86,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     }
     fix::update_from_journals(&session, &mut report)?;
     let numbers: BTreeSet<u32> = match args.issue.is_empty() {
-        true => fix::safe(&report),
+        true => without_dismissed(fix::safe(&report), &report, &session.settings)?,
         false => args.issue.iter().copied().collect(),
     };
     if numbers.is_empty() {

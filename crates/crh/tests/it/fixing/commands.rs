@@ -60,6 +60,23 @@ fn fix_then_undo_restores_every_byte() {
 }
 
 #[test]
+fn dismissed_issue_is_fixed_only_if_named() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    assert_eq!(desk.crh(&["dismiss", "1", "on purpose"]).run().code, 0);
+    expect![[r#"
+        exit 0
+        note: #1 is dismissed, so crh does not fix it
+        note: undo with `crh fix --undo RUN`
+        ---
+        #2 replaced line 5 (shop/orders.py)
+        1 issue fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&[])));
+    assert_eq!(desk.fix(&["--issue", "1"]).code, 0);
+}
+
+#[test]
 fn dry_run_prints_the_patch() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
