@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use crate::extract::{self, Completeness, ExtractError, ExtractedObject, Placement};
 use crh_llm::{CallArguments, ToolSpec};
 
-/// Whether the model was told during the run that only a submitted answer counts.
+/// Where crh told the model that only a submitted answer counts: only in the prompt, or also later
+/// in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SubmitRequest {
     InPrompt,
@@ -44,10 +45,9 @@ impl<'a> AnswerForm<'a> {
     /// The answer at the start or the end of a plain text: in a code fence, before or after prose,
     /// or only the entries of its list.
     ///
-    /// An answer within prose is ignored, because it may be a quote. It counts only if it is on its
-    /// own lines and crh has told the model again to submit. An answer with empty lists counts only if
-    /// it is complete and ends the text: later prose may take it back, and hostile code asks for such
-    /// answers.
+    /// An answer between prose may be a quote. It counts only if it is on its own lines and crh has
+    /// told the model again to submit. An answer with empty lists counts only if it is complete and
+    /// ends the text: later prose may take it back, and hostile code asks for such answers.
     pub(crate) fn find_in_text(
         &self,
         text: &str,
@@ -95,8 +95,9 @@ impl<'a> AnswerForm<'a> {
         })
     }
 
-    /// Joins the parts of an answer that a model split over several calls: the lists, without repeated
-    /// entries, and the texts. All other fields have to agree. The error is a sentence for the model.
+    /// Joins the parts of an answer that a model split over several calls: the lists, without
+    /// repeated entries, and the texts. All other fields have to agree. The error is a sentence for
+    /// the model.
     pub(crate) fn join(&self, parts: Vec<Value>) -> Result<Value, String> {
         let mut different: Vec<Value> = Vec::new();
         for part in parts {

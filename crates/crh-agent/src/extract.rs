@@ -128,9 +128,9 @@ pub(crate) fn find_object_where(
 }
 
 /// Returns the different complete objects that `accept` allows, if they are a block at the end of
-/// the text: between them are only brackets, code fences and call tags, and no prose precedes them on
-/// their line. Returns no objects if the text has another one elsewhere, which may be a quote, or a
-/// truncated one.
+/// the text: between them are only brackets, code fences and call tags, and no prose precedes them
+/// on their line. Returns no objects if the text has a different one elsewhere, which may be a
+/// quote, or if one of the objects is truncated.
 pub(crate) fn find_block(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,

@@ -1,5 +1,6 @@
-//! All texts that crh-agent writes to a model; prompts come from the caller. The texts are short
-//! because every token costs money.
+//! Texts that crh-agent writes to a model. Prompts come from the caller, and the reasons for failed
+//! tool calls and rejected answers from the code that detects them. The texts are short because
+//! every token costs money.
 
 use crate::LimitKind;
 use crh_llm::ToolSpec;

@@ -154,7 +154,7 @@ impl ToolProtocol {
                 let has_others = calls
                     .iter()
                     .any(|parsed| parsed.turn.calls().any(|call| call.name != submit.name));
-                // An answer beside other calls is a call like them.
+                // If the text has other calls, too, the answer is one of its calls.
                 let in_text = match has_others {
                     true => calls,
                     false => parse_answer_text(reply, submit, request, first_id).or(calls),

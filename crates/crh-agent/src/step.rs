@@ -15,7 +15,7 @@ use crh_llm::{
 /// Task of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentTask<A> {
-    /// Name of the reviewer, for transcripts and the `User-Agent` header.
+    /// Name of the task, such as the name of a reviewer, for transcripts and the `User-Agent` header.
     pub caller: String,
     /// System prompt and task messages. They are never trimmed.
     pub conversation: Conversation,
@@ -34,8 +34,8 @@ pub struct AgentTask<A> {
 }
 
 /// The tool with which an agent submits its answer. All other calls of the turn are executed before
-/// the answer is parsed. It may also be in the tool list, so that agents with different submit tools
-/// can share one list.
+/// the answer is parsed. It may also be in the tool list, so that agents with different submit
+/// tools can share one list.
 #[derive(Clone)]
 pub struct SubmitTool<A> {
     /// The tool as the model sees it.
@@ -113,14 +113,15 @@ pub enum RunStep<A> {
 pub struct EstimatedRequest {
     /// The request.
     pub request: ModelRequest,
-    /// Maximum input tokens: the counted prefix plus an estimate of the rest.
+    /// Upper estimate of the input tokens: the vendor's count of an earlier request with the same
+    /// start, if there is one, plus an estimate of the rest.
     pub input: u64,
     /// The budget share that pays for the request.
     pub purpose: CallPurpose,
 }
 
 impl EstimatedRequest {
-    /// Estimates a request without a counted prefix.
+    /// Estimates a request without a count of an earlier request.
     pub fn new(request: ModelRequest, purpose: CallPurpose) -> Self {
         Self { input: estimated_tokens(&request), request, purpose }
     }
@@ -161,7 +162,7 @@ pub enum AgentOutcome<A> {
     BadAnswer(String),
     /// The model only repeated itself.
     Stuck,
-    /// A limit left no budget for a question.
+    /// A limit left no budget for a model request.
     OutOfBudget(BudgetRefusal),
     /// The prompt and the last results alone exceed the model's context.
     ContextFull(ContextShortage),

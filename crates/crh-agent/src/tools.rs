@@ -32,7 +32,7 @@ pub trait Toolbox: Send + Sync + 'static {
     /// Calls a tool. Mistakes of the model are `Failed`, with a text that explains them.
     fn call(&self, call: &ToolCall) -> impl Future<Output = ToolOutcome> + Send;
 
-    /// The model is asked for its next turn: it has read all results up to now.
+    /// Called before crh asks the model for its next turn. The request contains all results so far.
     fn begin_turn(&self) {}
 
     /// Time limit of a tool.

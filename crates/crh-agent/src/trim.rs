@@ -8,8 +8,8 @@ use crh_llm::{Conversation, Message, Thinking, ToolResult, TurnPart, text_tokens
 /// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
 
-/// Likely ratio of a request's tokens to its estimate: 3 to 5. Estimates are 2.5 times the count
-/// for code and 1.25 times for the densest texts.
+/// Likely ratio of a request's tokens to its estimate: three fifths. Estimates are 2.5 times the
+/// count for code and 1.25 times for the densest texts.
 const LIKELY_SHARE: (u64, u64) = (3, 5);
 
 /// Estimates request sizes, calibrated with the vendor's token counts.
@@ -148,8 +148,8 @@ pub(crate) fn trim(
     trim_result
 }
 
-/// Cuts the longest results of a turn so that all together have at most `max_chars` characters,
-/// without the notes that they were cut. A model may ask for twenty files in one turn.
+/// Cuts the longest results of a turn so that all together have at most `max_chars` characters. The
+/// notes about cuts do not count. A model may ask for twenty files in one turn.
 pub(crate) fn cut_results(results: &mut [ToolResult], max_chars: usize) {
     let lengths: Vec<usize> = results.iter().map(|result| result.text.chars().count()).collect();
     let Some(longest) = longest_allowed(&lengths, max_chars) else { return };

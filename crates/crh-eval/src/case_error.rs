@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crh_pipeline::failure::Failure;
 
-/// Longer quotes of a case are shortened in messages.
+/// Longest quote of a case in a message, in characters. Longer ones are shortened.
 const SHOWN_MAX: usize = 120;
 
 /// An error in a case.

@@ -1,4 +1,4 @@
-//! Budget of a whole evaluation. The worst case of a review is reserved before it starts.
+//! Budget of a whole evaluation. crh reserves the highest cost of a review before it starts it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -50,8 +50,8 @@ impl EvalBudget {
         Self { total: millionths(total), state: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// Reserves the worst case of a review. Waits while running reviews may free budget. Returns
-    /// `None` if it can never fit.
+    /// Reserves the highest cost of a review. Waits while running reviews may free budget. Returns
+    /// `None` if that cost can no longer fit.
     pub(crate) fn reserve(&self, worst: Money) -> Option<Reservation<'_>> {
         let worst = millionths(worst);
         let mut state = self.state();

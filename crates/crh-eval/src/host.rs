@@ -35,7 +35,7 @@ pub trait EvalHost: Sync {
     /// Starts to show the progress of `total` tasks.
     fn show_progress(&self, total: usize) -> Box<dyn TaskDisplay>;
 
-    /// Calls `stop` at the first Ctrl-C, unless the result was dropped before.
+    /// Calls `stop` at the first Ctrl-C, unless the caller dropped the returned value before.
     fn on_interrupt(&self, stop: Box<dyn FnOnce() + Send>) -> Result<Box<dyn Any>, Failure>;
 }
 

@@ -1,4 +1,4 @@
-//! Reviews without output and without files, for callers that review many changes.
+//! Reviews without output and without a run folder, for callers that review many changes.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -44,7 +44,7 @@ pub(crate) struct RowKey<'a> {
     pub(crate) change: &'a str,
     pub(crate) terms: &'a ReviewOptions,
     pub(crate) prompt_version: &'a str,
-    /// Models by name, recordings by content.
+    /// The model of each role: its name or, for a recording, the hash of its content.
     pub(crate) models: &'a [String],
     /// Model limits and prices, which determine prompts and budgets.
     pub(crate) facts: Vec<ModelFacts>,

@@ -70,7 +70,7 @@ pub struct ReviewBatch {
     pub quiet: QuietReviewer,
     /// Stored results.
     pub rows: ReviewCache,
-    /// Models by name, recordings by content.
+    /// The model of each role: its name or, for a recording, the hash of its content.
     pub models: Vec<String>,
     /// The first recording that is replayed.
     pub recording: Option<PathBuf>,
@@ -147,7 +147,8 @@ impl ReviewBatch {
         (recorded != self.prompt_version).then(|| recorded.to_owned())
     }
 
-    /// Number of questions that the recordings could not answer.
+    /// Number of questions that the recording could not answer. Roles that replay one recording share
+    /// its count; of several recordings, the largest count.
     pub fn unrecorded_count(&self) -> usize {
         let roles = self.quiet.model_set.iter().flat_map(ModelSet::roles);
         roles.map(Model::unrecorded_count).max().unwrap_or_default()

@@ -1,11 +1,11 @@
-//! A change proposed on a forge: one type for pull requests and merge proposals.
+//! A change proposed on a forge: one type for pull requests, merge requests and merge proposals.
 
 use crh_review::finding::Side;
 
 /// A change proposed on a forge. crh reads it once, before the review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeProposal {
-    /// Pull request or merge proposal.
+    /// Pull request, merge request or merge proposal.
     pub kind: ProposalKind,
     /// Web address.
     pub url: String,
@@ -92,7 +92,7 @@ pub struct ForgeCheck {
     pub state: String,
     /// Address of the log.
     pub url: Option<String>,
-    /// Its own summary.
+    /// Summary that the check itself gives.
     pub summary: Option<String>,
 }
 
@@ -133,7 +133,8 @@ pub struct DiscussionThread {
     pub file: String,
     /// Whether the thread was resolved.
     pub resolved: bool,
-    /// Whether the code changed after the first comment.
+    /// Whether the forge counts the thread as outdated, usually because the code changed after the
+    /// first comment.
     pub outdated: bool,
     /// Comments, oldest first.
     pub comments: Vec<DiscussionComment>,
@@ -159,7 +160,7 @@ pub struct ReviewVote {
     pub word: String,
 }
 
-/// A head that was proposed.
+/// A head commit that the proposal has or had.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProposalRound {
     /// Id on the forge, or `1`, `2` and so on.

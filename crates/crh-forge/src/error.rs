@@ -32,7 +32,7 @@ pub enum ForgeError {
         /// The request.
         request: String,
     },
-    /// Rate limited for longer than crh waits.
+    /// Still rate limited after the last attempt, or for longer than crh waits.
     #[error("rate limited by `{host}`{}", wait_suffix(*wait))]
     RateLimited {
         /// The host.
@@ -118,7 +118,6 @@ fn needs_suffix(permissions: Option<&str>) -> String {
     permissions.map(|permissions| format!("; it needs `{permissions}`")).unwrap_or_default()
 }
 
-/// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
 fn wait_suffix(wait: Option<Duration>) -> String {

@@ -55,7 +55,7 @@ pub struct FileCommit<'a> {
     /// Head that the branch must have. Only GitHub checks it; other forges check the version of the
     /// file.
     pub parent: &'a str,
-    /// The file as it is.
+    /// The file before the commit.
     pub file: &'a HeadFile,
     /// Its path.
     pub path: &'a str,
@@ -81,7 +81,7 @@ pub struct OwnConversation {
     pub thread: String,
     /// Id of its first comment.
     pub root: u64,
-    /// Where it is now, if the forge places answers by line.
+    /// Its current position, if the forge places replies by line.
     pub spot: Option<DiffSpot>,
     /// Whether it is resolved.
     pub resolved: bool,
@@ -99,16 +99,17 @@ pub struct FixSuggestion<'a> {
     pub path: &'a str,
     /// First and last line that it replaces.
     pub lines: (u32, u32),
-    /// Sentence above it.
+    /// Sentence above the new lines.
     pub heading: &'a str,
     /// The new lines.
     pub replacement: &'a str,
-    /// Hidden mark, so that crh suggests it once.
+    /// Hidden mark by which crh recognises the suggestion, so that it posts it only once.
     pub mark: &'a str,
 }
 
 impl FixSuggestion<'_> {
-    /// The comment. `word` is the language of a code block that the forge shows as a suggestion.
+    /// Text of the comment. `word` is the code block language that makes the forge show a
+    /// suggestion.
     pub fn body(&self, word: &str) -> String {
         let Self { heading, replacement, mark, .. } = self;
         format!("{heading}\n\n```{word}\n{replacement}\n```\n\n{mark}")

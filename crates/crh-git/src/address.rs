@@ -1,8 +1,8 @@
 //! The URL from which crh fetches into its private store (`store.rs`), with a token.
 //!
-//! Invariant: crh sends the token only to this URL, through the environment of one git process. The
-//! token is in no argument, file or message. Git does not follow redirects and shows no password
-//! prompt.
+//! Invariant: crh sends the token only to this URL, through the environment of the git process that
+//! fetches. The token is in no argument, file or message. Git does not follow redirects and shows
+//! no password prompt.
 
 use std::ffi::{OsStr, OsString};
 

@@ -23,7 +23,7 @@ use crate::read_error::ReadError;
 const FILE_BYTES_MAX: u64 = 512 << 10;
 /// Maximum number of `.gitattributes` files per query. Large repositories have hundreds.
 const FILES_MAX: usize = 5_000;
-/// Git ignores longer lines.
+/// Maximum length of a line. Git ignores longer lines.
 const LINE_BYTES_MAX: usize = 2_048;
 const FILE_NAME: &[u8] = b".gitattributes";
 

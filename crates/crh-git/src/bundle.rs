@@ -126,7 +126,7 @@ fn shallow_commits(objects: &Objects, tips: Vec<String>) -> Result<BTreeSet<Stri
     Ok(boundary)
 }
 
-/// The commits that the bundle provides, by its header, and the pack.
+/// The tips that the header of a bundle names, and the pack of the bundle.
 fn parse_bundle(bundle: &[u8]) -> Result<(Vec<String>, &[u8]), BundleError> {
     let rest = bundle.strip_prefix(SIGNATURE).ok_or(BundleError::NotABundle("wrong first line"))?;
     let header = &rest[..rest.len().min(MAX_HEADER_BYTES)];

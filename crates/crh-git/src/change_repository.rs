@@ -259,7 +259,7 @@ impl ChangeRepository {
     }
 }
 
-/// Ids of the blobs in a line of `git diff-tree`, without the leading colon.
+/// Ids of the blobs that a line of `git diff-tree` names. `entry` is the line after its colon.
 fn compared_blobs(entry: &str) -> Vec<String> {
     let mut words = entry.split([' ', '\t']);
     let modes = [words.next(), words.next()];

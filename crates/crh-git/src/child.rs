@@ -16,7 +16,7 @@ use crate::running_fetches::SIGTERM_WAIT;
 use crh_os::process::{EndSignal, ProcessGroup, wait_until_exited};
 
 /// Maximum bytes of error output, so that git cannot fill the memory. If git writes more, crh shows
-/// no error message: it shows the last lines of the output, and it does not read that far.
+/// no error message: a message consists of the last lines, and crh does not read that far.
 const STDERR_MAX: u64 = 16 << 20;
 
 /// Limits of a child process.

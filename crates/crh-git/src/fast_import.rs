@@ -1,4 +1,4 @@
-//! Creates many commits with one `git fast-import`, without checkout, index or loose objects.
+//! Creates many commits with one `git fast-import`, without a checkout or an index.
 
 use crate::process::{Git, GitError};
 

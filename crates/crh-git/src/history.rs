@@ -1,6 +1,6 @@
-//! The commits of a change and before it, with `git log` and `git blame` among them. For every kind
-//! of clone, the history has at most [`HISTORY_BEFORE_BASE`] commits up to the base, so that
-//! results are the same everywhere.
+//! The history of a change: its commits, and at most [`HISTORY_BEFORE_BASE`] commits up to the
+//! base. `git log` and `git blame` see only these commits, so that their results are the same in
+//! every kind of clone.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::objects::{EMPTY_TREE, Objects};
 use crate::process::{Git, GitError};
 use crate::read_error::ReadError;
 
-/// Number of commits up to and including the base. Few enough commits to fetch and to pack.
+/// Maximum number of commits up to and including the base. They are few enough to fetch and pack.
 pub const HISTORY_BEFORE_BASE: usize = 50;
 
 /// Time limit of `git log` and `git blame`. A reviewer waits for them.
@@ -49,7 +49,7 @@ pub struct BlameLine {
     pub original_path: Vec<u8>,
 }
 
-/// Commits of a change and before it.
+/// Commits of a change, and commits before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeHistory {
     /// Commits of the change, oldest first.

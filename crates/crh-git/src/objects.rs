@@ -15,17 +15,17 @@ use crate::word_index::WordIndex;
 /// The empty tree, used as the parent of the first commit.
 pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// Number of listed files after which crh counts all of them first, which is fast if folders
-/// repeat.
+/// After listing this many files and folders, crh counts all files before it lists more. Counting
+/// is fast even if folders repeat.
 const COUNTED_FROM: usize = 50_000;
-/// Maximum length of all listed paths together: 128 bytes for each file.
+/// Maximum length of all listed paths together: about 128 bytes for each of [`FILES_MAX`].
 const PATHS_BYTES_MAX: usize = 128 << 20;
 /// Number of file lists that are kept: those of base and head.
 const CACHED_LISTS: usize = 2;
 /// Longer file lists are not kept. A list of this length takes about 20 MB.
 const CACHED_FILES_MAX: usize = 100_000;
 
-/// Revisions with their files, those listed last first.
+/// Revisions with their files, the most recently listed revision first.
 type FileLists = VecDeque<(String, Arc<[PathEntry]>)>;
 
 /// The objects of a repository.
@@ -34,7 +34,7 @@ pub struct Objects {
     database: Database,
     /// Revisions with too many files, so that crh counts them once.
     oversized: Arc<Mutex<BTreeSet<String>>>,
-    /// Files of the revisions that were listed last.
+    /// Files of the most recently listed revisions.
     file_lists: Arc<Mutex<FileLists>>,
     word_index: Arc<WordIndex>,
 }

@@ -1,5 +1,5 @@
-//! Applies a patch without commits in this repository to a commit, forward or in reverse, and
-//! commits the result.
+//! Applies a patch to a commit, forward or in reverse, and commits the result. The repository needs
+//! no commit from which the patch was made.
 
 use std::ffi::OsString;
 

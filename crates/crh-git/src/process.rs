@@ -1,5 +1,5 @@
-//! Runs git with pinned settings: no hooks, pager, prompts or external diffs, and always with a
-//! time limit.
+//! Runs git with pinned settings: no pager, prompts or external diffs, no hooks except in
+//! `publish.rs`, and always with a time limit.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -472,7 +472,7 @@ impl Git {
                     Ok(_) | Err(_) => {}
                 }
             }
-            // Hooks of the user, such as a compiler, inherit the limit.
+            // Programs that hooks of the user start, such as a compiler, would inherit the limit.
             (GitReach::Disk, HookMode::User) | (GitReach::Network, _) => {}
         }
     }
@@ -559,7 +559,8 @@ fn disable_prompts(command: &mut Command) {
     command.env("SSH_ASKPASS_REQUIRE", "force");
 }
 
-/// The last three lines of git's error output up to the failure, without hints.
+/// The last lines of git's error output, at most three, without hints. If a line starts with
+/// `fatal: ` or `error: `, they end at the last such line.
 fn error_lines(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = text.lines().map(str::trim_end);

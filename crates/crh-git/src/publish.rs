@@ -66,8 +66,8 @@ impl Repository {
         });
         if result.is_err() {
             // Restores what the user has staged, and drops what hooks have staged. If a hook failed
-            // after the commit was made, the old index would undo the commit. An error is ignored,
-            // because the error of the commit is more important.
+            // after the commit was made, the old index would undo the commit, so crh only unstages
+            // the files. An error is ignored, because the error of the commit is more important.
             let restored = match old_index {
                 Ok(bytes) if self.head().ok() == old_head => replace_index(&index, &bytes),
                 Ok(_) | Err(_) => Err(io::ErrorKind::Unsupported.into()),

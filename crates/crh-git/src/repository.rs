@@ -13,7 +13,7 @@ use crh_os::names::{canonical, os_str};
 pub(crate) const MAIN_BRANCH_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 /// Name of git's folder in a checkout.
 const GIT_DIR: &str = ".git";
-/// Name of the branch in `HEAD` if git keeps refs in tables.
+/// Branch name that git writes into `HEAD` if it keeps refs in reftables. No branch has this name.
 const NO_BRANCH: &str = ".invalid";
 
 /// The user's repository.
@@ -193,7 +193,7 @@ impl Repository {
         tips.map(|(name, tip)| (*name, tip.to_owned())).collect()
     }
 
-    /// Full names of the tag, branch and remote branch with this name, if they are different
+    /// Full names of the tag, branch and remote branch with this name, if they name different
     /// commits. Git would use the tag, and fetching a fork may add any tag.
     pub fn ambiguous_refs(&self, name: &str) -> Result<Vec<String>, GitError> {
         let kinds = ["refs/tags/", "refs/heads/", "refs/remotes/"];
@@ -363,7 +363,7 @@ impl Repository {
     }
 }
 
-/// A revision that names the commit of another one.
+/// A revision for the commit that `name` leads to, for example through a tag.
 pub(crate) fn commit_revision(name: &str) -> String {
     // `:/text` extends to the end, so a suffix would be part of the text. It names a commit.
     if name.starts_with(":/") { name.to_owned() } else { format!("{name}^{{commit}}") }

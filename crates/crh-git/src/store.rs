@@ -16,7 +16,8 @@ use crate::variables::HiddenVariables;
 use crh_os::files;
 use crh_os::names::{canonical, os_str};
 
-/// Author of snapshot commits. With a fixed date, equal trees and parents give equal commit ids.
+/// Author and committer of the commits that crh creates. Because the date is fixed, equal trees,
+/// parents and messages give equal commit ids.
 pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
     ("GIT_AUTHOR_NAME", "crh"),
     ("GIT_AUTHOR_EMAIL", "crh@localhost"),

@@ -82,6 +82,6 @@ pub(crate) fn quote_alternate(path: &Path) -> OsString {
         }
     }
     quoted.push(b'"');
-    // A path that is not Unicode stays as it is on Windows.
+    // On Windows, a path that is not Unicode stays unquoted.
     os_str(&quoted).unwrap_or(path.as_os_str()).to_owned()
 }

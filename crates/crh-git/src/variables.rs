@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crh_os::environment::{HOME, SYSTEM_PATH, is_same_variable};
 use crh_os::names::canonical;
 
-/// Variables that redirect git to another repository or change its output. Git sets them for hooks,
-/// which may call crh.
+/// Variables that redirect git to another repository or change its output. Git sets some of them
+/// for hooks, which may call crh.
 const DANGEROUS: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -31,7 +31,7 @@ const DANGEROUS: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Variables that locate the user's settings and trusted repositories.
+/// Variables by which git finds the user's settings and decides which repositories to trust.
 const SETTINGS: &[&str] = &[
     "PATH",
     "HOME",

@@ -19,8 +19,8 @@ pub struct NetworkSettings {
     pub timeouts: Timeouts,
 }
 
-/// Timeouts of a request. There is no timeout for the whole response: a caller that stops waiting
-/// drops the request.
+/// Timeouts of a request. The HTTP client enforces `connect`, its callers enforce the others. There
+/// is no timeout for the whole response: a caller that stops waiting drops the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// Connection timeout.

@@ -1,4 +1,4 @@
-//! A repository with cached contents of the changed files, which several reviewers read.
+//! A repository with cached contents of the files under review, which several reviewers read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,8 @@ use crh_review::finding::Side;
 /// Cache limit, far above what a reviewable change needs.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Reads each changed file once, unless the cache is full or two threads read it at the same time.
+/// Reads each file under review once per side, unless the cache is full or two threads read the
+/// file at the same time.
 pub(crate) struct CachedProject<'a> {
     project: &'a dyn Project,
     /// Paths of the files under review, on both sides.

@@ -23,8 +23,8 @@ pub struct ChangeView<'a> {
     pub(crate) statements: Arc<StatementCache>,
 }
 
-/// A changed file, as far as the diff describes it. If an old file comes into use (its new path or
-/// mode lets it run), it counts as new: all of its lines are added.
+/// A changed file, as far as the diff describes it. If a file of the base comes into use (its new
+/// path or mode lets it run), it counts as new: all of its lines are added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedFile {
     /// The new path; for a deleted file, the old path.
@@ -81,8 +81,8 @@ pub trait Project: Sync {
     /// path and line.
     fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String>;
 
-    /// Whether the checks must end, because their time is over or the user cancelled. The caller
-    /// then ignores their findings.
+    /// Whether the checks must end, because their time limit is reached or the user cancelled. The
+    /// caller then ignores their findings.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -144,9 +144,9 @@ impl<'a> ChangeView<'a> {
     }
 
     /// Whether an added line is only moved: the change removes a line with the same text (apart
-    /// from white space) from a file of the same language. Each removed line explains one added
-    /// line, in diff order. A line that moves from a test, fixture, example or document to code in
-    /// use is new.
+    /// from white space) from a file of the same language. Each removed line explains at most one
+    /// added line, and lines added to code in use come first. A line that moves from a test,
+    /// fixture, example or document to code in use is new.
     pub(crate) fn is_moved_line(&self, path: &str, line: u32) -> bool {
         let moved_lines = self.moved_lines.get_or_init(|| moved_lines(self.all_files));
         moved_lines.get(path).is_some_and(|lines| lines.contains(&line))

@@ -16,12 +16,12 @@ pub(crate) use context::assigns_itself;
 use crh_review::identity::content_id;
 use crh_syntax::{Language, inner_statements, outermost_statements, refusal};
 
-/// Percentage of a text that may be touched. Above this, checking the whole text at once is
+/// Maximum percentage of a text that may be touched. Above this, checking the whole text at once is
 /// cheaper.
 const PERCENT_MAX: usize = 75;
 
-/// Nesting levels whose statements are compared. Each level reads the lines again, and deep levels
-/// have few unchanged statements.
+/// Maximum nesting levels whose statements are compared. Each level reads the lines again, and deep
+/// levels have few unchanged statements.
 const LEVELS_MAX: usize = 5;
 
 /// The touched statements of one text (old or new). A statement is touched if it has no match in
@@ -50,8 +50,8 @@ struct ComparedStatement {
 }
 
 impl StatementCache {
-    /// Compares the statements of two texts; `None` if they cannot be separated or the parser
-    /// refuses a text.
+    /// Compares the statements of two texts; `None` if crh refuses to parse one of them or cannot
+    /// split it into statements.
     pub(crate) fn changed_statements<'t>(
         &self,
         language: Language,

@@ -8,10 +8,12 @@ use crh_review::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Owner, Severity, Side, TITLE_MAX,
 };
 
-/// Characters of a snippet, which only has to identify a line. Longer lines are generated.
+/// Maximum characters of a snippet, which only has to identify a line. Longer lines are mostly
+/// generated.
 const SNIPPET_CHARS: usize = 240;
 
-/// Findings per reviewer, counted after ignore comments. More findings come from generated code.
+/// Maximum findings per reviewer, counted after ignore comments. If there are more, they are mostly
+/// in generated code.
 pub(crate) const FINDINGS_MAX: usize = 1_000;
 
 /// Output of a static reviewer.

@@ -10,9 +10,9 @@ use std::path::{Component, Path, PathBuf};
 use self::rustup::{RustupFolder, is_rustup_shim};
 use crh_os::files;
 
-/// Enough for a shebang line.
+/// Bytes read of a program, enough for a shebang line.
 const FIRST_LINE_BYTES: u64 = 512;
-/// Longest chain of a script, its interpreter, and the interpreter of that. crh follows no further.
+/// Maximum programs in a chain: a script, its interpreter, and the interpreter of that.
 const INTERPRETERS_MAX: usize = 3;
 
 /// Programs that version managers link under the names of other programs.
@@ -91,7 +91,7 @@ impl InstalledProgram {
     }
 }
 
-/// Folders and files of a toolchain beside its `bin`, for example of Go, Java or Node.
+/// Folders and files of a toolchain, for example of Go, Java or Node: `bin` and what is beside it.
 const TOOLCHAIN_PARTS: &[&str] = &[
     "bin", "conf", "include", "lib", "lib64", "libexec", "pkg", "share", "src", "VERSION",
     "go.env", "release",

@@ -1,5 +1,5 @@
-//! Lazily built values. Compiling an expression costs more than matching many texts, and most texts
-//! need no match.
+//! Lazily built values. Compiling a regular expression costs more than searching many texts with
+//! it, and most texts need no search.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ pub(crate) fn lazy<T>(make: impl FnOnce() -> Option<T> + Send + 'static) -> Lazy
     LazyLock::new(Box::new(make))
 }
 
-/// An expression without Unicode classes, which are slow and large.
+/// A regular expression without Unicode classes, which are slow and large.
 pub(crate) fn bytes_regex(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).unicode(false).build().ok()
 }

@@ -26,7 +26,7 @@ const CODE_EXTENSIONS: [&str; 29] = [
     "jl", "lua", "m", "ml", "mm", "nim", "pl", "pm", "proto", "r", "scala", "sol", "svelte", "vue", "zig",
 ];
 
-/// Whether a file is a sample: a test, a fixture or an example.
+/// Whether a file is a sample: a test, a mock, a fixture, an example or a template.
 pub(crate) fn is_sample(path: &str) -> bool {
     let (folders, file_name) = path.rsplit_once('/').unwrap_or(("", path));
     let name = file_name.to_ascii_lowercase();

@@ -46,7 +46,7 @@ pub(crate) struct ProcessLimits {
     pub(crate) is_stopped: fn() -> bool,
 }
 
-/// For programs that cannot be cancelled, because they take only seconds.
+/// For programs that crh does not stop if the user cancels. Their time limit ends them.
 pub(crate) const NEVER_STOPPED: fn() -> bool = || false;
 
 /// Output of a finished program.

@@ -22,7 +22,7 @@ use crate::{
 use crh_review::finding::Side;
 use crh_syntax::Language;
 
-/// Threads that review files. More would compete for memory bandwidth.
+/// Maximum threads that review files. More would compete for memory bandwidth.
 const WORKERS_MAX: usize = 8;
 
 /// Reason to skip a binary file that git, by its configuration, treats as text.

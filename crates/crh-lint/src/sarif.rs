@@ -94,8 +94,8 @@ enum SarifBaseline {
     Nothing,
 }
 
-/// Results of the base. The keys contain the rule, the path (only `by_file`) and the line with
-/// folded white space.
+/// Results of the base in files that the change touches. The keys contain the rule, the path (only
+/// in `by_file`) and the line with folded white space.
 #[derive(Default)]
 struct KnownResults {
     by_file: HashSet<(String, String, String)>,

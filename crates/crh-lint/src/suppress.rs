@@ -20,7 +20,7 @@ use crate::rule::{find_rule, rules};
 const UNSUPPRESSIBLE: &str = "injection";
 /// The reviewer whose findings can be suppressed only with a reason.
 const NEEDS_REASON: &str = "secrets";
-/// The reviewer with repository-defined rules. Their names are not known to crh.
+/// The reviewer to which a repository can add rules. crh does not know their names in advance.
 const CUSTOM_RULES: &str = "patterns";
 
 /// Limit for open blocks per file, because crh compares each of them with each end comment.
@@ -107,7 +107,8 @@ impl IgnoreComments {
                     IgnoreScope::Line => (comment_line, comment.last_line),
                     IgnoreScope::LineOrNext => covered_lines,
                     IgnoreScope::File if comment.is_alone() => WHOLE_FILE,
-                    // The other tools also ignore a file comment that shares its line with code.
+                    // In the other tools too, a file comment that shares its line with code has no
+                    // effect.
                     IgnoreScope::File => continue,
                     IgnoreScope::Command => {
                         comments::shell_command_lines(&lines, comment).unwrap_or(WHOLE_FILE)
@@ -185,8 +186,9 @@ impl IgnoreComments {
         })
     }
 
-    /// Uses of `crh:ignore` without effect: without a reason, or with an unknown name.
-    /// `other_rules` are ids of rules that are not built in and that this review used.
+    /// Uses of `crh:ignore` without effect: without a rule or a reason, or with a rule that is
+    /// unknown or cannot be ignored. `other_rules` are ids of rules that are not built in and that
+    /// this review used.
     pub fn invalid_ignores(&self, other_rules: &BTreeSet<String>) -> Vec<InvalidIgnore> {
         let other_names = RuleNames::from_rules(other_rules.iter().map(String::as_str));
         let invalid_ignores = self.crh_ignores.iter().filter_map(|crh_ignore| {

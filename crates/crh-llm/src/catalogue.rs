@@ -128,8 +128,8 @@ impl ModelCatalogue {
         }
     }
 
-    /// Facts about a model at this base URL. A known model id has the same facts at every server,
-    /// but without a known price a model on this machine is free.
+    /// Facts about a model at this base URL. A known model id has the same facts at every server. A
+    /// model without a known price is free if its server is on this machine.
     pub fn facts(&self, name: &LiveName, url: &BaseUrl) -> ModelFacts {
         let mut facts = self.entry(name).facts();
         if facts.price.is_none() && url.is_loopback() {

@@ -52,7 +52,7 @@ impl ModelEnvironment {
         Ok(Self { header_variables: headers.collect::<Result<_, _>>()?, ..self })
     }
 
-    /// Names of the variables with keys and base URLs, which callers should read.
+    /// Names of the variables with keys and base URLs. Callers read these, and those of headers.
     pub fn relevant_variables<'a>(
         catalogue: &'a ModelCatalogue,
         keys: &'a BTreeMap<String, String>,

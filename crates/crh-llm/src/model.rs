@@ -105,8 +105,8 @@ impl Model {
     }
 
     /// Sends one request, without retries. `caller` is a name for the `User-Agent` header. The
-    /// model may write at most `output_cap` tokens, which the budget decides. Recordings contain
-    /// neither `caller` nor `output_cap`. `watch` receives the reply while it streams in; a
+    /// model may write at most `output_cap` tokens, a number that depends on the budget. Recordings
+    /// contain neither `caller` nor `output_cap`. `watch` receives the reply while it streams in; a
     /// recording delivers the whole reply at once.
     pub async fn ask(
         &self,

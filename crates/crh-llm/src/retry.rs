@@ -54,8 +54,8 @@ impl Default for RetryPolicy {
 }
 
 impl FailedRequests {
-    /// Counts a failure and decides what to do. `jitter` is a random number from 0 to 1 that spreads
-    /// retries of parallel runs.
+    /// Counts a failure and decides what to do. `jitter` is a random number from 0 to 1 that
+    /// spreads retries of parallel runs.
     pub fn decide(
         &mut self,
         error: &ModelError,

@@ -33,7 +33,7 @@ pub use self::tools::{ToolEffect, complete_tools, describe_tool};
 use self::transport::LineTransport;
 use crate::program::Program;
 
-/// What the user allows the server to do.
+/// Settings with which the user started the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSettings {
     /// The program crh.

@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TERM_WAIT: Duration = Duration::from_secs(5);
 /// Time to end after SIGINT, which makes crh stop its git fetches and exit at once.
 const INTERRUPT_WAIT: Duration = Duration::from_secs(1);
-/// How a child is told to end.
+/// Signals that tell a child to end, each with the time that the child then has.
 const END_SIGNALS: [(EndSignal, Duration); 2] =
     [(EndSignal::Terminate, TERM_WAIT), (EndSignal::Interrupt, INTERRUPT_WAIT)];
 /// Time to read the rest of a pipe after the exit. A process outside the group may keep it open.

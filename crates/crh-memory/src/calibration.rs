@@ -16,7 +16,7 @@ use crh_review::finding::{Confidence, Severity};
 use crh_review::identity::content_id;
 use crh_review::report::Issue;
 
-/// Minimum number of labels. With fewer, the intervals of a fit are wider than any gain.
+/// Minimum number of labels. With fewer, the confidence interval of the gain is too wide.
 pub const MIN_LABELS: usize = 200;
 /// Maximum expected calibration error of a usable fit.
 pub const MAX_CALIBRATION_ERROR: f64 = 0.10;

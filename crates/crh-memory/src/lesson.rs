@@ -31,8 +31,8 @@ const ID_MAX: usize = 60;
 const PATHS_MAX: usize = 20;
 /// Maximum lessons in a prompt.
 const PROMPT_LESSONS_MAX: usize = 20;
-/// Maximum characters of the lessons of one file in a prompt: less than one percent of a small
-/// context.
+/// Maximum characters that the lessons of one lessons file have in a prompt: less than one percent
+/// of a small context.
 const PROMPT_CHARS_MAX: usize = 4_000;
 /// Number of different proposals, commits or documents that confirm a lesson without a person.
 const CONFIRMING_OCCURRENCES: usize = 2;
@@ -416,7 +416,7 @@ pub fn append_lessons(text: Option<&str>, lessons: &[Lesson]) -> String {
 }
 
 /// Removes a lesson from the text of a file, whose other lines stay. `None` if the file has no such
-/// lesson, or is not as crh writes it.
+/// lesson, or if the layout of the file is not the one that crh writes.
 pub fn remove_lesson(text: &str, id: &str) -> Option<String> {
     let before = Lessons::parse("", text).ok()?;
     let starts = text.match_indices("[[lesson]]").map(|(index, _)| index);

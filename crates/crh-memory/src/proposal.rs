@@ -12,8 +12,8 @@ use crate::outcome::OutcomeKind;
 use crh_review::identity::content_id;
 use crh_review::normalise_posted_title;
 
-/// Maximum proposals from commits, from documents and from comments, and maximum evidence of each:
-/// a person reads them all.
+/// Maximum lessons that crh proposes from commits, from documents and from comments, and maximum
+/// evidence for each lesson: a person reads them all.
 const PROPOSALS_MAX: usize = 20;
 /// Maximum path patterns of a lesson from comments.
 const COMMENT_PATHS_MAX: usize = 5;

@@ -28,8 +28,8 @@ pub fn is_same_variable(name: &str, other: &str) -> bool {
 
 /// The file that the name of a program means with this value of `PATH`.
 ///
-/// Unix: the bare name if there is no such file. A file is faster to start: to search `PATH` in the
-/// child, the standard library copies the memory map of this process.
+/// Unix: the path of that file, or the bare name if there is none. A path is faster to start: to
+/// search `PATH` in the child, the standard library copies the memory map of this process.
 ///
 /// Windows: `name.exe` in one of the folders, or a name that does not exist. A bare name would also
 /// be searched in the `PATH` of this process.

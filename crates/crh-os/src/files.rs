@@ -70,7 +70,7 @@ pub fn is_own(metadata: &Metadata) -> bool {
     system::is_own(metadata)
 }
 
-/// Whether files can be created in a folder, as far as the system tells. Windows: always.
+/// Fails if files cannot be created in a folder, as far as the system tells. Windows: never fails.
 pub fn check_writable(folder: &Path) -> io::Result<()> {
     system::check_writable(folder)
 }
@@ -114,7 +114,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     system::sync_folder(folder)
 }
 
-/// Reads exactly so many bytes at an offset.
+/// Fills `bytes` with the bytes of the file from an offset on.
 pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     system::read_exact_at(file, bytes, offset)
 }

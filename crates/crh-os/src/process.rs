@@ -72,9 +72,9 @@ pub fn wait_until_exited(child: &mut Child) -> io::Result<()> {
 }
 
 /// Starts a thread that ends this process when its standard input ends. The thread sends each
-/// signal to this process and then waits for the time beside it. Finally it kills the process
-/// group, which this process must lead. Windows: does nothing, because the job ends with the
-/// process that started it.
+/// signal to this process and then waits for the duration given with the signal. Finally it kills
+/// the process group, which this process must lead. Windows: does nothing, because the job ends
+/// with the process that started it.
 pub fn end_with_input(signals: [(EndSignal, Duration); 2]) {
     system::end_with_input(signals);
 }

@@ -8,11 +8,11 @@ use crh_review::diff::RepoPath;
 
 /// Instructions for the whole repository. The first existing file is the main one.
 const MAIN_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE, ".cursorrules"];
-/// Read in addition to another main file if the two differ.
+/// File that is also read if another file is the main one and has a different text.
 const CLAUDE_FILE: &str = "CLAUDE.md";
 /// Path of the main instructions under `agent/`, the workspace's folder of instructions.
 pub(crate) const MAIN_PLACE: &str = "AGENTS.md";
-/// Instructions that apply to their folder.
+/// Names of files with instructions for the folder that contains them.
 const NESTED_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE];
 /// Instruction files of other tools, at fixed paths.
 const SINGLE_FILES: &[&str] = &["REVIEW.md", ".github/copilot-instructions.md", ".clinerules"];
@@ -26,9 +26,9 @@ const FOLDERS: &[(&str, &str, &[&str])] = &[
 const FILE_MAX: u64 = 256 << 10;
 /// Maximum number of instruction files. More files would also fill the prompt.
 const FILES_MAX: usize = 200;
-/// Why a dangling symlink is left out.
+/// Why a symlink that leads to no file of the repository is left out.
 pub(crate) const DANGLING: &str = "it is a symlink that does not lead to a file of the repository";
-/// Maximum length of a symlink target, as in the file system.
+/// Maximum bytes of a symlink target, as on Linux.
 const LINK_MAX: u64 = 4_096;
 
 /// Instruction files, and notes about files that crh left out.
@@ -36,7 +36,8 @@ const LINK_MAX: u64 = 4_096;
 pub struct AgentFiles {
     /// Files, sorted by path under `agent/`.
     pub files: Vec<AgentFile>,
-    /// Notes about large files, surplus files, dangling symlinks and symlinks to folders.
+    /// Notes about large files, surplus files, symlinks that lead to no file, and symlinks in place
+    /// of instruction folders.
     pub notes: Vec<String>,
 }
 
@@ -87,7 +88,8 @@ pub(crate) struct RootFile {
     pub(crate) place: String,
 }
 
-/// Instruction files in the root at a revision. Empty if they cannot be read.
+/// The main instructions at a revision, and `CLAUDE.md` too if its text differs. Empty if crh
+/// cannot read them.
 pub(crate) fn root_files(objects: &Objects, revision: &str) -> Vec<RootFile> {
     RevisionTree { objects, revision }.root_files().unwrap_or_default()
 }
@@ -132,7 +134,7 @@ struct InstructionCollector<'a> {
 }
 
 impl InstructionCollector<'_> {
-    /// Adds a file, or a note why not.
+    /// Adds a file if it exists. If crh leaves the file out, adds a note or counts it as surplus.
     fn add(&mut self, path: &[u8], place: String) -> Result<(), ReadError> {
         let (target, size) = match self.tree.find_file(path)? {
             InstructionEntry::File { target, size } => (target, size),
@@ -185,7 +187,7 @@ pub(crate) enum InstructionEntry {
     File { target: Vec<u8>, size: u64 },
     /// A symlink that does not lead to a file of the repository.
     LinkToNowhere,
-    /// Nothing, or not a file.
+    /// No entry, a folder or a submodule.
     Nothing,
 }
 

@@ -14,7 +14,8 @@ pub const ORCHESTRATOR: &str = "orchestrator";
 /// Prefix of the sub-agent names of `delegate`. A number follows.
 pub(crate) const SUB_AGENT: &str = "sub-agent-";
 
-/// Maximum output tokens per turn without reasoning: twice what twenty findings with quotes take.
+/// Maximum output tokens per turn: twice what twenty findings with quotes take. A model that
+/// reasons gets more tokens for its reasoning.
 pub(crate) const TURN_TOKENS: u32 = 16_000;
 
 /// One reviewer on one part of the scope.
@@ -31,7 +32,7 @@ pub struct Assignment {
     pub why: String,
     /// Extra instructions. Empty if there are none.
     pub focus: String,
-    /// Files to review, in diff order.
+    /// Files to review, or pieces of files, in diff order.
     pub parts: Vec<DiffPart>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds credentials in the lines of a change and masks them in everything that crh writes.
+//! Finds credentials in the lines of a change and masks them in texts that crh shows or stores.
 //!
 //! All lines of a diff count: a removed or unchanged line can contain a key that is still valid.
 
@@ -83,7 +83,9 @@ pub struct ChangeSecrets {
     paths: Arc<BTreeSet<String>>,
     /// Lines of the change that contain a look-alike of a [placeholder](PLACEHOLDER).
     look_alikes: Arc<str>,
+    /// Finds whole credentials. `None` if there are none.
     whole_matcher: Option<AhoCorasick>,
+    /// Masks long credentials, their pieces and their encodings.
     piece_redactor: Redactor,
 }
 
@@ -217,7 +219,8 @@ impl ChangeSecrets {
     }
 
     /// Replaces credentials by placeholders that [`ChangeSecrets::restore`] can reverse. Field
-    /// names, values of closed sets and paths of the change stay.
+    /// names and values of closed sets stay if they look like words of crh. Paths of the change
+    /// stay too.
     pub(crate) fn replace_with_placeholders(&self, value: Value) -> Value {
         let quoted = self.quoted_in(&value);
         map_texts(value, &|place, text| match place {
@@ -439,7 +442,7 @@ fn collect_quotes<'a>(
     }
 }
 
-/// Whether a text is a word that crh wrote: a severity, or lower case letters, `_` and `-`.
+/// Whether a text looks like a word of crh: a severity, or lower case letters, `_` and `-`.
 fn is_word(text: &str) -> bool {
     let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
     text.bytes().all(is_word_byte) || matches!(text, "P0" | "P1" | "P2" | "P3")

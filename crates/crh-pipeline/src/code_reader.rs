@@ -11,8 +11,8 @@ use crh_review::diff::{FileDiff, RepoPath};
 use crh_review::finding::Side;
 use crh_syntax::Symbols;
 
-/// Number of changed files that are parsed in advance. A report shows few issues, so parsing more
-/// files mostly wastes memory.
+/// Maximum number of changed files that are parsed in advance. A report shows few issues, so
+/// parsing more files mostly wastes memory.
 const PARSE_AHEAD_MAX: usize = 60;
 
 /// Reads the files of base and head. A change that is only a diff has no files to read.

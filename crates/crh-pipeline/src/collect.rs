@@ -19,7 +19,8 @@ pub struct ReviewFindings {
     /// Findings that an earlier step dropped, with their fates.
     #[serde(rename = "set_aside")]
     pub dropped: Vec<DroppedFinding>,
-    /// Validation results of carried-over findings, from the previous review.
+    /// Judgements on single findings, from runs of this review and, for carried-over findings, from
+    /// the previous review.
     pub checked: Vec<CheckedFinding>,
     /// Findings carried over from the previous review. Validation skips them.
     #[serde(default, rename = "carried")]

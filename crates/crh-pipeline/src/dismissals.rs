@@ -174,7 +174,7 @@ impl Dismissals {
         &self.entries
     }
 
-    /// Reasons by key, for merging.
+    /// Reasons by key, for the merge of findings.
     pub fn into_reasons(self) -> BTreeMap<String, String> {
         let reason = |dismissal: LocalDismissal| match dismissal.reason.as_str() {
             "" => format!("dismissed as {}", dismissal.run),

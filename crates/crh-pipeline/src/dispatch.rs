@@ -23,7 +23,7 @@ use crh_review::report::Strategy;
 /// How long a cancelled review waits for static checks. Equals the timeout of a tool call.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
 
-/// Timeout for external linters: slightly more than the slowest one needs for base and head.
+/// Timeout for all external linters together. A slow one takes minutes for base and head.
 const ANALYSERS_TIMEOUT: Duration = Duration::from_secs(420);
 
 /// Runs a plan. Without `ctx`, only static checks run. Static checks fail after `time_left`.

@@ -31,11 +31,11 @@ pub enum Stage {
     Plan,
     /// Run the reviewers.
     Review,
-    /// Collect findings and check their evidence.
+    /// Collect findings, and open issues of the previous review.
     Findings,
-    /// Merge findings into issues.
+    /// Merge findings into issues and check their quotes.
     Merge,
-    /// Group findings and decide what is published.
+    /// Group findings and estimate whether the maintainers agree.
     Edit,
     /// Validate issues.
     Validate,
@@ -114,7 +114,7 @@ pub enum ReviewEvent {
         /// Main argument, on one line.
         about: String,
     },
-    /// A tool call was refused because it breaks a rule of the strategy.
+    /// A tool call was refused, since the strategy or the run's task does not allow it.
     Refused {
         /// Name of the assignment.
         run: String,
@@ -127,7 +127,7 @@ pub enum ReviewEvent {
         /// Path of the file.
         path: String,
     },
-    /// An agent run ended.
+    /// The run of an agent or a static check ended.
     RunEnded {
         /// Name of its assignment.
         run: String,

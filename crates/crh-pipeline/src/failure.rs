@@ -29,8 +29,8 @@ pub struct Failure {
 }
 
 impl FailureKind {
-    /// Whether the disk or the user's path caused an error: crh may not write there, or the disk is
-    /// full.
+    /// `External` if crh may not access the path or the disk is full. Otherwise `Usage`, since the
+    /// user's path is probably wrong.
     pub fn from_io(error: &io::Error) -> Self {
         match error.kind() {
             ErrorKind::PermissionDenied

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 /// Maximum number of YAML values. The file may be hostile, and a real one has fewer than a hundred.
 const VALUES_MAX: usize = 2_000;
-/// Maximum YAML depth. The deepest value is a word in a list in a trigger.
+/// Maximum YAML depth. The deepest value of a reviewer's keys is a word in a list in a trigger.
 const DEPTH_MAX: usize = 8;
 
 /// Splits a text into front matter and body. The front matter includes its opening line, so that

@@ -153,8 +153,8 @@ pub enum FullReviewReason {
 }
 
 impl PreviousReviewLookup {
-    /// Compares a saved review with the commits. `head` is the commit under review, `diff` the
-    /// change.
+    /// Compares a saved review with the commits. `head` is the commit under review. `diff` is the
+    /// diff of the change.
     pub fn compare(
         state: Result<SavedReview, NoSavedReview>,
         bare: &BareRepository,

@@ -178,7 +178,7 @@ impl ReviewJournal {
         &self.inner.cancel
     }
 
-    /// Masks known API keys.
+    /// Redactor that masks known API keys.
     pub fn redactor(&self) -> &Redactor {
         &self.inner.redactor
     }

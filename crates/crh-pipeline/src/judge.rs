@@ -32,7 +32,7 @@ const TURNS: u32 = 4;
 const OUTPUT_TOKENS: u32 = 8_000;
 /// Timeout per question, retries included.
 const WALL: Duration = Duration::from_secs(300);
-/// Maximum characters of one text. Reports have at most four sentences.
+/// Maximum characters of one text. Most texts have at most four sentences.
 const TEXT_CHARS: usize = 4_000;
 /// Maximum characters of a title: three times that of a finding, since other tools write longer
 /// ones.

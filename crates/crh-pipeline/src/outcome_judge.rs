@@ -1,6 +1,6 @@
-//! The judge of outcomes: if code can only guess the outcome of an issue, a model decides it.
+//! The judge of outcomes: if crh can only guess the outcome of an issue, it asks a model.
 //!
-//! The model answers two yes-or-no questions, and code derives the outcome from the answers.
+//! The model answers two yes-or-no questions, and crh derives the outcome from the answers.
 //! Instructions in a change can therefore falsify these two answers at most.
 
 use std::collections::HashMap;

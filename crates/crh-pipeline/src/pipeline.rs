@@ -60,11 +60,11 @@ pub struct ReviewInputs {
     pub min_severity: Severity,
     /// Asks the user what the change is for. None without a terminal.
     pub intent_prompt: Option<IntentPrompt>,
-    /// Runs tests that the editor proposes. None if it may not propose any.
+    /// Runs tests that the editor proposes. None if the editor may not propose any.
     pub test_command: Option<Arc<TestCommand>>,
     /// Writes records and events.
     pub journal: ReviewJournal,
-    /// Id of this run.
+    /// Id of the review, which is the name of its run folder if there is one.
     pub run_id: String,
     /// Seed of the random delays between retries. A fixed seed makes recorded reviews replay
     /// exactly.
@@ -124,8 +124,9 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let test_command = inputs.test_command.as_deref();
     let edit = edit(&merged, &collected, &runs, change, ctx.as_ref(), test_command);
     let edit = journal.async_stage(Stage::Edit, edit).await;
-    // Validation does not see the editor's answer. It checks the issues that the editor leaves
-    // undecided. With a budget of two calls, no model checks the editor's answer.
+    // The validation prompt does not contain the editor's answer. Validation checks the issues that
+    // the editor leaves undecided. With a budget of two calls, it checks none if the editor has
+    // answered.
     let is_checked_by_editor = options.budget.has_two_calls() && edit.groups.is_some();
     let claims =
         split_by_editor(&merged, edit.groups.as_deref(), &members, change, &inputs.remembered);
@@ -157,7 +158,7 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     ReviewOutput { report, records: results.into_records(), funnel }
 }
 
-/// Runs the tests that the editor proposed for these issues, and adds those that prove them.
+/// Runs the tests that the editor proposed for these issues, and adds each proof to its issue.
 async fn add_proofs(
     issues: &mut [Issue],
     edit: &EditOutcome,
@@ -264,7 +265,8 @@ fn funnel(
         .map(|(member, location)| RaisedFinding::from_member(member, location, merged));
     let dropped = dropped.iter().map(|finding| RaisedFinding::from_dropped(finding, None));
     let mut raised: Vec<RaisedFinding> = findings.chain(dropped).collect();
-    // `mask` works on reports and keeps the order of their lists.
+    // `mask` accepts only a report, so the findings and issues are put into one. It keeps the order
+    // of the lists.
     let unmasked = Report {
         suppressed: raised.iter().map(|raised| raised.finding.clone()).collect(),
         issues: merged.issues.clone(),

@@ -19,7 +19,7 @@ use crh_forge::{ChangeProposal, ProposalKind};
 use crh_git::{Objects, ReadError};
 use crh_review::diff::{Diff, RepoPath};
 
-/// Id of the first round. A round is one version of a change. A local change has only one.
+/// Id of the first round. A round is one version of a change. A local change has only one round.
 const FIRST_ROUND: &str = "1";
 
 /// Id of a round that Launchpad has not numbered yet.
@@ -32,9 +32,9 @@ pub fn workspace_contents(
 ) -> Result<(WorkspaceContents, Vec<String>), ReadError> {
     let proposed = change.proposed.take();
     let paths: Vec<&RepoPath> = change.diff.files().iter().map(|file| &file.path).collect();
-    // The author of a local change reviews it, so its own instructions apply. A proposed change may
-    // come from anyone, so the instructions of the target branch apply. The diff shows how the
-    // change edits them.
+    // The author of a local change reviews it, so the instruction files of its head apply. A
+    // proposed change may come from anyone, so those of the target branch apply. The diff shows how
+    // the change edits them.
     let instructions_commit = match &proposed {
         Some(proposed) => Some(&proposed.target_tip),
         None => change.head.as_ref(),
@@ -99,7 +99,8 @@ fn metadata(change: &PinnedChange, proposed: Option<&ProposedChange>) -> ChangeM
     }
 }
 
-/// Repository name for the metadata. The URL of a pull or merge request already contains it.
+/// Repository name for the metadata. None for a pull or merge request, since its URL contains the
+/// name.
 fn repository_name(
     proposal: &ChangeProposal,
     repository: impl FnOnce() -> Option<String>,

@@ -1,4 +1,4 @@
-//! Proof by execution: runs tests that the editor proposes on both sides of the change.
+//! Proof by execution: runs tests, which the editor proposes, before and after the change.
 //!
 //! Invariants: no model starts a process. Only the user's command runs, in the sandbox, and on
 //! throw-away checkouts. A test that proves nothing is stored, but never shown.
@@ -24,9 +24,9 @@ use crh_syntax::Language;
 
 /// Maximum number of tests per review. Each needs up to four runs of the command.
 const TESTS_MAX: usize = 3;
-/// Time limit for all runs of a review, as a multiple of the time limit of one run.
+/// Time limit for all runs of the command in a review, as a multiple of the time limit of one run.
 const RUNS: u32 = 6;
-/// Maximum size of a test: a small test has less than a hundred lines.
+/// Maximum bytes of a test. A small test has less than a hundred lines.
 const TEST_BYTES: usize = 20_000;
 /// Maximum length of a path.
 const PATH_BYTES: usize = 200;
@@ -69,9 +69,9 @@ pub struct TestAttempt {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofResult {
-    /// It passes before the change and fails with it.
+    /// The test passes before the change and fails after it.
     Proved(TestProof),
-    /// It proves nothing, for this reason.
+    /// The test proves nothing, for this reason.
     NotProved(String),
 }
 
@@ -117,7 +117,8 @@ impl TestCommand {
     }
 }
 
-/// Tests for published P0 and P1 issues about behaviour, each with the key of its issue.
+/// Tests for selected P0 and P1 issues about behaviour, each with the key of its issue. At most
+/// [`TESTS_MAX`].
 pub(crate) fn proposed_tests(
     issues: &[Issue],
     groups: &[EditedGroup],
@@ -266,7 +267,7 @@ fn end_of(output: &str) -> String {
 }
 
 /// Checks the size and the path of a test. The path must be plain and name a test in a known
-/// programming language. It must not name a file that configures tools.
+/// programming language. The path must not name a file that configures tools.
 fn check_test(test: &ProposedTest) -> Result<(), String> {
     if test.content.len() > TEST_BYTES || test.content.contains('\0') {
         return Err("its content is too long or not text".to_owned());

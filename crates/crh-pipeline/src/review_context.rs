@@ -25,8 +25,8 @@ pub(crate) const RETRY: RetryPolicy = RetryPolicy {
     longest_wait: Duration::from_secs(60),
 };
 
-/// Delay after the last retry of a rate-limited run if the vendor sends no `Retry-After`: twice the
-/// delay before the last attempt of [`RETRY`].
+/// Delay before crh repeats a rate-limited run, if the vendor sends no `Retry-After`: twice the
+/// last delay of [`RETRY`].
 const RATE_LIMIT_DELAY: Duration = Duration::from_secs(16);
 
 /// One fifth of the wall-clock budget is reserved for the stages after the runs.
@@ -67,8 +67,8 @@ impl ReviewContext {
         self.time_left().saturating_sub(self.options.budget.wall / AFTER_RUNS_DIVISOR)
     }
 
-    /// Waits until the server has capacity, unless the user cancels the review. Emits a warning.
-    /// The server may have a rate limit or be overloaded.
+    /// Emits a warning and waits, since the server is overloaded or limits the rate. Stops waiting
+    /// if the user cancels the review.
     pub(crate) async fn wait_for_capacity(&self, run: &str, wait: Duration) {
         let text =
             format!("{run}: the model server is busy; retrying in {} s", wait.as_secs().max(1));
@@ -100,7 +100,7 @@ impl ReviewContext {
         }
     }
 
-    /// A listener that also emits a warning when a run asks again after an error.
+    /// A listener that also emits a warning when a run repeats a model call after an error.
     pub(crate) fn progress_listener(
         &self,
         run: &str,
@@ -109,7 +109,7 @@ impl ReviewContext {
         let (journal, run) = (self.journal.clone(), run.to_owned());
         let is_loading = AtomicBool::new(false);
         ProgressListener::new(listener).with_retries(move |error| {
-            // While the server loads the model, crh asks again every few seconds.
+            // While the server loads the model, crh asks again every few seconds, but warns once.
             let loads = matches!(error, ModelError::Loading { .. });
             if is_loading.swap(loads, Ordering::Relaxed) && loads {
                 return;

@@ -191,8 +191,8 @@ impl Profile {
 }
 
 impl ReviewBudget {
-    /// Whether the budget allows only one call that reviews and one that edits, and none for the
-    /// results of tools.
+    /// Whether the budget allows at most two calls: one of a reviewer and one of the editor. Then
+    /// no call is left for using tools.
     pub(crate) fn has_two_calls(&self) -> bool {
         self.llm_calls <= 2
     }
@@ -235,8 +235,8 @@ impl ModelSet {
         }
     }
 
-    /// The model for small questions about the whole change: the cheap one if the shared prompt
-    /// fits into its context, else the reviewer.
+    /// The model for small questions about the whole change: the cheap one if its context is at
+    /// least as large as [`Self::min_context`], else the reviewer.
     pub(crate) fn small_or_reviewer(&self) -> &Model {
         let prompt_fits = self.cheap.facts().context >= self.min_context();
         if prompt_fits { &self.cheap } else { &self.reviewer }

@@ -165,7 +165,8 @@ impl ParsedTarget {
         if let Some(word) = target {
             let parsed_word = match (parse_target(&word)?, base.take()) {
                 (target, None) => target,
-                // Compare the branch with its merge base with the ref that `--base` names.
+                // Compare the branch with the merge base of the branch and the ref that `--base`
+                // names.
                 (Target::Named(to), Some(from)) => {
                     Target::Range(CommitRange { from, to, dots: Dots::Three })
                 }
@@ -219,8 +220,8 @@ impl TargetWords {
     }
 }
 
-/// The requested mode. If `headless` is one of several modes, the error names it, since programs
-/// that ask for it expect the message to say so.
+/// The requested mode. If `headless` is one of several modes, the error names it: programs expect
+/// `(headless mode)` in the message.
 fn single_mode(modes: &[RequestedMode]) -> Result<Option<RequestedMode>, TargetArgsError> {
     let Some(first) = modes.first() else { return Ok(None) };
     let mut others = modes.iter().filter(|mode| *mode != first);

@@ -1,7 +1,8 @@
 //! Clusters findings that describe the same problem (step 4 of merging, see `docs/findings.md`).
 //!
 //! Invariant: the result does not depend on the order of the input. Findings are sorted first, and
-//! each is compared with the first finding of a cluster only, so clusters do not chain.
+//! each is compared only with the first finding of a cluster (a static one also with the first
+//! static finding), so clusters do not chain.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,11 +18,11 @@ use crate::words::{content_words, normalise_title, overlap};
 /// Largest distance in lines between two reports of the same problem. Models cite lines
 /// imprecisely.
 pub(crate) const MAX_LINE_DISTANCE: u32 = 3;
-/// Title overlap from which two findings of one family are the same.
+/// Title overlap from which two findings of one family of categories are the same.
 const MIN_SAME_OVERLAP: f64 = 0.5;
-/// Title overlap from which two findings become a candidate pair.
+/// Title overlap from which two findings of one family of categories become a candidate pair.
 const MIN_PAIR_OVERLAP: f64 = 0.2;
-/// Limit on listed candidate pairs. Further pairs are counted and stay apart.
+/// Limit on listed candidate pairs. crh only counts further pairs, and their issues stay apart.
 const MAX_LISTED_PAIRS: usize = 200;
 /// Limit on candidate pairs, counted before crh removes the pairs that the caller has answered. The
 /// findings of a hostile reviewer can form millions of pairs.
@@ -70,7 +71,7 @@ struct StaticFindingKey {
 }
 
 impl StaticFindingKey {
-    /// Whether the rule is one of crh, such as `secrets/github` of the check `secrets`.
+    /// Whether the rule belongs to a check of crh, such as `secrets/github` to `secrets`.
     fn is_own_rule(&self) -> bool {
         let rule = self.rule.as_deref().and_then(|rule| rule.strip_prefix(&self.reviewer));
         rule.is_some_and(|rest| rest.starts_with('/'))
@@ -270,8 +271,8 @@ impl ClusterSeed {
     }
     /// Whether two findings may be the same. A static check gives all findings of a rule a similar
     /// title, so similar words do not make them the same. Two static findings merge only on the
-    /// same line, if they have the same rule and title or come from different reviewers: two
-    /// removed functions can be reported on the same line.
+    /// same line, and only if they have the same rule and title or come from different reviewers:
+    /// two removed functions can be reported on the same line.
     fn may_merge_with(&self, other: &Self) -> bool {
         let (Some(own_key), Some(other_key)) = (&self.static_key, &other.static_key) else {
             return true;

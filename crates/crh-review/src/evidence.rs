@@ -12,7 +12,7 @@ use crate::words::{collapse_whitespace, overlap};
 /// Minimum visible characters of a one-line quote that crh searches for in the whole file. A
 /// shorter quote such as `}` occurs too often; it counts only if it is the whole cited line.
 const MIN_SNIPPET_CHARS: usize = 8;
-/// Lines before and after the cited line in which a similar line is searched.
+/// Lines before and after the cited line in which crh searches for a similar line.
 const SIMILAR_LINES: usize = 40;
 /// Characters of a line that count for its similarity. Longer lines are not written by hand.
 const SIMILAR_CHARS: usize = 400;
@@ -23,8 +23,8 @@ const SIMILAR_CHARS: usize = 400;
 #[derive(Debug, Clone)]
 pub struct Sources {
     diff: Diff,
-    // `by_path` holds the indices of a path in the diff, `new_paths` the new path of each renamed
-    // file.
+    // `by_path` holds the indices of the diff's files with a path, `new_paths` the new path of each
+    // renamed file by its old one.
     by_path: BTreeMap<String, Vec<usize>>,
     new_paths: BTreeMap<String, String>,
     files: BTreeMap<(Side, String), Vec<u8>>,
@@ -132,7 +132,7 @@ struct PassageLine {
     start: usize,
     side: Side,
     line: u32,
-    /// Positions in the old and the new file. Both increase from line to line, which allows a
+    /// Positions in the old and the new file. Neither decreases from line to line, which allows a
     /// binary search.
     positions: (u32, u32),
     kind: Option<LineKind>,

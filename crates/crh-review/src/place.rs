@@ -15,14 +15,13 @@ use crate::report::Fate;
 use crate::shape::{MAX_CITED_LINES, shape_problems};
 use crate::width::truncate;
 
-/// Maximum number of lines between a quote and the cited line. A more distant quote lowers the
-/// confidence.
+/// A quote that is more than this many lines away from the cited line lowers the confidence.
 const FAR_LINES: u32 = 40;
-/// Confidence that a quote farther away than `FAR_LINES` costs.
+/// Confidence that a finding loses if its quote is more than `FAR_LINES` away.
 const FAR_PENALTY: Confidence = Confidence::thousandths(250);
 /// Maximum characters of a quote in the reason for dropping a finding.
 const MAX_QUOTE_CHARS: usize = 60;
-/// Maximum characters of a similar line that a reviewer is shown.
+/// Maximum characters of a similar line that crh shows to a reviewer.
 const MAX_SIMILAR_CHARS: usize = 200;
 /// Distance to a changed line within which an issue counts as part of the change.
 const NEAR_LINES: u32 = 10;
@@ -291,8 +290,8 @@ impl<'a> Placer<'a> {
         Some((diff.files()[file_index].path.shown().into_owned(), line))
     }
 
-    /// Finds the quotes of a finding. One from its own file must be found; others may be missing.
-    /// The error names the first missing one.
+    /// Finds the quotes of a finding. At least one from its own file must be found; others may be
+    /// missing. The error names the first missing one.
     fn find_quotes(
         &mut self,
         member: &Member,

@@ -10,7 +10,8 @@ use crate::report::Fate;
 /// Result of checking one finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindingCheck {
-    /// Why the merge would drop the finding; absent if the merge accepts it.
+    /// Why the merge would drop the finding. Absent if the merge accepts it, or if the reviewer
+    /// cannot repair it.
     pub problem: Option<FindingProblem>,
     /// How its positions contradict each other, if they do.
     pub conflict: Option<String>,

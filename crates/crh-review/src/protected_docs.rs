@@ -8,7 +8,7 @@
 
 use crate::finding::Finding;
 
-// Word lists are separated by spaces.
+// The words of a list are separated by spaces.
 
 /// Verbs that ask to remove a file.
 const REMOVE_VERBS: &str = "\

@@ -14,7 +14,7 @@ pub(crate) const MAX_CITED_LINES: u32 = 2_000;
 const MAX_SNIPPET_BYTES: usize = 10_000;
 /// Fields of a finding or quote that hold a line number.
 const LINE_FIELDS: [&str; 4] = ["line_start", "line_end", "diff_line", "line"];
-/// Whole floats beyond this value are not exact, so they are no line numbers.
+/// Floats from this value on stay floats: they are no line numbers, and may not be exact.
 const MAX_WHOLE_FLOAT: f64 = 1e15;
 
 /// Replaces whole floats such as `8.0` by integers at every depth. A field that holds a float

@@ -1,7 +1,7 @@
 //! Tokens with which coding agents act for a person.
 //!
-//! The database has a hash of the token, and the person's GitHub token, encrypted with a key that
-//! is derived from the agent's token. A reader of the database can use neither.
+//! The database has a hash of the agent's token, and the person's GitHub token, encrypted with a
+//! key that is derived from the agent's token. A reader of the database can use neither.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -19,8 +19,8 @@ impl AgentToken {
         Self(text.into())
     }
 
-    /// The name of the token in the database. The text has 256 random bits, so it cannot be
-    /// guessed.
+    /// Identifies the token in the database. The hash needs no salt: the token has 256 random
+    /// bits, so it cannot be guessed.
     pub(crate) fn hash(&self) -> String {
         BASE64_STANDARD.encode(self.derive("hash"))
     }

@@ -1,4 +1,4 @@
-//! Times as values. The clock of the store is the only code that reads the time.
+//! Times as values. [`Clock`] is the only code of the server that reads the system's time.
 
 use std::sync::{
     Arc,
@@ -36,7 +36,8 @@ impl UnixMillis {
     }
 }
 
-/// The first day of the month of `day`, and the first day of the next month.
+/// The first day of the month of `day`, and the first day of the next month. All are days since
+/// 1970 UTC.
 #[must_use]
 pub fn month_of(day: i64) -> (i64, i64) {
     let day_of_month = civil_day_of_month(day);

@@ -44,13 +44,13 @@ pub enum CommentCommand {
     Help,
 }
 
-/// Why a comment that starts with `/crh` is no command. The text is for the person who wrote it.
+/// Why a comment that starts with `/crh` is no command. crh answers its author with this message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CommandError {
     /// Unknown command.
     #[error("this is not a command of crh")]
     Unknown,
-    /// A command that needs the number of an issue.
+    /// The number of an issue is missing.
     #[error("`/crh {command}` needs the number of an issue, such as `/crh {command} 3`")]
     MissingNumber {
         /// The command.

@@ -23,7 +23,7 @@ use crh_forge::posting::ANSWER_MARK;
 use crh_review::render::{comment_title, ticket};
 use crh_review::report::{Issue, Report};
 
-/// Largest report that crh reads.
+/// Largest report that crh reads, in bytes.
 pub(crate) const REPORT_MAX: u64 = 32 << 20;
 
 /// Answer to a command that was written before the last review ended.
@@ -253,8 +253,8 @@ pub(crate) async fn record(
     attempt.store.record(&entry).await
 }
 
-/// The last review of the pull request and one of its issues, or an answer that says what is
-/// missing.
+/// The last review of the pull request, its report and one of its issues, or an answer that says
+/// why crh cannot use this number.
 pub(crate) async fn find_issue(
     attempt: &Attempt<'_>,
     number: u32,
@@ -262,7 +262,7 @@ pub(crate) async fn find_issue(
     let Some((review, report)) = last_report(attempt).await? else {
         return Ok(Err("There is no review of this pull request yet.".to_owned()));
     };
-    // The person saw an earlier report, whose numbers mean other issues.
+    // The person saw an earlier report, in which the number can mean another issue.
     if review.ended_at > attempt.job().created_at {
         return Ok(Err(NEWER.to_owned()));
     }

@@ -1,8 +1,8 @@
-//! Answers a reply to one of crh's comments, once. A disputed issue is validated again, and crh
-//! withdraws it or stands by it.
+//! Answers a reply to one of crh's comments, once. If the reply disputes the issue, a model
+//! validates the issue again, and crh withdraws it or stands by it.
 //!
-//! The model is asked in a child process without a token of the forge. Its answer is stored in the
-//! folder of the job, so that a second attempt does not pay again.
+//! A child process without a token of the forge asks the model. The folder of the job keeps the
+//! answer, so that a second attempt does not pay again.
 
 use std::path::PathBuf;
 
@@ -67,8 +67,8 @@ struct DecidingLine {
     code: String,
 }
 
-/// Mark of an answer. It says whether the issue was withdrawn, so that an attempt that starts after
-/// the answer finishes the work.
+/// Mark of an answer. It says whether the answer withdraws the issue, so that a later attempt can
+/// finish the withdrawal.
 fn mark(comment: u64, outcome: ReplyOutcome) -> String {
     let word = match outcome {
         ReplyOutcome::Withdrawn => " withdrawn",
@@ -93,7 +93,7 @@ impl CommentJobRunner {
         let Some(open) = self.access.open_change(job.installation, change).await? else {
             return Ok(());
         };
-        // Replies in other people's conversations are not for crh.
+        // In other conversations, crh answers only `/crh dismiss`, which needs a number there.
         let Some(conversation) = self.access.own_conversation(change, task).await? else {
             if task.dismissal().is_some() {
                 let problem = CommandError::MissingNumber { command: "dismiss" };
@@ -175,7 +175,7 @@ impl CommentJobRunner {
         Ok(attempt.store.dismiss(&dismissal).await?)
     }
 
-    /// Asks the model, or reads its answer to an earlier attempt. `None` if there is no model.
+    /// Asks the model, or reads its answer to an earlier attempt. `None` if no model is configured.
     async fn answer_of(
         &self,
         attempt: &Attempt<'_>,
@@ -271,7 +271,8 @@ async fn reserve(attempt: &Attempt<'_>) -> Result<BudgetReservation, AttemptFail
     }
 }
 
-/// The outcome of an answer that an earlier attempt posted.
+/// The outcome of an answer that an earlier attempt posted, as far as its mark says it: `Answered`
+/// also stands for the outcomes that do not withdraw the issue.
 fn earlier_answer(conversation: &OwnConversation, task: &ReplyTask) -> Option<ReplyOutcome> {
     [ReplyOutcome::Withdrawn, ReplyOutcome::Answered].into_iter().find(|outcome| {
         let mark = mark(task.comment.id, *outcome);

@@ -1,5 +1,5 @@
-//! The GitHub App: clients with short-lived tokens, one per repository, and what jobs ask of
-//! GitHub. Tokens live only in memory.
+//! The GitHub App: one client with a short-lived token per repository, and the requests that jobs
+//! send to GitHub. Tokens live only in memory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,19 +35,20 @@ const SECRET_FILE_MAX: u64 = 64 << 10;
 /// Entries per page: GitHub's maximum.
 const PAGE_ENTRIES: usize = 100;
 
-/// Most pages of one list.
+/// Most pages of one list that crh reads.
 const PAGES_MAX: usize = 100;
 
 /// Wait after a rate limit if the forge does not say when it ends.
 const UNKNOWN_WAIT: Duration = Duration::from_secs(60);
 
-/// Longest wait that a forge can ask for. GitHub's limits start anew every hour.
+/// Longest wait after a rate limit, even if the forge asks for more. GitHub's limits start anew
+/// every hour.
 const LONGEST_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Name of the check run that says why crh does not review.
 pub const CHECK_NAME: &str = "crh";
 
-/// Asks for the App's own account.
+/// Query for the id of the App's own account.
 const VIEWER: &str = "query { viewer { databaseId } }";
 
 /// Where a secret comes from.
@@ -238,7 +239,7 @@ struct ViewerAccount {
 }
 
 impl GitHubAccess {
-    /// Creates the access without sending anything. Fails if the key or the id is invalid.
+    /// Creates the access without sending a request. Fails if the key or the id is invalid.
     pub fn new(settings: GitHubAppSettings) -> Result<Self, AppAccessError> {
         let access = Self { settings, clients: Mutex::default() };
         // Any repository name shows whether the key can be used.
@@ -340,7 +341,7 @@ impl GitHubAccess {
         Ok(marked.contains(&own))
     }
 
-    /// Comments in the conversation of a pull request.
+    /// Posts a comment in the conversation of a pull request.
     pub async fn comment(
         &self,
         repository: &str,
@@ -516,7 +517,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
     }
 }
 
-/// Entries of all pages of a list, up to [`PAGES_MAX`].
+/// Entries of the first [`PAGES_MAX`] pages of a list.
 pub(crate) async fn list_pages<P: serde::de::DeserializeOwned, T>(
     client: &GitHubClient,
     path: &str,

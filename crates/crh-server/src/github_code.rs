@@ -17,7 +17,7 @@ use crh_forge::posting::Verb;
 /// Deepest path that crh looks up: one request per folder.
 const DEPTH_MAX: usize = 40;
 
-/// Most pages of conversations, with 50 each.
+/// Most pages of conversations that crh reads. A page has 50 conversations.
 const THREAD_PAGES_MAX: usize = 40;
 
 const THREADS_QUERY: &str =
@@ -101,8 +101,8 @@ impl GitHubAccess {
         Ok(self.commit_reply(repository, commit).await?.message)
     }
 
-    /// A text file at a commit. `None` if there is no such file, or if it is too large, a link or
-    /// not UTF-8.
+    /// A text file at a commit. `None` if there is no such file, or if it is too large, a symlink
+    /// or not UTF-8.
     pub async fn file_at(
         &self,
         repository: &str,
@@ -168,7 +168,8 @@ impl GitHubAccess {
         else {
             return Ok(CommitResult::Refused);
         };
-        // Without force, GitHub refuses unless the branch has the parent.
+        // Without force, GitHub refuses if the branch got a commit that the new one does not have
+        // among its ancestors.
         let moved = json!({ "sha": new["sha"], "force": false });
         let address = format!("{api}/refs/heads/{}", encode(branch));
         let moved = self.git_write(repository, Verb::Patch, &address, &moved).await?;
@@ -196,7 +197,7 @@ impl GitHubAccess {
         }
     }
 
-    /// Suggests a fix at its lines of the head, once. Returns whether GitHub took it: GitHub
+    /// Suggests a fix at its lines of the head, once. Returns whether GitHub accepted it: GitHub
     /// refuses lines that the diff does not show.
     pub async fn suggest(
         &self,
@@ -223,7 +224,7 @@ impl GitHubAccess {
         Ok(reply.is_some())
     }
 
-    /// The conversation that starts with a comment, if crh opened it about an issue.
+    /// The conversation that starts with this comment, if crh wrote the comment about an issue.
     pub async fn own_conversation(
         &self,
         change: &ChangeId,
@@ -254,7 +255,7 @@ impl GitHubAccess {
         Ok(None)
     }
 
-    /// Replies in the conversation that starts with a comment.
+    /// Posts a reply in the conversation that starts with the comment `root`.
     pub async fn reply(
         &self,
         change: &ChangeId,

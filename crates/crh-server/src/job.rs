@@ -49,7 +49,7 @@ pub struct JobKey {
     /// Head commit of a review. For a command or a reply, the id of its comment, so that each
     /// comment is handled once. For the notice that a maintainer must ask for a review, the head
     /// commit. For outcomes, the last posted review. For a reconciliation, any text that names its
-    /// time or its delivery.
+    /// time or its delivery. For a cleanup, its day.
     pub head: String,
     /// Kind of work.
     pub kind: JobKind,
@@ -100,7 +100,7 @@ pub enum Priority {
     High,
     /// A push.
     Normal,
-    /// Reconciliation, cleanup, and reviews that a reconciliation found missing.
+    /// Reconciliation, cleanup, outcomes, and reviews that a reconciliation found missing.
     Low,
 }
 
@@ -124,8 +124,8 @@ pub enum JobOrigin {
     /// An event or a reconciliation. The store adds no review of a paused pull request, and does
     /// not repeat a review that is done, dead or cancelled.
     Automatic,
-    /// A person who may write to the repository. A review that ended runs again, one that waits for
-    /// its time runs now, also if the pull request is paused or a setting says to skip it.
+    /// A person who may write to the repository. A review that ended runs again, and one that waits
+    /// for its time runs now, even if the pull request is paused or a setting excludes it.
     Person,
 }
 
@@ -151,8 +151,8 @@ pub struct NewJob {
     pub priority: Priority,
     /// Who caused it.
     pub origin: JobOrigin,
-    /// The forge's time of the change's last update, in milliseconds, as far as known, or the
-    /// current time. Deliveries may come out of order: a review with an older revision does not
+    /// The forge's time of the change's last update, in milliseconds, or the current time if that
+    /// is not known. Deliveries may come out of order: a review with an older revision does not
     /// supersede a newer one.
     pub revision: i64,
     /// What the worker needs to know besides the key.
@@ -195,8 +195,8 @@ pub struct ReviewedPull {
 /// What adding a job did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
-    /// The job waits now. It is new, or it had ended and runs again, or a person wants it to run at
-    /// once.
+    /// The job waits or runs: it is new, had ended and runs again, runs at once because a person
+    /// asked for it, or no longer has to stop.
     Added(JobId),
     /// The store has this job already.
     Exists(JobId),
@@ -223,8 +223,8 @@ pub enum JobState {
     Superseded,
     /// A person stopped it, or the installation was suspended or removed.
     Cancelled,
-    /// A setting of the repository excludes the pull request. Adding it again runs it if the pull
-    /// request was updated.
+    /// The job did not apply, for example because a setting of the repository excludes the pull
+    /// request. Adding it again runs it if the pull request was updated or a person asks for it.
     Skipped,
 }
 
@@ -316,7 +316,8 @@ pub struct LeasedJob {
 pub enum Heartbeat {
     /// The lease is renewed.
     Held,
-    /// The lease is renewed, but the worker has to stop: a newer head or a person ended the job.
+    /// The lease is renewed, but the worker has to stop, for example because of a newer head or a
+    /// person.
     StopRequested,
     /// The lease expired or another worker has it.
     Lost,

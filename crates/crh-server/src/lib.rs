@@ -4,7 +4,7 @@
 //! [`store::Store`] holds everything that must survive a crash, in SQLite or PostgreSQL.
 //! [`worker::Worker`] takes jobs and runs them. [`queue`] has the rules of the queue as pure
 //! functions. [`webhook`] decides what webhook deliveries mean. [`http`] receives them and serves
-//! the page. Nothing below this crate sees the database or the HTTP server.
+//! the page. The crates that this one uses know neither the database nor the HTTP server.
 
 mod agent_token;
 pub mod clock;

@@ -12,7 +12,7 @@ pub struct RetryPolicy {
     pub max_attempts: u32,
     /// Delay before the second attempt. Each further delay is three times as long.
     pub first_delay_ms: i64,
-    /// Longest delay.
+    /// Longest delay. As to every delay, up to a quarter is added.
     pub max_delay_ms: i64,
 }
 
@@ -68,7 +68,7 @@ pub fn after_failure(
     }
 }
 
-/// Author of a pull request, as the forge describes the relation to the repository.
+/// Relation of a pull request's author to the repository, as the forge describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authorship {
     /// Owner, member, collaborator or earlier contributor, and the branch is in the same

@@ -28,7 +28,7 @@ const RUN_MAX: (usize, u64) = (20_000, 1 << 30);
 /// Files that are copied at the same time.
 const PARALLEL: usize = 8;
 
-/// Variables of an S3-compatible store.
+/// Environment variables with settings and keys of an S3-compatible store.
 pub const VARIABLES: [&str; 10] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

@@ -55,7 +55,7 @@ pub struct RepositoryAccess {
 pub enum RepositoryRole {
     /// May look.
     Read,
-    /// May retry and cancel jobs.
+    /// May also retry and cancel jobs, start reviews and dismiss issues.
     Write,
 }
 
@@ -73,7 +73,7 @@ impl Viewer {
         self.role(installation, repository).is_some()
     }
 
-    /// Whether the person may retry and cancel jobs of a repository.
+    /// Whether the person has [`RepositoryRole::Write`] in a repository of this installation.
     pub fn may_write(&self, installation: InstallationId, repository: &str) -> bool {
         self.role(installation, repository) == Some(RepositoryRole::Write)
     }
@@ -94,7 +94,7 @@ impl Viewer {
 pub struct Session {
     /// The person.
     pub viewer: Viewer,
-    /// The person's GitHub token.
+    /// The person's GitHub token. The operator has none.
     pub token: Option<SecretString>,
     /// Keyed hash of the page token that started the session. If the page token changes, the
     /// session ends.
@@ -103,7 +103,7 @@ pub struct Session {
     pub csrf: String,
     /// Time of sign-in.
     started_at: UnixMillis,
-    /// Time at which GitHub said what the person may see.
+    /// Time at which GitHub last said what the person may see.
     pub access_at: UnixMillis,
 }
 
@@ -186,7 +186,7 @@ impl Sessions {
         sessions.remove(&self.lookup_key(cookie));
     }
 
-    /// A random text for cookies and OAuth states.
+    /// A random text for cookies, OAuth states and agent tokens.
     pub fn random_text(&self) -> Option<String> {
         let mut bytes = [0; ID_BYTES];
         self.random.fill(&mut bytes).ok()?;
@@ -209,7 +209,7 @@ impl Sessions {
         hmac::verify(&self.key, right.as_bytes(), signature.as_ref()).is_ok()
     }
 
-    /// The map is searched by a keyed hash, so that its timing does not reveal ids.
+    /// Key of the map of sessions: a keyed hash, so that the time of a search does not reveal ids.
     fn lookup_key(&self, cookie: &str) -> [u8; ID_BYTES] {
         let mut key = [0; ID_BYTES];
         key.copy_from_slice(hmac::sign(&self.key, format!("id:{cookie}").as_bytes()).as_ref());

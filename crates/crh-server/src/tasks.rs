@@ -30,14 +30,14 @@ pub struct ReplyTask {
     /// The reply.
     pub comment: CommentRef,
     /// Id of the comment that starts the conversation, or of the reply if the forge does not send
-    /// it.
+    /// that id.
     pub root: u64,
-    /// Text of the reply, as it was delivered.
+    /// Text of the reply, as the forge delivered it, without the end of a very long one.
     pub text: String,
 }
 
 impl ReplyTask {
-    /// The reason, if the reply is `/crh dismiss REASON`.
+    /// The reason, if the first line of the reply is `/crh dismiss REASON`. Empty without a reason.
     pub(crate) fn dismissal(&self) -> Option<&str> {
         let line = self.text.lines().next().unwrap_or_default();
         let reason = line.strip_prefix(DISMISS)?;

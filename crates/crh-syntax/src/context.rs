@@ -7,7 +7,7 @@ use crate::{ImportList, Language, Symbol, SymbolKind, guess, outline};
 pub struct FunctionContext {
     /// Name of the definition; with qualifiers unless the definition was guessed.
     pub name: String,
-    /// Lines of the definition, in full length. Callers shorten them for prompts.
+    /// Text of all lines of the definition. Callers shorten it for prompts.
     pub definition: String,
     /// Imports of the file, in order, within [`crate::IMPORTS_MAX`] and
     /// [`crate::IMPORT_BYTES_MAX`].
@@ -28,9 +28,9 @@ pub struct FunctionContext {
 /// Finds a function by name (`method`, `Class.method`; see [`crate::Symbols::find_by_name`]), with
 /// the imports of its file.
 ///
-/// Prefers functions and methods over types, then the first match. Guesses if there is no grammar,
-/// if the text cannot be parsed, or if the name is missing in a tree with errors or omitted
-/// symbols.
+/// Prefers functions and methods over types, types over modules, and then the first match. Guesses
+/// if there is no grammar, if the text cannot be parsed, or if the name is missing in a tree with
+/// errors or omitted symbols.
 pub fn function_context(
     language: Option<Language>,
     text: &str,

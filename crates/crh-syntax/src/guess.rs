@@ -208,7 +208,7 @@ fn function_with_braces(code: &str) -> Option<&str> {
 }
 
 fn without_modifiers(code: &str) -> &str {
-    // More than any language uses.
+    // More than any language has before a name.
     const MODIFIERS_MAX: usize = 8;
     let mut code = code;
     for _ in 0..MODIFIERS_MAX {

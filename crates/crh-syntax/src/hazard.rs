@@ -9,32 +9,33 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::Language;
 use crate::parse::Hazard;
 
-/// tree-sitter-python 0.25.0 writes two bytes per open indentation into a buffer of 1024, and one
-/// too many for odd counts, so it aborts at 510 open indentations. Open indentations are distinct,
-/// so the number of distinct ones is a bound. The limit leaves a margin.
+/// Maximum distinct indentations of a Python text. tree-sitter-python 0.25.0 writes two bytes per
+/// open indentation into a buffer of 1024, and one too many for odd counts, so it aborts at 510
+/// open indentations. Open indentations are distinct, so there are at most as many as distinct
+/// ones. The limit leaves a margin.
 const INDENTATIONS_MAX: usize = 380;
 
-/// tree-sitter-ruby 0.23.1 stores the length of a heredoc word in one byte and asserts the length
-/// when reading. See <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not
-/// released.
+/// Maximum bytes of a heredoc word. tree-sitter-ruby 0.23.1 stores the length of the word in one
+/// byte and asserts it when reading. See
+/// <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not released.
 const HEREDOC_WORD_MAX: usize = 255;
 
-/// tree-sitter-ruby 0.23.1 checks two bytes too few of its buffer of 1024 before it writes a
-/// heredoc. Half of the buffer is more than real code uses, and leaves a margin for the estimate of
-/// [`check_ruby_heredocs`].
+/// Maximum bytes of the Ruby scanner's state. Before tree-sitter-ruby 0.23.1 writes a heredoc into
+/// its buffer of 1024 bytes, it checks for two bytes too few. Half of the buffer is more than real
+/// code uses, and leaves a margin for the estimate of [`check_ruby_heredocs`].
 const RUBY_STATE_MAX: usize = 512;
 
 /// Scanner bytes of an open heredoc in addition to its word, and of an open literal.
 const HEREDOC_BYTES: usize = 4;
 const LITERAL_BYTES: usize = 5;
 
-/// `a<a<a<…` is a comparison or a list of type arguments until the statement ends, and the parser
-/// keeps both readings. Memory grows quadratically: 900 MB for 20 kB, in one step that cannot be
-/// stopped.
+/// Maximum unclosed `<` in a statement. Until the statement ends, `a<a<a<…` can be a comparison or
+/// a list of type arguments, and the parser keeps both readings. Memory grows quadratically: 900 MB
+/// for 20 kB, in one step that cannot be stopped.
 const ANGLES_MAX: usize = 256;
 
-/// Open brackets are expensive, especially with several readings: a megabyte of `a<b,c>(` takes 1.5
-/// GB. Real code is never this deep.
+/// Maximum open brackets. They are expensive, especially with several readings: a megabyte of
+/// `a<b,c>(` takes 1.5 GB. Real code is never this deep.
 const NESTING_MAX: usize = 10_000;
 
 /// Rejects texts that the language's parser cannot survive.
@@ -84,9 +85,9 @@ pub(crate) fn padding(language: Language, text: &str) -> &'static [u8] {
 
 /// The text that the parser reads, of the same length.
 ///
-/// The word of a heredoc in Ruby ends on its line, so `<<"` without a second quote on the line starts
-/// none: often it stands in a string or comment. tree-sitter-ruby would search for the quote on later
-/// lines, so the parser gets `< "`.
+/// In Ruby, the word of a heredoc ends on its line. So `<<"` without a second quote on the line
+/// starts no heredoc: it is mostly part of a string or comment. tree-sitter-ruby would search for
+/// the quote on later lines, so the parser gets `< "`.
 pub(crate) fn parser_text(language: Language, text: &str) -> Cow<'_, str> {
     let is_ruby = language == Language::Ruby;
     let marks: Vec<usize> = text
@@ -112,8 +113,7 @@ fn is_unclosed_heredoc_mark(text: &[u8]) -> bool {
     rest.take_while(|byte| **byte != b'\n').all(|byte| byte != quote)
 }
 
-/// Counts open brackets of each kind, including those in strings and comments, which are usually
-/// balanced.
+/// Limits the open brackets. Counts those in strings and comments too, which are usually balanced.
 fn check_nesting(text: &[u8]) -> Result<(), Hazard> {
     let (mut round, mut square, mut curly) = (0_usize, 0_usize, 0_usize);
     for byte in text {
@@ -133,7 +133,7 @@ fn check_nesting(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// Counts unclosed `<` up to the end of a statement or block. Shift operators do not count.
+/// Limits the unclosed `<` up to the end of a statement or block. Shift operators do not count.
 fn check_angles(text: &[u8]) -> Result<(), Hazard> {
     let mut open_angles = 0_usize;
     let mut previous = b'\n';
@@ -153,7 +153,7 @@ fn check_angles(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// Counts distinct indentation widths, measured like the scanner.
+/// Limits the distinct indentation widths, which it measures as the scanner does.
 fn check_python_indentations(text: &[u8]) -> Result<(), Hazard> {
     let mut widths = BTreeSet::new();
     let mut offset = 0;

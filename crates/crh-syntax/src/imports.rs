@@ -2,10 +2,10 @@
 
 use crate::{Language, ParseError, SyntaxTree, outline};
 
-/// Maximum number of imports. More means generated code.
+/// Maximum number of imports. A text with more is generated.
 pub const IMPORTS_MAX: usize = 512;
 
-/// Maximum bytes of imports, a fraction of a prompt.
+/// Maximum bytes of imports, so that they take only a part of a prompt.
 pub const IMPORT_BYTES_MAX: usize = 64 * 1024;
 
 /// An import statement.

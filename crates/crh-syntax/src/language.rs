@@ -75,7 +75,7 @@ impl Language {
         if stem.is_empty() {
             return None;
         }
-        // Unix compilers treat a capital letter as C++.
+        // To Unix compilers, these extensions in capitals mean C++.
         if matches!(extension, "C" | "H") {
             return Some(Self::Cpp);
         }

@@ -97,7 +97,7 @@ fn add_member(class: &mut ClassMembers, node: &Node<'_>, text: &str) {
             class.names.insert(name.clone());
             class.methods.push((name, line));
         }
-        // Anything bound inside may be a field.
+        // Every name that the class assigns may be a field.
         "assignment" | "assignment_expression" => {
             let target = node.child_by_field_name("left");
             let name = target.and_then(|member| {

@@ -2,7 +2,7 @@
 //! serves the API and git over HTTP, with real repositories and scripted faults.
 //!
 //! `surprises` lists requests that crh should not send. `scripts/check-gitlab-fake` and
-//! `scripts/check-gitea-fake` test the fake with client libraries of the ecosystem.
+//! `scripts/check-gitea-fake` test the fake with public client libraries.
 //!
 //! ```ignore
 //! let forge = FakeForge::start(Dialect::GitLab);
@@ -54,7 +54,7 @@ struct DialectRules {
     api_path: &'static str,
     /// Path between repository and number in the web address of a change.
     change_path: &'static str,
-    /// The part of a ref of a change between `refs/` and its number.
+    /// Path between `refs/` and the number in the name of a change's ref.
     ref_path: &'static str,
     server_variable: &'static str,
     token_variable: &'static str,
@@ -214,7 +214,8 @@ impl FakeForge {
         ChangeHandle { repository: repository.to_owned(), number }
     }
 
-    /// Takes over the current branches of the test repository, as after a push.
+    /// Fetches the current branches of the test repositories and updates the change, as after a
+    /// push.
     pub fn push(&self, change: &ChangeHandle) {
         self.state().push(&change.repository, change.number);
     }
@@ -245,7 +246,7 @@ impl FakeForge {
         self.state().add_reply(&change.repository, change.number, thread, author, body)
     }
 
-    /// Runs a pipeline of GitLab at the head: names and states of its jobs.
+    /// Adds a GitLab pipeline at the head, with the names and states of its jobs.
     pub fn pipeline(&self, change: &ChangeHandle, jobs: &[(&str, &str)]) {
         let id = self.state().next_id();
         let jobs = jobs.iter().map(|(name, state)| ((*name).to_owned(), (*state).to_owned()));
@@ -261,12 +262,12 @@ impl FakeForge {
         self.with(change, |found| found.closes.push(ClosedIssue { number, title, body }));
     }
 
-    /// Reactions to comments, by id of the comment.
+    /// Reactions: comment ids and names, in order of arrival.
     pub fn reactions(&self) -> Vec<(u64, String)> {
         self.state().reactions.clone()
     }
 
-    /// Adds a fault. Faults are tried in order, one per request.
+    /// Adds a fault. Of the faults that fit a request, the first one applies.
     pub fn fail(&self, fault: Fault) -> &Self {
         self.service.traffic().faults.push(fault);
         self
@@ -304,7 +305,7 @@ impl FakeForge {
         self.with(change, |found| found.threads.clone())
     }
 
-    /// Logins of the accounts that approve.
+    /// Logins of the accounts that approved.
     pub fn approvals(&self, change: &ChangeHandle) -> Vec<String> {
         self.with(change, |found| found.approvals.iter().cloned().collect())
     }

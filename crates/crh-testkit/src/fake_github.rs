@@ -55,8 +55,8 @@ pub const TOKEN: &str = "ghp_fakeTokenOfTheReviewer0123456789";
 /// Private key of the App that [`FakeGitHub::app`] installs.
 pub const APP_KEY: &str = include_str!("fake_github/app-key.pem");
 
-/// Environment variable with a folder for recorded exchanges: one file per fake, one exchange per
-/// line. If it is unset, nothing is recorded.
+/// Environment variable with a folder for recorded REST exchanges: one file per fake, one exchange
+/// per line. If it is unset, nothing is recorded.
 pub const EXCHANGES: &str = "CRH_FAKE_GITHUB_EXCHANGES";
 
 /// A fake GitHub. Stops when dropped.
@@ -125,7 +125,7 @@ impl FakeGitHub {
         ]
     }
 
-    /// Adds a fault. Faults are tried in order, one per request.
+    /// Adds a fault. Of the faults that fit a request, the first one applies.
     pub fn fail(&self, fault: Fault) -> &Self {
         self.service.traffic().faults.push(fault);
         self
@@ -166,7 +166,8 @@ impl FakeGitHub {
         traffic.forgotten = traffic.exchanges.len();
     }
 
-    /// Requests that GitHub does not know or that crh should not send. Tests expect none.
+    /// Requests that the fake cannot read, fields that GitHub does not know, and other requests
+    /// that crh should not send. Tests expect none.
     pub fn surprises(&self) -> Vec<String> {
         self.state().surprises.clone()
     }
@@ -186,7 +187,7 @@ impl FakeGitHub {
         self.with(handle, |pull| pull.threads.clone())
     }
 
-    /// Issues of a repository by number, without deleted ones.
+    /// Issues of a repository, ordered by number, without deleted ones.
     pub fn issues(&self, repository: &str) -> Vec<Issue> {
         let (owner, name) = repository.split_once('/').unwrap();
         let state = self.state();
@@ -194,7 +195,7 @@ impl FakeGitHub {
         issues.filter(|issue| !issue.deleted).cloned().collect()
     }
 
-    /// Open pull requests of a repository by number, as they were opened.
+    /// Open pull requests of a repository, ordered by number. Their `head` names the owner.
     pub fn pulls(&self, repository: &str) -> Vec<Pull> {
         let (owner, name) = repository.split_once('/').unwrap();
         let state = self.state();
@@ -243,8 +244,8 @@ impl FakeGitHub {
         self.state().repository(owner, name).unwrap().sarifs.clone()
     }
 
-    /// The visible content of a pull request as text for comparison: without times and hashes, with
-    /// ids in order of arrival.
+    /// The visible content of a pull request as text for comparison: without times, hashes, and ids
+    /// of comments.
     pub fn render(&self, handle: &PullHandle) -> String {
         self.with(handle, render::render_pull)
     }
@@ -254,8 +255,8 @@ impl FakeGitHub {
         GitHubSnapshot(self.state().clone())
     }
 
-    /// Restores a saved state. The numbering of writes continues, and git keeps the commits that
-    /// were pushed since the snapshot.
+    /// Restores a saved state. The surprises stay, the numbering of writes continues, and git keeps
+    /// the commits that were pushed since the snapshot.
     pub fn restore(&self, snapshot: &GitHubSnapshot) {
         let mut state = self.state();
         let surprises = std::mem::take(&mut state.surprises);
@@ -280,7 +281,7 @@ impl Drop for FakeGitHub {
             held.release();
         }
         drop(self.server.take());
-        // `scripts/check-github-api` reads the exchanges from there.
+        // `scripts/check-github-api` reads the exchanges from this folder.
         if let Some(folder) = std::env::var_os(EXCHANGES) {
             let traffic = self.service.traffic();
             let lines = traffic.exchanges.iter().filter_map(Exchange::line);

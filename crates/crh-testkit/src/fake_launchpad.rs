@@ -112,7 +112,7 @@ impl FakeLaunchpad {
         vec![("LP_SERVICE_ROOT", self.url()), ("LP_CONSUMER_KEY", CONSUMER.to_owned())]
     }
 
-    /// Adds a fault. Faults are tried in order, one per request.
+    /// Adds a fault. Of the faults that fit a request, the first one applies.
     pub fn fail(&self, fault: LaunchpadFault) -> &Self {
         self.service.traffic().faults.push(fault);
         self
@@ -147,7 +147,8 @@ impl FakeLaunchpad {
         self.service.traffic().librarian.clone()
     }
 
-    /// Requests that Launchpad does not know or that crh should not send. Tests expect none.
+    /// Requests that crh should not send, such as writes that Launchpad does not know. Tests expect
+    /// none.
     pub fn surprises(&self) -> Vec<String> {
         self.state().surprises.clone()
     }
@@ -165,7 +166,7 @@ impl FakeLaunchpad {
     /// The text of the newest preview diff.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no preview diff.
     pub fn diff_text(&self, handle: &MergeHandle) -> String {
         self.with(handle, |proposal| {
             String::from_utf8_lossy(&proposal.diffs.last().unwrap().text).into_owned()

@@ -1,7 +1,8 @@
-//! A scripted model server over real HTTP, in the wire formats of four vendors.
+//! A scripted model server over real HTTP, in four wire formats of three vendors.
 //!
 //! Replies are scripted per caller, because the order across callers is not fixed. A request
-//! without a scripted reply, or a reply that is not requested, fails the test.
+//! without a scripted reply, or a reply that is not requested, fails the test. Only an editor needs
+//! no script: by default, it publishes all findings.
 //!
 //! ```ignore
 //! let model = FakeModel::start()
@@ -102,8 +103,8 @@ impl FakeModel {
         self
     }
 
-    /// Serves a page after the first request to the model, or after Ollama's `/api/generate`, as a server that
-    /// has loaded its model.
+    /// Serves a page after the first request to the model, or after Ollama's `/api/generate`, as a
+    /// server does that has loaded its model.
     #[must_use]
     pub fn page_when_loaded(self, path: &str, json: serde_json::Value) -> Self {
         self.service.state().pages_when_loaded.insert(path.to_owned(), json);

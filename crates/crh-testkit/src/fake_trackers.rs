@@ -126,7 +126,7 @@ impl FakeTracker {
         self.service.state().tickets.clone()
     }
 
-    /// All requests, in order.
+    /// All requests, in order of arrival: names of queries at Linear, methods and paths at Jira.
     pub fn requests(&self) -> Vec<String> {
         self.service.state().requests.clone()
     }
@@ -258,7 +258,8 @@ impl FakeTrackerState {
         }
     }
 
-    /// Returns all candidates, so that the client has to filter.
+    /// Returns all tickets of the account, whatever text the query has, so that the client has to
+    /// filter.
     fn search_jira(&mut self, body: &Value) -> Value {
         self.check_fields(body, &["jql", "fields", "maxResults"]);
         let jql = body["jql"].as_str().unwrap_or_default();
@@ -306,7 +307,7 @@ impl FakeTrackerState {
         })
     }
 
-    /// Creates a ticket, unless a fault is set.
+    /// Creates a ticket, unless the next fault strikes before. Uses up that fault.
     fn create(&mut self, ticket: FakeTicket, answer: impl Fn(usize) -> Answer) -> Option<Answer> {
         let fault = (!self.faults.is_empty()).then(|| self.faults.remove(0));
         let failure = |status: u16| Some((status, json!({ "message": "Something went wrong" })));

@@ -18,7 +18,7 @@ const MAX_BODY: usize = 64 * 1024 * 1024;
 /// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 64;
 
-/// A request, complete.
+/// A complete request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
@@ -36,7 +36,7 @@ impl HttpRequest {
     }
 }
 
-/// A complete reply.
+/// The bytes of a reply, which may be cut off, and the end of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpResponse {
     /// Delay before the first byte.

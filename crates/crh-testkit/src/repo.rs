@@ -156,7 +156,8 @@ impl Repo {
 #[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
 pub(crate) fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
-    // With `env_clear`, the standard library copies the memory map of the test program for each git.
+    // With `env_clear`, the standard library starts git with `fork`, which copies the memory map of
+    // the test program.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name != "PATH") {
         command.env_remove(name);
     }

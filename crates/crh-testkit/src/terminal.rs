@@ -16,8 +16,8 @@ use crate::program::Program;
 
 /// Longest wait for the screen on a slow machine. Passing tests do not wait this long.
 const SCREEN_TIMEOUT: Duration = Duration::from_secs(60);
-/// A screen that did not change for this long is complete, because a terminal may deliver a drawing
-/// in pieces.
+/// How long a screen must stay the same to count as complete. A terminal may deliver a drawing in
+/// pieces.
 const STABLE_TIME: Duration = Duration::from_millis(100);
 /// Height of the screen that keeps the full output: more lines than any test prints.
 const FULL_OUTPUT_LINES: u16 = 2_000;

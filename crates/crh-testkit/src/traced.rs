@@ -166,7 +166,8 @@ impl Program {
     }
 
     /// Runs the program to its end and calls `on_change` before every change below a folder. At
-    /// that moment the folder is as SIGKILL would leave it, and no thread changes anything.
+    /// that moment the folder is as SIGKILL could leave it. A change that another thread started
+    /// before may still go on.
     ///
     /// # Panics
     ///
@@ -338,7 +339,8 @@ impl Tracer {
     }
 }
 
-/// Continues a thread to its next call, delivering a signal. It may have ended meanwhile.
+/// Continues a thread to its next call, delivering a signal. The thread may have ended
+/// meanwhile.
 fn resume(thread: Pid, signal: Option<Signal>) {
     match ptrace::syscall(thread, signal) {
         Ok(()) | Err(Errno::ESRCH) => {}

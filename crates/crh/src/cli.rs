@@ -113,11 +113,11 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Hide an issue in all later reviews of this repository
     Dismiss(DismissArgs),
-    /// Show how many posted issues maintainers acted on, rejected or left alone, by category and
-    /// reviewer
+    /// Show what became of the issues that crh posted: how many were fixed, rejected or ignored, by
+    /// category and reviewer
     Stats(StatsArgs),
-    /// Propose rules for later reviews (lessons), based on what people dismissed, fixed, reverted
-    /// or wrote
+    /// Propose lessons: rules for later reviews, which crh derives from dismissed issues, repaired
+    /// code and review comments
     Learn(LearnArgs),
     /// Run a language server on standard input and output, for editors
     Lsp,
@@ -126,8 +126,8 @@ pub(crate) enum Command {
     /// Run a server that reviews a team's pull requests and shows the reviews on a web page
     #[cfg(all(feature = "server", unix))]
     Serve(Box<ServeArgs>),
-    /// Run the review jobs of a `crh serve` server on this machine; give it the same limit options
-    /// as the server
+    /// Run reviews on this machine for a `crh serve` server; needs the same limit options as the
+    /// server
     #[cfg(all(feature = "server", unix))]
     Worker(Box<WorkerArgs>),
     /// Say that this program has no server
@@ -228,7 +228,7 @@ pub(crate) enum AgentArg {
 /// Git hooks that crh can set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HookArg {
-    /// The hook `pre-push` of git
+    /// The `pre-push` hook of git
     PrePush,
     /// `lefthook.yml` for lefthook
     Lefthook,
@@ -236,15 +236,15 @@ pub(crate) enum HookArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Folder that the server may read if the agent does not report open folders (MCP roots).
-    /// Default: the current folder if the agent does not support roots, else none
+    /// Folder for agents that do not tell crh their open folders. Default: the current folder if the
+    /// agent does not support MCP `roots`; no folder if it supports them but has none open
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Apply fixes without asking, for agents that cannot ask you
     #[arg(long)]
     pub(crate) allow_fixes: bool,
-    /// Review with the agent's own model, without an API key; the agent must support MCP `sampling`
-    /// with tools
+    /// Review with the agent's own model, without an API key; only for agents that support MCP
+    /// `sampling` with tools
     #[arg(long)]
     pub(crate) client_model: bool,
 }

@@ -2,8 +2,8 @@
 //! value per key.
 //!
 //! Each key is one entry in `keys.rs`. Parsing, `crh config show`, the JSON Schema, `crh init` and
-//! the reference page are derived from that table. No code outside this folder reads the
-//! environment or the current folder.
+//! the reference page are derived from that table. In this crate, only this folder and `programs`
+//! read environment variables, and only this folder reads the current folder.
 
 pub(crate) mod analysers;
 pub(crate) mod checks;

@@ -62,8 +62,8 @@ fn bytes_within(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Reads one JSON object without duplicate keys from a file or standard input. `expected` describes
-/// the content for the error message "FILE is not …", such as "a crh report".
+/// Reads one JSON object from a file or standard input. Rejects duplicate keys. `expected`
+/// describes the content for the error message "FILE is not …", such as "a crh report".
 pub(crate) fn json<T: DeserializeOwned>(path: &Path, expected: &str) -> Result<T, Failure> {
     json_within(path, expected, INPUT_MAX)
 }

@@ -31,7 +31,7 @@ const EXIT_POLL: Duration = Duration::from_millis(10);
 const ANSWER_MAX: u64 = 4 << 10;
 /// Time limit for a program that makes network requests. A user is waiting for the result.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum output to read, in bytes: more than a page of a hundred long issues.
+/// Maximum output of a program to read, in bytes: more than a page of a hundred long issues.
 const OUTPUT_MAX: u64 = 16 << 20;
 
 /// Environment variables that `gh` and the browser receive: paths, keyring, proxies, language. They

@@ -160,8 +160,8 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Parses an answer, which may be split over several calls. A truncated answer may be incomplete,
-    /// so it is accepted only if the model cannot try again.
+    /// Parses an answer, which may be split over several calls. A truncated answer may be
+    /// incomplete, so it is accepted only if the model cannot try again.
     fn parse_answer(
         &self,
         calls: &[ToolCall],
@@ -230,7 +230,7 @@ impl<A: Clone> AgentRun<A> {
         });
     }
 
-    /// Decides each call of a turn. The calls of an answer wait for the others.
+    /// Decides what to do with each call of a turn. Calls of the submit tool wait for the others.
     fn plan_calls(
         &mut self,
         calls: Vec<ToolCall>,

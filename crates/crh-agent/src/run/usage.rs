@@ -56,8 +56,8 @@ impl RunUsage {
     }
 
     /// Whether the tool-call limit is reached, so that the next turn must be the last. A limit of
-    /// zero counts as reached only after a call was refused. Otherwise a run with that limit could
-    /// not do any work.
+    /// zero counts as reached only after a call was refused. Otherwise the first turn of a run with
+    /// that limit would already be its last.
     pub(super) fn no_calls_left(&self, limits: &RunLimits) -> bool {
         self.tool_calls >= limits.tool_calls && (self.tool_calls > 0 || self.tool_call_refused)
     }

@@ -50,7 +50,8 @@ pub struct ImportFromArgs {
     /// One commit
     #[arg(long, value_name = "SHA")]
     pub commit: Option<String>,
-    /// A commit that fixes a bug: the case reintroduces the bug, its twin is the fix
+    /// A commit that fixes a bug: crh reverses it, so that the case reintroduces the bug; a second
+    /// case, `ID~twin`, is the fix itself
     #[arg(long, value_name = "SHA")]
     pub fix: Option<String>,
     /// Two folders, before and after the change

@@ -112,7 +112,7 @@ fn string(text: &str) -> String {
     format!("\"{}\"", escaped(text).replace('\n', "\\n").replace('"', "\\\""))
 }
 
-/// A multi-line TOML string, with the final newline that readers remove.
+/// A multi-line TOML string, with a final newline, which crh removes when it reads the case.
 fn paragraph(text: &str) -> String {
     // Escape the second of two quotes, so that three quotes never end the string early.
     let text = escaped(text.trim_end()).replace("\"\"", "\"\\\"");

@@ -1,8 +1,8 @@
-//! The forges, each in its own folder. [`ForgeName`] is their only list.
+//! The forges, each in its own folder. [`ForgeName`] lists all of them; there is no other list.
 //!
 //! A forge with a plain REST API implements [`ForgeRules`] (what to post), [`RestForge`] (names,
 //! reading, posting), [`RestLogins`](crate::rest::RestLogins) (servers and tokens of the user) and
-//! [`RestServing`](crate::rest::RestServing) (webhooks, and requests of a server's jobs). The other
+//! [`RestServing`](crate::rest::RestServing) (webhooks, and requests of crh's server). The other
 //! crates iterate over [`ForgeName::all_rest`].
 //!
 //! GitHub and Launchpad have their own clients, so other crates have code for them: the App, the

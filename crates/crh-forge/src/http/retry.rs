@@ -11,18 +11,18 @@ use std::time::Duration;
 pub struct ForgeRetryPolicy {
     /// Maximum number of requests, including the first.
     pub attempts: u32,
-    /// Longest delay after the first failure. Doubles with each failure.
+    /// Maximum delay after the first failure. The maximum doubles with each further failure.
     pub first_wait: Duration,
     /// Longest delay after any failure. crh gives up if the host asks for a longer one.
     pub longest_wait: Duration,
-    /// First delay after a rate limit without `Retry-After`. Doubles with each failure.
+    /// First delay after a rate limit for which the host names no delay. Doubles with each failure.
     pub rate_limit_wait: Duration,
 }
 
 impl Default for ForgeRetryPolicy {
     /// Four requests with up to seven seconds of delays outlast a restart behind a load balancer.
-    /// GitHub asks clients to wait a minute after a secondary rate limit. crh does not wait out a
-    /// primary rate limit, which lasts up to an hour.
+    /// GitHub asks clients to wait a minute after a secondary rate limit. A primary rate limit
+    /// lasts up to an hour. crh waits for its end only if that is at most two minutes away.
     fn default() -> Self {
         Self {
             attempts: 4,
@@ -35,7 +35,7 @@ impl Default for ForgeRetryPolicy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestPurpose {
-    /// Changes nothing.
+    /// Changes nothing that matters, even if it is sent twice.
     Read,
     /// Changes something each time it is sent.
     Write,
@@ -50,7 +50,7 @@ pub(crate) enum RequestFailure {
     Unanswered,
     /// Server error, with the delay of `Retry-After`, if any. The request may have taken effect.
     ServerError(Option<Duration>),
-    /// Rate limited, with the delay of `Retry-After`, if any. The request had no effect.
+    /// Rate limited, with the delay that the host asks for, if any. The request had no effect.
     RateLimited(Option<Duration>),
     /// The host refused the request and would refuse a retry, too.
     Refused,
@@ -61,7 +61,7 @@ pub(crate) enum RequestFailure {
 pub(crate) enum RetryDecision {
     /// Retry after this delay.
     Wait(Duration),
-    /// Retrying is useless or the attempts are used up.
+    /// Retrying is useless, the attempts are used up, or the host asks for too long a delay.
     GiveUp,
     /// Unknown whether the write was applied: read the state first.
     Ambiguous,

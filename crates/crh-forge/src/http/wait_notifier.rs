@@ -10,7 +10,7 @@ use crate::http::retry::RequestFailure;
 /// Longest delay without an announcement: users hardly notice it.
 const ANNOUNCE_ABOVE: Duration = Duration::from_secs(2);
 
-/// Announces delays with a callback, and remembers until when it announced one.
+/// Announces delays with a callback, and remembers when the last announced delay ends.
 #[derive(Default)]
 pub(crate) struct WaitNotifier {
     callback: OnceLock<fn(&str)>,

@@ -47,7 +47,8 @@ pub struct ThreadDismissal {
     pub method: DismissalMethod,
     /// Whether the person may dismiss issues. Otherwise the issue still counts.
     pub is_effective: bool,
-    /// Whether a maintainer dismissed it with a reply. Only such a dismissal can become a lesson.
+    /// Whether a maintainer dismissed it with a reply. Only such a dismissal can become a lesson
+    /// for later reviews.
     pub by_maintainer: bool,
     /// Words of the reply after the phrase; empty if there are none.
     pub words: String,
@@ -55,7 +56,7 @@ pub struct ThreadDismissal {
     pub url: String,
 }
 
-/// What people did with an own comment thread.
+/// What people did with a comment thread of crh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadReception {
     /// Key of the issue.
@@ -153,8 +154,8 @@ fn is_trusted_author(login: &str, proposal_state: &ProposalState) -> bool {
     !proposal_state.properties.from_fork && is_author(login, proposal_state)
 }
 
-/// A thread that a person resolved without a code change. Forges permit this to people with write
-/// access and to the author.
+/// The dismissal if a person resolved the thread without a code change. Forges permit people with
+/// write access and the author to resolve threads.
 fn dismissal_by_resolving(
     own: OwnThread<'_>,
     proposal_state: &ProposalState,
@@ -228,7 +229,7 @@ fn has_question(text: &str) -> bool {
         .any(|word| word.trim_end_matches(['"', '\'', ')', '*', '_', '!']).ends_with('?'))
 }
 
-/// Whether the sentence ends after the phrase or continues with a reason.
+/// Whether the sentence ends after the phrase or continues with a reason, but retracts nothing.
 fn ends_or_explains(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['*', '_', '\'', '"']);
     let line = rest.lines().next().unwrap_or_default();

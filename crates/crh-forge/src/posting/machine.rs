@@ -14,11 +14,11 @@ use super::{
     ReviewPosting, WriteKind,
 };
 
-/// Maximum number of unconfirmed writes, counted separately for reviews with votes and for other
-/// writes. After that many, the forge is probably down.
+/// Maximum number of unconfirmed writes. Reviews and votes have one count, all other writes
+/// another. After that many, the forge is probably down.
 const UNCONFIRMED_MAX: u32 = 3;
-/// Maximum number of refused reviews that crh splits in halves. To isolate five bad positions among
-/// fifty, fewer splits are enough. More refusals have another cause.
+/// Maximum number of refused reviews that crh splits in halves. Fewer splits are enough to isolate
+/// five bad positions among fifty. If more reviews are refused, bad positions are not the cause.
 const REFUSED_MAX: u32 = 40;
 
 /// State machine for posting a review.
@@ -35,7 +35,7 @@ pub struct PostingMachine<'a> {
     notes: Vec<String>,
     refusal: Option<PostingRefusal>,
     unconfirmed: Option<UnconfirmedWrite>,
-    /// The first refused review and the forge's answer, until crh has read the state again.
+    /// The first refused review or vote and the forge's answer, until crh has read the state again.
     first_refusal: Option<(PostingWrite, WriteAnswer)>,
     /// Whether crh has read the state again after a refused review or vote. It does so only once.
     has_read_again: bool,
@@ -54,10 +54,10 @@ struct UnconfirmedWrite {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PostingPhase {
-    /// Waits for the state. The number counts reads after an unconfirmed write or a submitted draft;
-    /// 0 for other reads.
+    /// Waits for the state. The number counts reads after an unconfirmed write or a submitted
+    /// draft; 0 for other reads.
     Reading(u32),
-    /// Waits for the answer to the first write.
+    /// Waits for the answer to the first of the planned writes.
     Writing,
     /// Finished.
     Finished,
@@ -131,7 +131,7 @@ impl<'a> PostingMachine<'a> {
         }
     }
 
-    /// Records the state.
+    /// Records the state that was read, and plans the writes again.
     pub fn record_state(&mut self, proposal_state: ProposalState) {
         self.proposal_state = proposal_state;
         for write in &self.acknowledged {

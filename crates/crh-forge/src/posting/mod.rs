@@ -1,8 +1,8 @@
-//! Posts a review, for all forges: plan (pure), steps, receipts. The report and the current state
-//! determine the writes, so posting twice changes nothing.
+//! Posts a review, for all forges: a pure plan, the steps that carry it out, and a receipt for each
+//! item. The report and the current state determine the writes, so posting twice changes nothing.
 //!
-//! [`plan()`] decides everything. After any failure, crh reads the state and plans again. A forge
-//! adds its rules ([`ForgeRules`]) and a poster ([`ForgePoster`]).
+//! [`plan()`] decides everything. After an unconfirmed write, crh reads the state and plans again.
+//! A forge adds its rules ([`ForgeRules`]) and a poster ([`ForgePoster`]).
 
 mod apply_write;
 mod commit_status;
@@ -108,7 +108,7 @@ pub struct PostingOutcome {
     /// Why nothing was posted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<PostingRefusal>,
-    /// Result of each item, in the order of the report.
+    /// Result of each item: the issues in the order of the report, then the others.
     pub receipts: Vec<PostingReceipt>,
     /// Notes for the user.
     pub notes: Vec<String>,

@@ -1,7 +1,8 @@
 //! Plans the writes of a posting: a pure function of the review and the current state.
 //!
 //! Invariant: after all writes of a plan, the next plan is empty. The same holds if crh applies
-//! some of the writes, plans again, and applies that plan.
+//! some of the writes, plans again, and applies that plan. The only exception is a plan that
+//! submits a pending review, because such a plan has no other writes.
 
 use std::collections::BTreeSet;
 
@@ -85,7 +86,7 @@ pub enum WriteKind {
         /// Id of the thread.
         node_id: String,
     },
-    /// Summary, vote and inline comments at once.
+    /// Summary, vote and inline comments at once, for Launchpad.
     WholeReview {
         /// Items that it posts.
         items: Vec<PostedItem>,

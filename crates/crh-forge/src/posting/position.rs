@@ -84,8 +84,9 @@ impl CommentPositions {
         Self { files: hunks, old_paths: renamed.collect() }
     }
 
-    /// Position for a comment. If one hunk shows the first and the last line, all lines; otherwise
-    /// the line that is visible. `None` if neither is visible.
+    /// Position of the comment on an issue: a range if one hunk shows the first and the last line
+    /// of the issue on the same side, otherwise one of these two lines. `None` if neither is
+    /// visible.
     pub(super) fn anchor(&self, location: &Location) -> Option<Anchor> {
         let hunks = self.files.get(&location.file)?;
         let find = |line| {

@@ -15,7 +15,7 @@ use crh_review::identity::{is_summary, state_in_comment, state_marker};
 use crh_review::report::{Issue, Strategy, Validation};
 use crh_review::{Location, Quote, stable_json_line};
 
-/// Format version. Increase it when old readers would misread the new format.
+/// Format version. Increase it when older versions of crh would misread the new format.
 pub(super) const VERSION: u32 = 1;
 /// Longest state line, in characters: about forty issues. Half of GitHub's limit for a comment
 /// stays free for the visible text.
@@ -108,7 +108,7 @@ pub struct OpenIssue {
     pub validation: Validation,
     /// Whether a fix may be applied without asking.
     pub autofix_class: AutofixClass,
-    /// Who acts next.
+    /// Who has to act on the issue next.
     pub owner: Owner,
     /// Whether a fix needs verification.
     #[serde(default)]

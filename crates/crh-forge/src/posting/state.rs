@@ -158,7 +158,8 @@ pub struct InlineThread {
     pub resolved: bool,
     /// Login of the account that resolved the thread, if known.
     pub resolved_by: Option<String>,
-    /// Whether the code changed after the first comment.
+    /// Whether the forge counts the thread as outdated, usually because the code changed after the
+    /// first comment.
     pub outdated: bool,
     /// File path.
     pub path: String,
@@ -216,11 +217,11 @@ pub struct ProposalReview {
 pub enum Association {
     /// Owner of the repository.
     Owner,
-    /// Member of the owning organisation.
+    /// Member of the owning organisation; on GitLab a member who may push.
     Member,
     /// Invited collaborator.
     Collaborator,
-    /// Author of an earlier contribution.
+    /// Author of an earlier contribution; on GitLab a member who may not push.
     Contributor,
     /// Anyone else.
     #[default]

@@ -167,7 +167,8 @@ fn quotes_match(issue: &Issue, head: &[String]) -> bool {
     })
 }
 
-/// Compares a quoted line with a file line, ignoring white space and diff signs.
+/// Compares a quoted line with a file line, ignoring the amount of white space and a diff sign
+/// before the quote.
 fn is_quoted(quoted: &str, line: &str) -> bool {
     let single_spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = single_spaced(line);

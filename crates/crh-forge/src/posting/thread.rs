@@ -79,7 +79,8 @@ impl<'a> OwnThread<'a> {
     }
 }
 
-/// Matches issues to threads, by index. A thread matches at most one issue.
+/// The index of the thread of each issue, or `None`. Threads match by key, otherwise by file and
+/// title. A thread that matches by title belongs to only one issue.
 pub(super) fn match_threads(issues: &[Issue], threads: &[OwnThread<'_>]) -> Vec<Option<usize>> {
     let mut is_matched = vec![false; threads.len()];
     let mut thread_indexes: Vec<Option<usize>> = issues

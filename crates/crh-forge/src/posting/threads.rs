@@ -10,7 +10,8 @@ use super::{ForgeRules, ProposalReview, ProposalState, ReviewPosting};
 use crh_review::identity::inline_review_marker;
 
 /// Plans the writes: inline comments, vote, summary, then resolved threads. A vote without a text
-/// comes after the summary. Before all that, submits the pending review of an interrupted posting.
+/// comes after the summary. If an interrupted posting left a pending review, the plan submits that
+/// review and does nothing else.
 pub(crate) fn plan_threads(
     rules: &dyn ForgeRules,
     posting: &ReviewPosting<'_>,

@@ -64,7 +64,7 @@ pub(crate) fn withdraw_reviews(instance: &str, state: &ProposalState) -> Vec<Wri
         .collect()
 }
 
-/// Reason for readers.
+/// Text that tells readers why crh withdrew the approval.
 pub(crate) fn withdrawal_message(head: &str) -> String {
     let head = head.get(..10).unwrap_or(head);
     format!("This approval was for an older head. crh has not reviewed {head} yet.")

@@ -41,7 +41,8 @@ pub enum RestChangeRefError {
     Host(#[from] RestHostError),
 }
 
-/// Whether a text names a change of a forge. Plain numbers belong to the clone's forge.
+/// Whether a text names a change of this forge. A plain number does not, because it may be of any
+/// forge: the caller takes the forge of the clone.
 pub fn is_rest_reference(forge: &dyn RestForge, text: &str) -> bool {
     match text.contains("://") {
         true => text.contains(forge.rest_profile().web_mark),
@@ -101,7 +102,7 @@ impl RestChangeRef {
 /// Server, repository and number.
 type ChangeParts = (RestHost, String, u64);
 
-/// Splits an address.
+/// Splits an address. `None` if it is not the address of a change.
 fn split_url(
     profile: &RestProfile,
     url: &str,
@@ -120,7 +121,7 @@ fn split_url(
     Some(host.map(|host| (host, path.to_owned(), number)))
 }
 
-/// Splits a name without an address.
+/// Splits a short name, such as `GROUP/NAME!12`. `None` if the text is none.
 fn split_name(
     forge: &dyn RestForge,
     text: &str,

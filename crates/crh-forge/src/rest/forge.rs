@@ -92,7 +92,7 @@ pub struct RestProfile {
     pub page_size_name: &'static str,
     /// Web address of a public server.
     pub public_server: &'static str,
-    /// Parts of a host name that tell that it runs this forge.
+    /// Words in a host name which show that the server runs this forge.
     pub host_words: &'static [&'static str],
     /// Part of a web address between repository and number.
     pub web_mark: &'static str,
@@ -101,7 +101,7 @@ pub struct RestProfile {
     /// Folder of the refs for the heads of changes in the target repository: `refs/pull` for
     /// `refs/pull/12/head`.
     pub head_refs: &'static str,
-    /// How to name a change, after "expected".
+    /// How to name a change, for error messages: the text after "expected".
     pub reference_forms: &'static str,
     /// How to name a change, as a hint.
     pub reference_hint: &'static str,
@@ -112,9 +112,9 @@ pub struct RestProfile {
     pub token_variables: &'static [&'static str],
     /// Text before the token in the header `authorization`.
     pub token_prefix: &'static str,
-    /// What the token needs.
+    /// Permissions that the token needs.
     pub permissions: &'static str,
-    /// What the token needs to fetch commits.
+    /// Permissions that the token needs to fetch commits.
     pub fetch_hint: &'static str,
     /// How a webhook proves that it comes from the forge.
     pub proof: WebhookProof,
@@ -135,7 +135,7 @@ impl RestProfile {
         RestToken { header: "authorization", prefix: self.token_prefix, token }
     }
 
-    /// The address in the variables.
+    /// The address in the first variable that is set.
     pub(crate) fn server_variable(&self, environment: &dyn ForgeEnvironment) -> Option<String> {
         self.server_variables.iter().find_map(|name| environment.read_variable(name))
     }

@@ -39,7 +39,8 @@ pub trait RestLogins {
         "oauth2"
     }
 
-    /// The token of a variable. Variables are only for the configured server.
+    /// The token in the first of these variables that is set. `None` if `host` is not the
+    /// configured server.
     fn variable_token(
         &self,
         names: &[&str],

@@ -54,7 +54,8 @@ const PAGES_MAX: usize = 200;
 /// Maximum bytes of one list, so that a hostile list cannot fill the memory.
 const LIST_BYTES_MAX: usize = 64 << 20;
 
-/// Maximum number of people whose roles crh looks up.
+/// Maximum number of people whose roles crh looks up. More people hardly write in the threads of
+/// one proposal.
 const PEOPLE_MAX: usize = 50;
 
 /// Servers give up a request after a minute.
@@ -177,8 +178,8 @@ impl RestClient {
         self.inner.wait_notifier.set_callback(callback);
     }
 
-    /// Fails if the server is older than crh supports. A version without a number, such as that of a
-    /// server built from a branch, counts as new enough.
+    /// Fails if the server is older than crh supports. A version without a number, such as that of
+    /// a server built from a branch, counts as new enough.
     pub(crate) fn check_version(
         &self,
         forge: &'static str,
@@ -393,9 +394,9 @@ fn is_older(version: &str, oldest: &str) -> bool {
     !version.is_empty() && version < numbers(oldest)
 }
 
-/// The people whose roles crh looks up: the author, then others in order, without the account of the
-/// token. The threads of one proposal hardly have more. Further people count as strangers, who cannot
-/// dismiss issues.
+/// The people whose roles crh looks up: the author, then others in ascending order of their ids or
+/// names, without the account of the token. People beyond [`PEOPLE_MAX`] count as strangers, who
+/// cannot dismiss issues.
 pub(crate) fn people_with_roles<T: Ord>(
     author: Option<T>,
     others: impl Iterator<Item = T>,

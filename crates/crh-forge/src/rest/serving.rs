@@ -1,5 +1,5 @@
-//! What a server needs to know about a forge with a plain REST API: its webhooks, and the requests
-//! of jobs. All of it is pure.
+//! What `crh serve` needs to know about a forge with a plain REST API: its webhooks, and the
+//! requests of jobs. All of it is pure.
 
 use serde_json::Value;
 
@@ -101,7 +101,7 @@ pub enum WebhookProof {
     SecretOrStandardSignature(&'static str),
 }
 
-/// What a payload tells.
+/// The event that a payload reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RestEvent {
     /// Something about a change.
@@ -130,7 +130,8 @@ pub struct ChangeEvent {
 /// What happened to a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeAction {
-    /// The change was opened, reopened, pushed to or made ready. Some forges send it for edits, too.
+    /// The change was opened, reopened, pushed to or made ready. Some forges send it for edits,
+    /// too.
     Update,
     /// Labels were added.
     Label(Vec<String>),

@@ -1,4 +1,4 @@
-//! HTTP client for trackers, without retries: the user can repeat the command.
+//! HTTP client for Jira and Linear, without retries: the user can repeat the command.
 //!
 //! crh sends the key only to the configured address and shows it in no message: it does not follow
 //! redirects, and it masks the key in replies.
@@ -175,7 +175,7 @@ async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
     Ok(body)
 }
 
-/// The error message in a reply, for all trackers.
+/// The error message in a reply, in the format of Jira or of Linear.
 pub(super) fn error_message(body: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let errors = match &body["errors"] {

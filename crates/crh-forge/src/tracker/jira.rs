@@ -14,7 +14,7 @@ use super::filing::{LabelMode, TicketTracker};
 use super::{FiledTicket, TrackerError, TrackerTicket, filing};
 use crh_http::{BaseUrl, NetworkSettings};
 
-/// Issue type that every Jira project has.
+/// Issue type that Jira projects have by default.
 const ISSUE_TYPE: &str = "Task";
 
 /// Jira account and project.

@@ -31,7 +31,7 @@ fn hash(kind: Kind, bytes: &[u8]) -> ObjectId {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, bytes).unwrap()
 }
 
-/// Reads each object as the first of a process.
+/// Checks each object with a new reader, as if it were the first that a process reads.
 fn check(repo: &Repo) {
     let ids = ids(repo);
     assert!(ids.len() > 36, "{}", ids.len());
@@ -162,7 +162,7 @@ enum Damage {
 /// Damages a file at one position after another.
 fn damaged_files(path: &Path) -> impl Iterator<Item = (Damage, usize)> {
     let good = fs::read(path).unwrap();
-    // It is read-only.
+    // Git makes the file read-only, so it is deleted and written again.
     fs::remove_file(path).unwrap();
     (0..good.len()).step_by(29).flat_map(|at| [(Damage::Flipped, at), (Damage::Cut, at)]).map(
         move |(broken, at)| {

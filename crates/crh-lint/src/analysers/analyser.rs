@@ -12,7 +12,7 @@ use crate::process::ProcessOutput;
 /// A repository whose changes the user trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedRepo {
-    /// The checkout, for modules installed there. None if there is no checkout.
+    /// The checkout, with the modules that are installed in it. None if there is no checkout.
     pub checkout: Option<PathBuf>,
 }
 
@@ -31,7 +31,7 @@ pub(super) trait Analyser: Sync {
         AnalyserInput::Files
     }
 
-    /// Returns the program to run, given the one that is installed for all projects.
+    /// Returns the program to run: by default the one that crh found on this machine.
     fn choose_program(&self, installed: &InstalledProgram) -> InstalledProgram {
         installed.clone()
     }
@@ -46,14 +46,13 @@ pub(super) trait Analyser: Sync {
         true
     }
 
-    /// Whether the analyser may run on parts of the files if one file makes it fail. This requires
-    /// that no file changes the results for other files, so a trusted project is checked as a
-    /// whole.
+    /// Whether crh may run the analyser on fewer files if one file makes it fail. Not if it gets
+    /// the whole tree: then the results for one file may depend on the others.
     fn checks_files_alone(&self) -> bool {
         self.is_per_file() && matches!(self.input(), AnalyserInput::Files)
     }
 
-    /// Characters besides a line feed that end a line for this analyser. git does not count them.
+    /// Characters besides a line feed that end a line for this analyser, but not for git.
     fn line_ends(&self) -> &'static [char] {
         &[]
     }
@@ -63,14 +62,14 @@ pub(super) trait Analyser: Sync {
         text
     }
 
-    /// Links downloaded dependencies of the user into the scratch folder, which is the home folder
-    /// of the analyser. Returns the folders that the sandbox must let the analyser read.
+    /// Links the user's downloaded dependencies into the scratch folder, which is the analyser's
+    /// home folder. Returns the folders that the sandbox must let the analyser read.
     fn link_dependencies(&self, _: &Scratch, _home: &Path) -> io::Result<Vec<PathBuf>> {
         Ok(Vec::new())
     }
 
-    /// Command-line arguments for these files. Extra files go into the scratch folder, beside the
-    /// tree.
+    /// Command-line arguments that make the analyser check these files. Writes the configuration
+    /// that the arguments name into the scratch folder, beside the tree.
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String>;
 
     /// Parses the output. The error is a sentence.

@@ -1,4 +1,4 @@
-//! Compares the diagnostics of both sides and limits how many are listed.
+//! Compares the diagnostics of both sides of the change and limits how many are listed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -10,8 +10,8 @@ use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, paths};
 use crh_review::finding::Side;
 
-/// Limit per analyser for findings, and the same limit for ignored findings. The most severe are
-/// kept. More findings come from generated code.
+/// Limit per analyser for findings, and for findings that an ignore comment covers. The most severe
+/// are kept. If there are more, they are mostly in generated code.
 const FINDINGS_MAX: usize = 50;
 /// Limit per analyser for diagnostics that are checked against ignore comments. Further ones count
 /// as not ignored.

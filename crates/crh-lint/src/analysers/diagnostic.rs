@@ -11,7 +11,7 @@ const MESSAGE_CHARS: usize = 600;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Diagnostic {
-    /// The path as the analyser prints it; later, the path in the repository.
+    /// The path as the analyser prints it, until `analyse_side` makes it a repository path.
     pub(super) path: String,
     pub(super) line: u32,
     /// The analyser's own rule name.
@@ -20,7 +20,7 @@ pub(super) struct Diagnostic {
     pub(super) severity: Severity,
     pub(super) category: Category,
     pub(super) confidence: Confidence,
-    /// The consequence. May be empty.
+    /// The consequence of the problem. May be empty.
     pub(super) why: String,
 }
 

@@ -1,6 +1,6 @@
 //! Converts line numbers of analysers to those of git. Some analysers end a line at more characters
-//! than git does. With such characters, a change could move its findings to lines that do not
-//! exist.
+//! than git does. Without the conversion, a change that contains such characters could move the
+//! findings about it to lines that do not exist.
 
 use std::collections::BTreeMap;
 

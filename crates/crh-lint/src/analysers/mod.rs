@@ -55,13 +55,14 @@ use crh_review::finding::Side;
 
 /// Maximum files per analyser. Further files count as not fully checked.
 const CHECKED_FILES_MAX: usize = 3_000;
-/// Larger files are mostly generated. Analysers of single files do not get them.
+/// Maximum size of a file for an analyser that does not get the whole tree. Larger files are mostly
+/// generated.
 const FILE_BYTES_MAX: usize = 1_000_000;
 /// Limit for the output of one run. Enough for tens of thousands of findings.
 const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// Limit for the list of files that could not be given to an analyser.
 const UNREAD_LISTED_MAX: usize = 20;
-/// Limit for the total size of the files given to an analyser of single files.
+/// Limit for the total size of the files given to an analyser that does not get the whole tree.
 const TOTAL_BYTES_MAX: usize = 100_000_000;
 const VERSION_CHARS_MAX: usize = 60;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -75,7 +76,7 @@ pub struct Analysers {
     helper: PathBuf,
     /// Probed on first use.
     sandbox: OnceLock<Result<Sandbox, SandboxUnavailable>>,
-    /// The folders in which analysers were searched.
+    /// The folders in which crh searched for analysers, as a `PATH`.
     path: OsString,
     installed: BTreeMap<&'static str, InstalledProgram>,
     trusted: Option<TrustedRepo>,
@@ -309,7 +310,7 @@ impl Analysers {
             let mut texts = SourceCache::new(project);
             let paths = match analyser.is_per_file() {
                 true => comparison::origin_paths(change, checked_files, &after, &mut texts)?,
-                // An error in one file may come from any other.
+                // Any changed file may cause an error in another one.
                 false => checked_files
                     .iter()
                     .filter_map(|file| file.in_diff().old_path.clone())
@@ -491,7 +492,7 @@ fn project_program(name: &str, checkout: &Path) -> Option<PathBuf> {
 fn files_for<'c>(analyser: &dyn Analyser, change: &'c ChangeView<'_>) -> Vec<&'c ChangedFile> {
     let Some(project) = change.project else { return Vec::new() };
     let is_handled = |file: &&ChangedFile| {
-        // Reviewers that read every file report unreadable files.
+        // An unreadable file counts as empty here. Reviewers that read every file report it.
         let text = || project.file(Side::New, &file.path).ok().flatten().unwrap_or_default();
         file.new_path().is_some_and(|path| analyser.handles(path, &text))
             || analyser.is_affected_by(&file.path)

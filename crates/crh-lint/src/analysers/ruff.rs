@@ -1,4 +1,4 @@
-//! ruff on Python files, with the rules about defects that are almost always right.
+//! ruff on Python files, with rules that find defects and are almost always right.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::Language;
 
-/// About 1,000 times what the files of a change take.
+/// About 1,000 times as long as ruff needs for the files of a typical change.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an agent's tool call waits for ruff.
 const TEXT_TIMEOUT: Duration = Duration::from_secs(8);
@@ -24,7 +24,7 @@ const RULE_GROUPS: &str = "F,B,PLE,PLW,PLR,ASYNC,RUF,PIE,YTT";
 /// project's version.
 const TARGET_VERSION: &str = "py313";
 
-/// Rules about code that raises when it runs.
+/// Rules about code that raises an exception when it runs.
 #[rustfmt::skip]
 const RAISING_RULES: &[&str] = &[
     "F404", "F407", "F501", "F502", "F505", "F506", "F507", "F508", "F509", "F521", "F524", "F525", "F621", "F622",

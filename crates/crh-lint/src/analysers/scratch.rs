@@ -53,8 +53,8 @@ impl Scratch {
         self.root.join("tree")
     }
 
-    /// Writes a file of the tree. No other process writes here, so no symlink can lead out of the
-    /// folder.
+    /// Writes a file of the tree. Other users cannot write to the folder, and crh creates symlinks
+    /// only after it has written all files, so no symlink can lead out of the folder.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
         if !path.split('/').all(is_plain) {
@@ -101,9 +101,9 @@ impl Scratch {
         Ok(rejected_files)
     }
 
-    /// Links the `node_modules` of a checkout into the tree, for the root and all folders above
-    /// these files, if the tree has the folder and it has no `node_modules`. Returns the link
-    /// targets.
+    /// Links `node_modules` folders of a checkout into the tree: that in the root, and those in all
+    /// folders above these files. Skips a folder that the tree lacks or that already has
+    /// `node_modules` there. Returns the link targets.
     pub(super) fn link_modules(
         &self,
         checkout: &Path,
@@ -135,9 +135,9 @@ impl Scratch {
     }
 }
 
-/// Removes a folder with arbitrary contents: unreadable folders, and nesting deeper than the stack
-/// or the longest path. Moves each folder up to the root before emptying it, so that paths stay
-/// short.
+/// Removes a folder with arbitrary contents, even unreadable folders, and folders nested too deep
+/// for recursion or for a path. Moves each folder up to the root before emptying it, so that paths
+/// stay short.
 fn remove(root: &Path) -> io::Result<()> {
     let mut pending_folders = vec![root.to_owned()];
     let mut number = 0_usize;
@@ -170,7 +170,7 @@ fn remove(root: &Path) -> io::Result<()> {
         if folder != root {
             fs::remove_dir(&folder)?;
         } else if !is_empty {
-            // Back to the bottom of the stack: the root goes after its folders.
+            // The root goes back to the bottom of the stack, to be removed after its folders.
             pending_folders.insert(0, folder);
         } else {
             fs::remove_dir(&folder)?;

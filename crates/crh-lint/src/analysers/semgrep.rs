@@ -60,7 +60,7 @@ struct SemgrepExtra {
     severity: String,
 }
 
-/// The rule files of the base; `None` if there are none.
+/// The contents of the rule files in the base; `None` if there are none.
 pub(super) fn rules(project: &dyn Project) -> Option<Vec<Vec<u8>>> {
     let paths = project.paths(Side::Old).ok()?;
     let is_rule = |path: &&String| {
@@ -75,8 +75,8 @@ pub(super) fn rules(project: &dyn Project) -> Option<Vec<Vec<u8>>> {
 
 impl Analyser for SemgrepAnalyser {
     fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
-        // Each rule names its languages. Rule files are not code. Without its ignore file, the
-        // change cannot exclude files.
+        // All languages: each rule names its own. Rule files are not code. semgrep does not get
+        // the ignore file of a change, so that the change cannot exclude files.
         !path.starts_with(RULE_FOLDER)
             && !RULE_FILES.contains(&path)
             && !path.ends_with(IGNORE_FILE)

@@ -1,4 +1,4 @@
-//! shellcheck on shell scripts, with the checks about defects that are almost always right.
+//! shellcheck on shell scripts, with checks that find defects and are almost always right.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::{Language, interpreter};
 
-/// About 100 times what the scripts of a change take.
+/// About 100 times as long as shellcheck needs for the scripts of a typical change.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Checks about scripts that fail or delete the wrong files.
@@ -70,9 +70,9 @@ impl Analyser for ShellcheckAnalyser {
         Ok(fixed_args.chain(files.iter().map(path_argument)).collect())
     }
 
-    /// Disarms directives, and a `#!` line that names no shell that shellcheck knows. Each would
-    /// keep shellcheck from checking the file, and shellcheck has no option against that. The
-    /// length stays the same, so lines do not move.
+    /// Disarms directives, and a `#!` line that names no shell that shellcheck knows. Both can keep
+    /// shellcheck from checking the file, and shellcheck has no option to ignore them. The length
+    /// stays the same, so lines do not move.
     fn prepare_text(&self, mut text: Vec<u8>) -> Vec<u8> {
         let is_known = |name: String| SHELLS.contains(&name.as_str());
         if text.starts_with(b"#!") && !shell_name(&text).is_some_and(is_known) {
@@ -125,7 +125,7 @@ fn without_directive(line: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Whether a directive is only `shell=NAME`, with a shell that shellcheck knows.
+/// Whether a directive is only `shell=NAME`, with the name of a supported shell.
 fn names_shell(directive: &[u8]) -> bool {
     let name = directive.trim_ascii().strip_prefix(b"shell=");
     name.is_some_and(|name| matches!(name, b"sh" | b"bash" | b"dash" | b"ksh"))

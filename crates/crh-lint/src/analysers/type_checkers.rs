@@ -29,7 +29,8 @@ const NOT_INSTALLED_RULES: [&str; 4] =
     ["import-not-found", "import-untyped", "reportMissingImports", "reportMissingModuleSource"];
 
 impl TypeChecker {
-    /// Whether the project uses this checker. crh uses `javac` if no build tool for Java is set up.
+    /// Whether the project uses this checker, judged by files in its root folder. crh uses `javac`
+    /// if there is no file of a build tool for Java.
     pub(super) fn is_used(self, project: &dyn Project) -> bool {
         let text = |path: &str| project.file(Side::New, path).ok().flatten();
         let exists = |path: &str| text(path).is_some();
@@ -121,7 +122,8 @@ impl TypeChecker {
 pub(super) struct TypeCheckAnalyser<'a> {
     pub(super) checker: TypeChecker,
     pub(super) trusted: &'a TrustedRepo,
-    /// The `bin` of the toolchain that the project names, or why it cannot be used.
+    /// The `bin` folder of the Rust toolchain that the project names, if it names one and the
+    /// checker is `cargo check`; or why crh cannot use that toolchain.
     pub(super) toolchain: Result<Option<PathBuf>, String>,
 }
 
@@ -173,8 +175,8 @@ impl Analyser for TypeCheckAnalyser<'_> {
         false
     }
 
-    /// Packages that cargo and go have downloaded before. Cargo also gets the right to execute
-    /// build scripts in the tree.
+    /// Links packages that cargo and go downloaded earlier. For cargo, also returns the tree, where
+    /// cargo runs build scripts.
     fn link_dependencies(&self, scratch: &Scratch, home: &Path) -> io::Result<Vec<PathBuf>> {
         let (links, mut readable): (&[&str], Vec<PathBuf>) = match self.checker {
             TypeChecker::CargoCheck => (&[".cargo/registry", ".cargo/git"], vec![scratch.tree()]),

@@ -5,7 +5,7 @@
 //! the built-in pattern rules and the reviewer `syntax`. A test checks all rules with partial
 //! changes of their examples.
 
-/// Bytes of a value that are searched for the assigned name. Longer values count as if they
+/// Maximum bytes of a value that are searched for the assigned name. Longer values count as if they
 /// contained it.
 const VALUE_BYTES_MAX: usize = 200;
 

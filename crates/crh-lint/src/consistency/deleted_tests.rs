@@ -18,9 +18,11 @@ pub(super) const TEST_DELETED: LintRule = LintRule {
     aliases: &[],
 };
 
-/// If more deleted test files would be reported, the change probably replaces a suite on purpose.
+/// Maximum findings. If there are more, none is reported: the change probably replaces a test suite
+/// on purpose.
 const DELETED_MAX: usize = 5;
-/// Shorter lines are brackets or `end`: they do not identify moved text.
+/// Minimum length of a significant line. Shorter lines are brackets or `end`: they do not identify
+/// moved text.
 const SIGNIFICANT_CHARS_MIN: usize = 10;
 
 /// Reports deleted tests whose subjects stay.
@@ -103,7 +105,8 @@ impl TestName {
     }
 }
 
-/// Remaining files and tests, by the stems of their names. Builds the index of a stem once.
+/// The files that exist after the change, by their stems, and the tests among them, by the stems of
+/// their subjects. Builds each [`SubjectIndex`] once.
 struct RemainingFiles<'p> {
     files: HashMap<&'p str, Vec<&'p str>>,
     tests: HashMap<String, Vec<&'p str>>,

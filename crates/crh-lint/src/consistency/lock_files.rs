@@ -20,11 +20,11 @@ pub(super) const LOCK_FILE: LintRule = LintRule {
 
 /// Dependencies named in a finding; the others are counted.
 const NAMES_SHOWN: usize = 3;
-/// A change with more manifests is generated.
+/// Maximum manifests to check. A change with more is generated.
 const MANIFESTS_MAX: usize = 50;
 /// Limit for the changed dependencies of one manifest.
 const CHANGES_MAX: usize = 100;
-/// How many `package.json` files in folders named like a dependency are read, to see whether the
+/// Maximum `package.json` files in folders named like a dependency to read. They show whether the
 /// dependency is a package of this repository.
 const NAMESAKES_MAX: usize = 8;
 
@@ -162,7 +162,8 @@ fn lock_files_for(kind: ManifestKind, folder: &str, repository: &RepoReader<'_>)
     }
 }
 
-/// Whether a lock file in a parent folder covers this manifest.
+/// Whether a lock file covers this manifest. In the manifest's own folder it always does. `at` is
+/// the folder of the lock file.
 fn covers_manifest(lock: &LockFile, at: &str, repository: &RepoReader<'_>) -> bool {
     let (text, relative_folder) = (&lock.text, &lock.relative_folder);
     if relative_folder.is_empty() {
@@ -491,15 +492,16 @@ fn finding(
     Some(draft)
 }
 
-/// Where to report a dependency change: on the added line that names it. A removed dependency is
-/// reported on the removed line. If no line names it, on the first added line.
+/// Where to report a dependency change: on the first added line that names the dependency. If no
+/// added line names a removed dependency, on the removed line that names it. If there is no such
+/// line either, on the first added line.
 fn location(
     file: &ChangedFile,
     old: &str,
     change: &DependencyChange,
 ) -> (Option<Side>, u32, String) {
     let name = normalized_python_name(&change.name);
-    // A name is quoted, a key or a word; in Python in any spelling.
+    // The name is quoted, a key or a word. Names of Python packages have several spellings.
     let is_name = |it: char| it.is_alphanumeric() || "-_./@".contains(it);
     let names_dependency = |line: &str| {
         line.split(|it| !is_name(it))

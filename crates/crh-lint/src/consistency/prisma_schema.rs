@@ -9,11 +9,11 @@ use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, source};
 use crh_review::finding::Side;
 
-/// Types that always become columns; others are relations or enums.
+/// Types that always become columns. Other types are relations or enums, which look alike.
 const SCALARS: [&str; 9] =
     ["String", "Boolean", "Int", "BigInt", "Float", "Decimal", "DateTime", "Json", "Bytes"];
 
-/// A change with more schemas is generated.
+/// Maximum schemas to check. A change with more is generated.
 const SCHEMAS_MAX: usize = 20;
 
 /// Line and type of each column, by table and name.
@@ -52,7 +52,7 @@ fn missing_migration(
     let text = repository.text(Side::New, path)?;
     let (old, new) =
         (columns(&repository.text(Side::Old, file.old_path.as_deref()?)?), columns(&text));
-    // A table that disappears may only be renamed.
+    // If a table disappears, the change may have renamed it.
     let tables = |columns: &PrismaColumns| {
         columns.keys().map(|(table, _)| table.clone()).collect::<BTreeSet<_>>()
     };
@@ -71,7 +71,7 @@ fn missing_migration(
     ))
 }
 
-/// The columns of all models, by their database names.
+/// The columns of scalar types in all models, by their database names.
 fn columns(schema: &str) -> PrismaColumns {
     let mut all_columns = PrismaColumns::new();
     let mut model: Option<(String, Vec<PrismaField>)> = None;

@@ -26,9 +26,9 @@ const OPAQUE_CALLS: [&str; 11] = [
     "execute", "exec_query", "send", "public_send", "eval", "instance_eval", "class_eval", "load", "constantize",
     "define_method", "structure_sql",
 ];
-/// Limit for migrations, for schemas, and for the objects in each.
+/// Limit for migrations, for schemas, and for the new objects of one schema.
 const CHECKED_MAX: usize = 20;
-/// Search limit when looking for an older migration.
+/// Maximum lines that a search for an older migration returns.
 const HITS_MAX: usize = 200;
 
 pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Vec<FindingDraft> {
@@ -99,8 +99,8 @@ fn missing_from_schema(
     Some((schema, draft))
 }
 
-/// The first line with a statement, otherwise the first non-empty line. A migration can be moved
-/// here without a change, so all of its lines count.
+/// The first line with a statement, otherwise the first non-empty line. The line need not be added:
+/// a migration can be moved here without a change to its text.
 fn first_statement(migration: &str) -> Option<(u32, &str)> {
     let is_statement = |line: &str| {
         let line = line.trim_start();
@@ -213,7 +213,7 @@ struct SchemaObject {
     line: u32,
 }
 
-/// A new schema object that no migration creates.
+/// A finding about the new objects of a schema that no migration creates.
 fn unmigrated_finding(
     file: &ChangedFile,
     change: &ChangeView<'_>,
@@ -312,7 +312,8 @@ fn is_opaque(text: &str, words: &HashSet<&str>) -> bool {
         || OPAQUE_CALLS.iter().any(|it| words.contains(it))
 }
 
-/// Whether a migration may create an object: it contains its name or what the name is derived from.
+/// Whether a migration may create an object: the migration contains the object's name, or a word
+/// from which that name may be derived.
 fn may_create(words: &HashSet<&str>, object: &SchemaObject) -> bool {
     let has = |word: &str| words.contains(word);
     let renames = has("rename_table") || has("create_join_table");

@@ -6,7 +6,8 @@ use base64::{Engine as _, alphabet};
 
 use super::normalized_text::LineOffsets;
 
-/// Minimum length of base64 text. 24 letters encode 18 bytes, the shortest instruction.
+/// Minimum length of base64 text. 24 letters encode 18 bytes, about the length of the shortest
+/// instruction.
 const LETTERS_MIN: usize = 24;
 /// Maximum letters to decode. Longer text is data, and its start is enough.
 const LETTERS_MAX: usize = 16 * 1024;
@@ -27,9 +28,9 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// Parts of `instruction`, `review`, `approve` and `finding` in rot13.
+/// The words `instruction`, `review`, `approve` and `finding` in rot13.
 const ROT13_WORDS: [&str; 4] = ["vafgehpgvba", "erivrj", "nccebir", "svaqvat"];
-/// Parts of the same words backwards.
+/// The same words backwards.
 const REVERSED_WORDS: [&str; 4] = ["noitcurtsni", "weiver", "evorppa", "gnidnif"];
 
 /// The texts that consecutive lines encode, each with the number of its first line.

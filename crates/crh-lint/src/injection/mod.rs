@@ -234,7 +234,7 @@ fn split_name(path: &str) -> String {
         if previous.is_lowercase() && char.is_uppercase() {
             words.push(' ');
         }
-        // Names have no sentences.
+        // A file name has no sentences, so a dot separates words too.
         words.push(if matches!(char, '.' | '/' | '_' | '-') { ' ' } else { char });
         previous = char;
     }

@@ -163,7 +163,8 @@ fn has_blank_letter(line: &str, context: LineContext) -> bool {
 }
 
 /// Whether direction marks display a line in another order than it is read. Marks that the context
-/// explains do not count: any in translations, and in code those closed around right-to-left text.
+/// explains do not count: in translations any; in code closed ones, if the line has right-to-left
+/// text; in prose all but overrides, and overrides too if the line has right-to-left text.
 fn is_reordered(line: &str, context: LineContext) -> bool {
     let is_override = |char: char| matches!(char, '\u{202D}' | '\u{202E}');
     let is_opening = |char: char| {

@@ -1,5 +1,5 @@
-//! Instructions to the reviewer in other languages: words of ten large languages and some more,
-//! searched as they are written.
+//! Instructions to the reviewer in languages other than English: words of ten large languages and
+//! some more. crh searches them in the text as written, because normalization would replace them.
 //!
 //! Word order differs between languages, so a combination of words in one sentence counts, in any
 //! order.

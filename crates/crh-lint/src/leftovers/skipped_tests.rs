@@ -74,7 +74,7 @@ fn count_running<'t>(tests: &[TestState<'t>]) -> HashMap<&'t str, usize> {
 /// Whether there is a comment on a line, or the change adds one above or below it. Attributes may
 /// be between the line and the comment above.
 fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> bool {
-    /// Tests rarely have more attributes.
+    /// Maximum lines to search above. Tests rarely have as many attributes.
     const ATTRIBUTES_MAX: u32 = 4;
     let is_attribute = |line: &u32| {
         let text = source.line(*line).trim_start();
@@ -207,7 +207,7 @@ fn in_ruby<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
     Some(TestState { name: node_text(*title, source), status })
 }
 
-/// Whether a test body starts with `skip` or `pending`.
+/// The status of a test, by whether its body starts with `skip` or `pending`.
 fn ruby_body_status(body: Node<'_>, source: &SourceText<'_>) -> TestStatus {
     let Some(first) = named_children(body).into_iter().next() else { return TestStatus::Runs };
     match node_text(first, source) {
@@ -256,7 +256,7 @@ fn in_python<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
     Some(TestState { name, status })
 }
 
-/// Whether a function skips its test unconditionally.
+/// The status of a test function, by whether its body skips it unconditionally.
 fn python_body_status(function: Node<'_>, source: &SourceText<'_>) -> TestStatus {
     let statements = function.child_by_field_name("body").map(named_children).unwrap_or_default();
     for statement in statements {

@@ -69,7 +69,7 @@ pub(super) fn line_with(node: Node<'_>, text: &str, source: &SourceText<'_>) -> 
 
 /// The names in a JavaScript callee such as `test.describe.only`, in order.
 pub(super) fn callee_names<'t>(callee: Node<'t>) -> Vec<Node<'t>> {
-    /// Longer chains are not test calls.
+    /// Maximum names in a chain. Longer chains are not test calls.
     const NAMES_MAX: usize = 8;
     let mut names = Vec::new();
     let mut node = Some(callee);

@@ -15,7 +15,8 @@ use crh_syntax::{Language, SyntaxTree};
 /// is a letter that code hardly uses.
 const PLACEHOLDER: char = 'µ';
 
-/// Nesting levels of a pattern. Patterns have a line or two, and the engine walks them recursively.
+/// Maximum nesting levels of a pattern, because the engine walks patterns recursively. A normal
+/// pattern has only a line or two.
 const PATTERN_DEPTH_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

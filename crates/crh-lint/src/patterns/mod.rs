@@ -22,12 +22,12 @@ use crate::source::SourceText;
 use crate::{ChangedFile, paths};
 use crh_syntax::Language;
 
-/// Bytes of a rule file. Hand-written files are smaller, and larger ones would take long to
+/// Maximum bytes of a rule file. Hand-written files are smaller, and larger ones would take long to
 /// compile.
 const FILE_BYTES_MAX: usize = 64 << 10;
 
-/// Rules of all rule files together. Each rule is compiled, tried on its examples and matched
-/// against every file of its language.
+/// Maximum rules of all rule files together. Each rule is compiled, tried on its examples and
+/// matched against every file of its language.
 const REPO_RULES_MAX: usize = 200;
 
 /// Built-in rules whose match depends on code outside of the outermost statement, in languages

@@ -8,19 +8,20 @@ use serde_json::Value;
 
 use super::rule_file::RuleDefinition;
 
-/// Words of a rule with its utilities (`utils`, named sub-rules) expanded. The largest built-in
-/// rule has about 100 words.
+/// Maximum words of a rule with its utilities (`utils`, named sub-rules) expanded. The largest
+/// built-in rule has about 100 words.
 const WORDS_MAX: usize = 2_000;
-/// Variables in a message or a fix. Each is expanded for every match.
+/// Maximum variables in a message or a fix. Each is expanded for every match.
 pub(crate) const VARIABLES_MAX: usize = 20;
-/// Examples per rule. Each is parsed and scanned before the first file of the change.
+/// Maximum examples per rule. Each is parsed and scanned before the first file of the change.
 const EXAMPLES_MAX: usize = 20;
-/// Regular expressions per rule. Each is compiled several times to measure its size.
+/// Maximum regular expressions per rule. Each is compiled several times to measure its size.
 const REGEXES_MAX: usize = 20;
-/// Bytes of a compiled regular expression without Unicode. Expressions for a name or a line are
-/// smaller; larger ones have counted repetitions, which are slow.
+/// Maximum bytes of a compiled regular expression without Unicode. Expressions for a name or a line
+/// are smaller; larger ones have counted repetitions, which are slow.
 const REGEX_BYTES_MAX: usize = 32 << 10;
-/// Bytes of a compiled regular expression with Unicode classes, which take memory but no time.
+/// Maximum bytes of a compiled regular expression with Unicode classes, which take memory but no
+/// time.
 const UNICODE_REGEX_BYTES_MAX: usize = 1 << 20;
 /// First size that [`largest_regex`] tries. Smaller expressions cost as much as this size.
 const REGEX_BYTES_MIN: usize = 1 << 10;

@@ -18,11 +18,12 @@ use crate::paths;
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::SyntaxTree;
 
-/// Nesting levels of a rule. Rules have a few levels, and the engine walks them recursively.
+/// Maximum nesting levels of a rule, because the engine walks rules recursively. Normal rules have
+/// a few levels.
 const RULE_DEPTH_MAX: usize = 48;
-/// Rules per file. Larger files are generated.
+/// Maximum rules per file. Files with more rules are generated.
 const RULES_MAX: usize = 100;
-/// Bytes of a rule id. Every finding shows the id, so it must be short.
+/// Maximum bytes of a rule id. Every finding shows the id, so it must be short.
 const ID_BYTES_MAX: usize = 80;
 /// Default confidence of a repository rule: it was written for this code.
 const DEFAULT_CONFIDENCE: Confidence = Confidence::thousandths(800);
@@ -61,8 +62,8 @@ pub(crate) struct RuleMetadata {
 pub(crate) struct OnceScope {
     /// The variable whose text makes two matches equal.
     pub(crate) name: String,
-    /// Node kinds that limit the comparison. Two matches are compared if the nearest node of such a
-    /// kind, which may be the match itself, is the same.
+    /// Node kinds that limit the comparison. Two matches are compared if their nearest enclosing
+    /// node of such a kind is the same. This node may be the match itself.
     pub(crate) within: Vec<String>,
 }
 

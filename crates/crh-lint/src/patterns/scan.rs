@@ -16,8 +16,8 @@ use crate::findings::{FindingDraft, one_line_title};
 use crate::source::line_number;
 use crh_syntax::SyntaxTree;
 
-/// Nesting levels of a text. The engine compares nodes recursively. The deepest of 12,000
-/// hand-written files has fewer than 100 levels.
+/// Maximum nesting levels of a text, because the engine compares nodes recursively. The deepest of
+/// 12,000 hand-written files has fewer than 100 levels.
 const DEPTH_MAX: usize = 250;
 
 /// Bytes that could be read for the cost of writing one byte of a message.

@@ -18,11 +18,12 @@ use crate::{ChangeView, ChangedFile, SearchHit};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport, NameUse, Surface, UseRole};
 
-/// Limit for the search for all removed names at once. More hits mean that the names are ordinary
-/// words; then the check stops with a note.
+/// Maximum hits of the search for all removed names at once. If there are more, crh drops the
+/// common names and searches again. If there are still more, the check stops with a note.
 pub(super) const HITS_MAX: usize = 20_000;
 
-/// A name on more lines is an ordinary word and is not followed.
+/// Maximum lines with a name. A name on more lines is an ordinary word, and crh does not look for
+/// its uses.
 const HITS_OF_NAME_MAX: usize = 2_000;
 
 /// Broken uses, by the index of the removed symbol.
@@ -99,7 +100,7 @@ pub(super) fn find_broken_uses(
     Ok(())
 }
 
-/// Paths of files that contain one of the names, and the names that are rare enough to be followed.
+/// Paths of files that contain one of the names, and the names that are rare enough to be checked.
 fn search_names(
     repo: &RepoIndex<'_>,
     removed_symbols: &[RemovedSymbol<'_>],
@@ -435,7 +436,8 @@ impl UseChecker<'_, '_> {
             && self.hit_paths.iter().any(|it| defines_name(&it))
     }
 
-    /// Checks uses in the file that no longer has the name.
+    /// Checks uses in the file that defined the name, or that still defines it with other
+    /// parameters.
     fn check_own_file(&self, results: &mut BrokenUses) {
         let (using_file, surface) = (self.using_file, &self.using_file.source.surface);
         let may_have_more_names = surface.has_hidden_names

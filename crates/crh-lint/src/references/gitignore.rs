@@ -9,17 +9,18 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::path_index::{join_path, parent_folder};
 use crh_review::finding::Side;
 
-/// Bytes read of a `.gitignore` file. The longest common templates have half as many.
+/// Maximum bytes read of a `.gitignore` file. The longest common templates have half as many.
 const LIST_BYTES_MAX: usize = 16_384;
 
-/// Bytes of a pattern. Hand-written patterns are shorter; longer ones are skipped.
+/// Maximum bytes of a pattern. Hand-written patterns are shorter; longer ones are skipped.
 const PATTERN_BYTES_MAX: usize = 200;
 
-/// Bytes of a path that is looked up. Longer paths are not real files and count as not ignored.
+/// Maximum bytes of a path that is looked up. Longer paths are not real files and count as not
+/// ignored.
 const PATH_BYTES_MAX: usize = 1_000;
 
-/// Paths looked up per review; further paths count as ignored. A missing import needs about ten
-/// lookups, so this is enough for some hundred imports.
+/// Maximum paths looked up per review; further paths count as ignored. A missing import needs about
+/// ten lookups, so this is enough for some hundred imports.
 const LOOKUPS_MAX: usize = 2_000;
 
 /// The `.gitignore` files of a repository, each read at most once, with cached answers.
@@ -83,8 +84,8 @@ impl GitIgnore {
         is_ignored
     }
 
-    /// Whether the `.gitignore` files of a side ignore a path. The file nearest to the path that
-    /// has a matching pattern decides.
+    /// Whether the `.gitignore` files of a side ignore a path. Of the files with a matching
+    /// pattern, the one nearest to the path decides.
     fn is_ignored_on_side(
         &self,
         side: Side,

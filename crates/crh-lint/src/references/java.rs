@@ -11,11 +11,12 @@ use super::using_file::{BrokenUse, UsingFile};
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, ImportedItem, ModuleImport, NameUse, UseRole};
 
-/// Non-Java files searched for a class of their package. If there are more, the import counts as
-/// unknown.
+/// Maximum non-Java files searched for a class of their package. If there are more, the import
+/// counts as unknown.
 const NON_JAVA_FILES_MAX: usize = 100;
 
-/// Superclasses followed for one class. Deeper hierarchies are rare and count as unknown.
+/// Maximum classes from a class up to its last superclass. Longer chains are rare and count as
+/// unknown.
 const SUPERCLASSES_MAX: usize = 6;
 
 /// Resolves an import of a class or of a class member.

@@ -14,10 +14,10 @@ use crate::{ChangedFile, LintRule, source};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport};
 
-/// Uses quoted as evidence. Five show the pattern and keep the report short.
+/// Maximum uses quoted as evidence. Five show the pattern and keep the report short.
 const WITNESSES_MAX: usize = 5;
 
-/// Uses named in the explanation. The others are only counted.
+/// Maximum uses named in the explanation. The others are only counted.
 const LISTED_USES_MAX: usize = 3;
 
 /// The finding for a removed symbol and its remaining uses.
@@ -155,7 +155,7 @@ pub(super) fn draft_in_place_of(
         LineFate::Replaced(_) | LineFate::Kept(_) | LineFate::Removed => {
             let old_path = file.old_path.as_deref().unwrap_or(&file.path);
             let text = repo.text(Side::Old, old_path).unwrap_or_default();
-            // A moved file has its new path on both sides.
+            // A finding names a moved file by its new path, even if it is about the old text.
             let draft = FindingDraft::new(rule, &file.path, line, source::line(&text, line));
             FindingDraft { side: Some(Side::Old), ..draft }
         }

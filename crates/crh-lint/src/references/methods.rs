@@ -9,8 +9,8 @@ use crate::findings::FindingDraft;
 use crh_review::finding::Side;
 use crh_syntax::{ClassMembers, SyntaxTree};
 
-/// Lines searched for a method name. A name on more lines is an ordinary word, and its method is
-/// not reported.
+/// Maximum lines with the name of a method. A name on more lines is an ordinary word, and its
+/// method is not reported.
 const HITS_MAX: usize = 500;
 
 /// Reports calls of methods that their class no longer has.

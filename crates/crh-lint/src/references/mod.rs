@@ -2,9 +2,9 @@
 //! repository still uses them.
 //!
 //! There are four steps. `suspects.rs` selects files by the diff alone. `unused_removals.rs` drops
-//! the files whose removed names no code uses. `removed.rs` finds the symbols that the remaining
-//! files no longer have. `broken_uses.rs` finds where the rest of the repository still uses these
-//! symbols. `repo_index.rs` caches parsed files, and `resolve.rs` resolves imports. If a step
+//! those of them whose removed names no code uses. In the other selected files, `removed.rs` finds
+//! the symbols that the change removes. `broken_uses.rs` finds where the repository still uses
+//! these symbols. `repo_index.rs` caches parsed files, and `resolve.rs` resolves imports. If a step
 //! cannot decide, nothing is reported.
 
 mod broken_uses;

@@ -1,4 +1,4 @@
-//! Symbols that the change removes: names, modules, and parameters that calls pass.
+//! Symbols that the change removes (names and modules), and functions whose parameters it changes.
 
 use std::collections::BTreeSet;
 

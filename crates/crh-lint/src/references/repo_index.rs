@@ -1,5 +1,5 @@
-//! The repository before the change (old side) and after it (new side). Each file is read and
-//! parsed at most once, up to a limit.
+//! The repository before the change (old side) and after it (new side). It caches what it reads and
+//! parses, and limits how much it reads.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +13,8 @@ use crh_review::finding::Side;
 use crh_review::identity::content_id;
 use crh_syntax::{Language, NameUse, Surface, SyntaxTree};
 
-/// Files parsed per change. Each takes some milliseconds, so parsing takes some seconds at most.
+/// Maximum files parsed per change. Each takes some milliseconds, so parsing takes some seconds at
+/// most.
 const FILES_MAX: usize = 1_500;
 
 /// Both sides of the repository, indexed on demand.

@@ -10,7 +10,8 @@ use super::{java, ruby, rust};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport};
 
-/// Files followed through re-exports for one name. Longer chains are rare and count as unknown.
+/// Maximum files followed through re-exports for one name. Longer chains are rare and count as
+/// unknown.
 const HOPS_MAX: usize = 6;
 
 /// Extensions that an import of a script may omit, the likely ones first.

@@ -9,8 +9,8 @@ use super::resolution::Resolution;
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, ImportedItem};
 
-/// Modules followed through glob re-exports for one name. Longer chains are rare and count as
-/// unknown.
+/// Maximum modules followed through glob re-exports for one name. Longer chains are rare and count
+/// as unknown.
 const HOPS_MAX: usize = 6;
 
 /// A module: its file, and the path of the inline module inside the file.

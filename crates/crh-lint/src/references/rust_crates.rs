@@ -6,8 +6,8 @@ use super::path_index::{PathIndex, join_path, parent_folder};
 use crate::Project;
 use crh_review::finding::Side;
 
-/// `Cargo.toml` files read per repository. Larger workspaces are rare; their other crates count as
-/// unknown.
+/// Maximum `Cargo.toml` files read per repository. Larger workspaces are rare; their other crates
+/// count as unknown.
 const MANIFESTS_MAX: usize = 1_000;
 
 /// Folders of the crates of a side, by the name that code uses. If two crates have the same name,

@@ -194,8 +194,9 @@ fn may_change_parameters(family: LanguageFamily, line: &[u8]) -> bool {
     }
 }
 
-/// Whether a line is one item of a list: `name,`, `name: Type,`, `Type name,` or `name = 1,`. Lines
-/// with literal values or calls are excluded, because they are too common in calls and tables.
+/// Whether a line may be one item of a list of names or parameters: `name,`, `name: Type,`,
+/// `Type name,` or `name = 1,`. Calls and literal values after a colon do not count: such lines are
+/// too common in arguments and tables.
 fn is_list_item(item: &str) -> bool {
     let name = item.trim_start_matches(['*', '&']);
     let end = name

@@ -14,7 +14,7 @@ use crate::{ChangedFile, Project, SearchHit, paths, source};
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, Language, Surface, SyntaxTree};
 
-/// Bytes of a line that may be a plain definition. A longer line counts as a use.
+/// Maximum bytes of a line that may be a plain definition. A longer line counts as a use.
 const DEFINITION_BYTES_MAX: usize = 1_000;
 
 /// Clears `may_remove_names` of files whose possibly removed names no code uses. Then drops the

@@ -135,7 +135,7 @@ fn close_inherited() -> Result<(), String> {
     Ok(())
 }
 
-/// Enters an empty network, a new process namespace, and a user without rights over either.
+/// Enters an empty network and new process and IPC namespaces, as a user without rights over them.
 fn enter_namespaces() -> Result<(), String> {
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();

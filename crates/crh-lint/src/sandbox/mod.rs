@@ -1,5 +1,5 @@
-//! The sandbox for external analysers: a process without network, without other processes, and with
-//! almost no access to the disk.
+//! The sandbox for external analysers: a process that has no network, cannot reach processes
+//! outside the sandbox and has almost no access to the disk.
 //!
 //! crh starts itself as a helper, which restricts itself (`helper.rs`) and then becomes the
 //! analyser. If the kernel does not support all restrictions, nothing is run. Only Linux has them.

@@ -43,7 +43,7 @@ pub enum CommandOutcome {
     Failed(Option<i32>, String),
     /// The command exceeded the time limit, in seconds.
     TooSlow(u64),
-    /// The command could not be run, with the reason.
+    /// The command could not be run, was cancelled or printed too much, with the reason.
     NotRun(String),
 }
 

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::REVIEWERS;
 
-/// Results read per run. A file with more is not meant for people.
+/// Maximum results read per run. A file with more is not meant for people.
 const RESULTS_MAX: usize = 100_000;
-/// Bytes of a SARIF file: many times what code-scanning services accept.
+/// Maximum bytes of a SARIF file: many times what code-scanning services accept.
 const BYTES_MAX: usize = 256 << 20;
-/// Characters of the name of a tool or rule. Longer names are cut.
+/// Maximum characters of the name of a tool or rule. Longer names are cut.
 const NAME_CHARS: usize = 100;
 
 /// Why a file cannot be read.

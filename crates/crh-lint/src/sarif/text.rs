@@ -3,16 +3,16 @@
 use super::log::{SarifResult, ToolRun};
 use crh_review::finding::TITLE_MAX;
 
-/// Characters of an explanation. Longer messages list the steps of a data flow.
+/// Maximum characters of an explanation. Longer messages list the steps of a data flow.
 const WHY_CHARS_MAX: usize = 1_000;
-/// Bytes read of a message. This is far more than is shown, so a credential that crosses the shown
-/// end is still masked as a whole.
+/// Maximum bytes read of a message. This is far more than is shown, so a credential that crosses
+/// the shown end is still masked as a whole.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// Maximum characters of a link's text, which is an expression.
+/// Maximum characters of a link's text, which is mostly an expression from the code.
 const LINK_CHARS_MAX: usize = 200;
 
-/// Digits of a placeholder such as `{0}`. Messages have fewer than 100 placeholders.
+/// Maximum digits of a placeholder such as `{0}`. Messages have fewer than 100 placeholders.
 const PLACEHOLDER_DIGITS_MAX: usize = 2;
 
 pub(super) struct FindingText {

@@ -8,17 +8,18 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::paths;
 
-/// Entropy of a vendor key in bits per byte. Keys are random and hand-written values are below this
-/// limit. Random hexadecimal digits have about 3.6, other random letters more.
+/// Minimum entropy of a vendor key, in bits per byte. Hand-written values are below it. Random
+/// hexadecimal digits have about 3.6, other random letters more.
 const KEY_ENTROPY_MIN: f64 = 3.0;
-/// Entropy of a key of at most [`SHORT_KEY_BYTES_MAX`], in which letters repeat by chance.
+/// The same for a key of at most [`SHORT_KEY_BYTES_MAX`], which is too short for high entropy.
 const SHORT_KEY_ENTROPY_MIN: f64 = 2.6;
 const SHORT_KEY_BYTES_MAX: usize = 24;
-/// Entropy of a value that is suspicious only because of its name. Identifiers and words reach 3.3.
+/// Minimum entropy of a value that is suspicious only because of its name. Identifiers and words
+/// reach 3.3.
 const VALUE_ENTROPY_MIN: f64 = 3.5;
-/// Bytes of a password. Shorter values are placeholders.
+/// Minimum bytes of a password. Shorter values are placeholders.
 const PASSWORD_BYTES_MIN: usize = 6;
-/// Bytes of a random value. The entropy of shorter values says little.
+/// Minimum bytes of a random value. The entropy of shorter values says little.
 const VALUE_BYTES_MIN: usize = 16;
 
 /// Words that people write in place of a credential.
@@ -144,7 +145,7 @@ fn is_placeholder(value: &[u8]) -> bool {
 /// Whether a password consists only of placeholder words. A real password in a URL may contain such
 /// a word among others.
 fn is_made_of_placeholders(value: &[u8]) -> bool {
-    /// Other letters and digits that a made-up password may have: `mypassword12` has two.
+    /// Maximum other letters and digits in a made-up password: `mypassword12` has two.
     const OTHER_CHARS_MAX: usize = 3;
     #[rustfmt::skip]
     const WORDS: [&str; 16] = [
@@ -161,8 +162,8 @@ fn is_made_of_placeholders(value: &[u8]) -> bool {
     value.bytes().filter(u8::is_ascii_alphanumeric).count() <= OTHER_CHARS_MAX
 }
 
-/// Whether a value repeats a byte five times, or has seven consecutive letters or digits in a row,
-/// such as `1234567`.
+/// Whether a value has the same byte five times in a row, or seven bytes that count up, such as
+/// `1234567`.
 fn has_run(value: &[u8]) -> bool {
     let (mut same, mut rising) = (1, 1);
     for pair in value.windows(2) {
@@ -231,7 +232,7 @@ fn has_reference_syntax(value: &[u8]) -> bool {
 /// Whether a value that starts with a sign is a password rather than a variable: it has all kinds
 /// of characters, including signs that no variable contains. A second dollar marks a password hash.
 fn is_strong(value: &[u8]) -> bool {
-    /// Bytes of a strong password. Shorter values may be variables.
+    /// Minimum bytes of a strong password. Shorter values may be variables.
     const STRONG_BYTES_MIN: usize = 10;
     let Some((first, rest)) = value.split_first() else { return false };
     let has = |is: fn(&u8) -> bool| rest.iter().any(is);

@@ -15,7 +15,7 @@ use crate::lazy_option::{LazyOption, lazy};
 use crate::{LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity};
 
-/// A row of the table with its lint rule and its compiled expression.
+/// A row of the table with its lint rule and its compiled regular expression.
 #[derive(Debug)]
 pub(super) struct SecretFormat {
     pub(super) rule: &'static LintRule,
@@ -158,7 +158,7 @@ const FORMATS: &[FormatRow] = &[
 ];
 
 /// Formats that other data may match too: hexadecimal digits after a short word, or common starts
-/// of base64 data. They are not used for generated files.
+/// of base64 data. crh does not search them in lock files and in files excluded from review.
 #[rustfmt::skip]
 const AMBIGUOUS_FORMATS: [&str; 7] = [
     "secrets/crates-io-token", "secrets/twilio-key", "secrets/mailgun-key", "secrets/mailchimp-key",
@@ -254,7 +254,7 @@ impl FormatTable {
         for ((judge, FormatRow(_, description, visible_prefix, row_keywords, pattern)), rule) in
             rows
         {
-            // A test checks that every expression compiles, so `ok` hides no error here.
+            // A test checks that every pattern compiles, so `ok` hides no error here.
             let pattern = lazy(|| RegexBuilder::new(pattern).unicode(false).build().ok());
             keywords.extend_from_slice(row_keywords);
             format_of_keyword.extend(row_keywords.iter().map(|_| formats.len()));

@@ -32,8 +32,8 @@ pub(super) enum IgnoreTool {
 }
 
 impl IgnoreTool {
-    /// Whether a form without rule names covers a built-in rule. It covers rules with an alias of
-    /// this tool, and rules of the kind that the tool checks.
+    /// Whether this tool's form without rule names covers a built-in rule. semgrep's form covers
+    /// all pattern rules; the other forms cover rules with an alias of their tool.
     pub(super) fn covers_rule(self, rule: &LintRule) -> bool {
         match self {
             Self::Flake8 => rule.aliases.iter().any(|name| is_flake8(name)),

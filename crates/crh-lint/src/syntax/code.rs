@@ -175,7 +175,7 @@ fn touches_preprocessor(ctx: &FileContext<'_>) -> bool {
     added.chain(&ctx.file.removed).any(|line| line.trim_ascii_start().starts_with(b"#"))
 }
 
-/// Valid syntax that the grammars do not know, one expression per language.
+/// Regular expressions for valid syntax that the grammars do not know, one per language.
 static GRAMMAR_GAPS: LazyLock<[Option<Regex>; 6]> = LazyLock::new(|| {
     let script = [
         r"\busing\s*[\w=(.\[]",

@@ -250,7 +250,7 @@ fn parse_json(text: &str) -> DataParse {
     DataParse::Invalid(DataError { line, message })
 }
 
-/// JSON without comments and trailing commas, replaced by blanks so that lines keep their length.
+/// JSON with blanks in place of comments and trailing commas, so that lines keep their length.
 fn to_strict_json(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut offset, mut last_comma) = (0, None);

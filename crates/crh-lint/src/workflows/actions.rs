@@ -1,4 +1,4 @@
-//! Third-party actions that are not pinned to a commit, or no longer.
+//! Third-party actions that are new and not pinned to a commit, or that are no longer pinned.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,13 +20,13 @@ pub(super) const UNPINNED_ACTION: LintRule = LintRule {
     aliases: &["unpinned-uses"],
 };
 
-/// Owners of the platform's own actions.
+/// Owners of GitHub's own actions.
 const PLATFORM_OWNERS: [&str; 2] = ["actions", "github"];
 /// Actions whose ref selects what they install. They cannot be pinned.
 const UNPINNABLE_ACTIONS: [&str; 1] = ["dtolnay/rust-toolchain"];
 /// Branch names. Other names that are not versions are often required by an action's documentation.
 const BRANCHES: [&str; 6] = ["main", "master", "develop", "dev", "trunk", "head"];
-/// Files that contain the repository's URL.
+/// Files that may contain the repository's URL.
 const MANIFESTS: [&str; 5] =
     ["package.json", "Cargo.toml", "pyproject.toml", "composer.json", "go.mod"];
 

@@ -196,7 +196,7 @@ impl ExpressionParser<'_> {
         Some(flows)
     }
 
-    /// `a && b`: the last one, or an empty value.
+    /// `a && b`: the last one, or a falsy value, which carries no text.
     fn parse_and(&mut self) -> Option<Vec<ValueFlow>> {
         let mut flows = self.parse_comparison()?;
         while self.consume(&Token::And) {

@@ -62,7 +62,7 @@ fn common_count<T: PartialEq>(
     one.zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// Number of equal bytes at the start and end of the first different messages, as JSON.
+/// Number of equal bytes at the start and end of the first two messages that differ, as JSON.
 fn shared_bytes(
     recorded_parts: &QuestionParts<&Value>,
     request_parts: &QuestionParts<Value>,

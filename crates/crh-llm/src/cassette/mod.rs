@@ -1,12 +1,11 @@
 //! Cassettes: recorded model requests and replies, for replay without a model.
 //!
 //! A cassette is a JSON Lines file. The first line is a header. System prompts, messages, tool
-//! lists, settings and model descriptions are stored once, as pieces identified by the hash of their
-//! content.
-//! An exchange refers to the pieces of its question and holds the answer. This keeps the files of
-//! long runs small, and a question is found by its content, whichever caller asks it. Known secrets
-//! are masked before writing. Everything else is stored unchanged, including the reviewed code and
-//! text that only looks like a key.
+//! lists, settings and model descriptions are stored once, as pieces identified by the hash of
+//! their content. An exchange refers to the pieces of its question and holds the answer. This keeps
+//! the files of long runs small. A question is found by its content, whichever caller asks it.
+//! Known secrets are masked before writing. Everything else is stored unchanged, including the
+//! reviewed code and text that only looks like a key.
 
 mod file;
 mod mismatch;

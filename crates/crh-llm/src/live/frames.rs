@@ -17,8 +17,9 @@ use crate::{LengthUnit, ModelError, Wire};
 /// Maximum bytes of one reply.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
-/// Maximum bytes of a reply for each plausible token, and for the rest. Servers send frames of about
-/// 400 bytes, usually with one token each. Some repeat the text, or the request, in other frames.
+/// Maximum bytes of a reply for each plausible token, and for the rest. Servers send frames of
+/// about 400 bytes, usually with one token each. Some repeat the text, or the request, in other
+/// frames.
 const MAX_TOKEN_BYTES: u64 = 1 << 10;
 const MAX_OTHER_BYTES: u64 = 1 << 20;
 
@@ -92,7 +93,7 @@ impl FrameRecorder {
         Self { wire, max_output_tokens, summary: Mutex::default() }
     }
 
-    /// The summary so far. Do not hold it across an await.
+    /// The summary so far. Drop it before an await: it holds a lock.
     pub(super) fn summary(&self) -> MutexGuard<'_, FrameSummary> {
         self.summary.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,8 +144,8 @@ impl ChatFrameSink for FrameRecorder {
 }
 
 impl FrameSummary {
-    /// Why the reply is unusable, if it is. The client exposes only complete frames;
-    /// `ReplyStream::next_event` limits an endless one.
+    /// Why the reply is unusable, if it is. The client exposes only complete frames, so
+    /// `ReplyStream::next_event` detects a frame that does not end.
     pub(super) fn fault(&self) -> Option<ModelError> {
         if self.endless.is_some() {
             return self.endless.clone();

@@ -14,8 +14,8 @@ use crh_http::BaseUrl;
 /// Time limit of a list of models, of each page that `kind` asks for, and of all requests for a
 /// context length. A server on the same machine answers within milliseconds.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
-/// Time limit for loading a model: a slow disk reads 20 GB in that time. It is also the time that a
-/// request may wait for its first byte.
+/// Time limit for loading a model: a slow disk reads 20 GB in that time. A model request waits as
+/// long for its first byte ([`Timeouts::first_byte`](crh_http::Timeouts)).
 const LOAD_TIME_LIMIT: Duration = Duration::from_secs(300);
 /// Maximum size of an answer. The longest known list of models has half a megabyte.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
@@ -44,9 +44,10 @@ pub enum ServerKind {
 /// Context length of a model, as its server tells it, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextLength {
-    /// The server uses it.
+    /// The length that the server uses.
     InUse(u64),
-    /// The model allows it. When the server loads the model, it may choose a smaller one.
+    /// The longest that the model allows. When the server loads the model, it may choose a shorter
+    /// one.
     AtMost(u64),
 }
 

@@ -52,7 +52,8 @@ const EVENT_WORK_MAX: Duration = Duration::from_secs(3);
 /// Words that a reply may have in addition to nine eighths of the tokens that crh asked for, for
 /// servers that exceed a small limit.
 const EXTRA_WORDS: u64 = 256;
-/// After this time without a request, a server that loads a model starts a new period.
+/// If no request found the server loading its model for this long, the next such request starts a
+/// new waiting time.
 const LOADING_PAUSE: Duration = Duration::from_secs(30);
 
 /// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
@@ -65,7 +66,7 @@ pub struct VendorClient {
     client: Client,
     timeouts: Timeouts,
     redactor: Redactor,
-    /// The first and the last request that the server refused because it loads the model.
+    /// Times of the first and the last request that the server refused because it loads the model.
     loading: Arc<Mutex<Option<(Instant, Instant)>>>,
 }
 

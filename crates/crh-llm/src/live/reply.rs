@@ -32,8 +32,8 @@ pub(super) fn build_reply(
     let client_usage = end.captured_usage.as_ref().filter(|_| !summary.has_invalid_usage);
     let usage = client_usage.and_then(|client_usage| usage::plausible_usage(client_usage, request));
     let mut stop = stop_cause(end.captured_stop_reason.as_ref(), summary)?;
-    // In the Responses API, llama.cpp reports a reply as complete that it cut off at the output
-    // limit.
+    // In the Responses API, llama.cpp reports a reply that it cut off at the output limit as
+    // complete.
     let reached_limit =
         usage.is_some_and(|usage| usage.output >= u64::from(request.max_output_tokens));
     if wire == Wire::OpenAiResponses && stop == StopCause::Done && reached_limit {

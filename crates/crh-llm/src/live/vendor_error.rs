@@ -93,7 +93,8 @@ pub(super) fn from_status(
         "" => format!("HTTP status {status} without a message"),
         text => text.to_owned(),
     };
-    // llama.cpp answers so while it loads a model. `VendorClient` sets how long crh has waited.
+    // llama.cpp answers like this while it loads a model. `VendorClient` sets how long crh has
+    // waited.
     if status == 503 && message.to_lowercase().starts_with("loading model") {
         return ModelError::Loading { message, waited: Duration::ZERO };
     }

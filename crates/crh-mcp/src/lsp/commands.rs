@@ -92,7 +92,7 @@ pub(super) fn code_actions(
 ) -> Vec<CodeActionOrCommand> {
     let workspace = setup.capabilities.workspace.as_ref();
     let can_edit = workspace.and_then(|workspace| workspace.apply_edit).unwrap_or_default();
-    // Only exact replacements: another fix would ask a model and cost money.
+    // crh offers only exact replacements here: any other fix would ask a model and cost money.
     let is_fixable = known.run.is_some() && known.issue.replacement.is_some();
     let has_fix = can_edit && is_fixable && setup.trust == WorkspaceTrust::Trusted;
     let titles = [
@@ -224,8 +224,8 @@ async fn dismiss(shared: &Shared, root: &WorkspaceRoot, known: &KnownIssue) -> R
     let mut args: Vec<OsString> = vec!["dismiss".into()];
     let (run, number) = match root.number_in_run(&known.issue.dedupe_key) {
         Some(known) => known,
-        // `crh dismiss` needs a stored run. This one is in a temporary folder, so that the newest
-        // review stays the newest run.
+        // `crh dismiss` needs a stored run. crh stores this check in a temporary folder, so that
+        // the newest review stays the newest run of the checkout.
         None => {
             let folder = shared.scratch_folder().map_err(|error| error.to_string())?;
             let run_dir = format!("--run-dir={}", folder.join("runs").display());

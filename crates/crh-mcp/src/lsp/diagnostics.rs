@@ -10,7 +10,7 @@ use crh_review::escape_invisible;
 use crh_review::finding::{Severity, Side};
 use crh_review::report::Issue;
 
-/// Name of the source in the editor.
+/// Name that the editor shows as the source of a diagnostic.
 pub(super) const SOURCE: &str = "crh";
 
 /// An issue at its place in the current text of a file.
@@ -47,7 +47,7 @@ fn diagnostic(issue: &Issue, range: Range, uri_of: impl Fn(&str) -> Option<Uri>)
     }
     match (issue.location.side, crh_review::render::quote_note(issue.rule.as_deref())) {
         (Side::Old, _) => message += "\nThis is about a removed line.",
-        // An editor marks the line instead of quoting it.
+        // The note speaks of a quote. An editor marks the line instead, so the words differ here.
         (Side::New, Some(_)) => message += "\nThis line only shows where the removed code was.",
         (Side::New, None) => {}
     }

@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 const MESSAGE_MAX: u64 = 64 << 20;
 /// Longest line of a header. Real ones have about 20 bytes.
 const HEADER_LINE_MAX: u64 = 1 << 10;
-/// Malformed messages whose answers may wait for a slow client.
+/// Maximum number of answers to malformed messages that wait for a slow client.
 pub(super) const ANSWERS_MAX: usize = 16;
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
-/// What a read gave.
+/// Result of reading a message.
 #[derive(Debug, PartialEq)]
 enum FrameRead {
     Body(Vec<u8>),

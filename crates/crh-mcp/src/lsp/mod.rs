@@ -2,7 +2,7 @@
 //! the issues of the newest stored run as diagnostics, and offers to fix, dismiss or explain them.
 //!
 //! Child processes of crh do all work. The server answers each message at once and starts a task
-//! for the rest, so that it ends when the client disappears.
+//! for the rest, so that the server can end as soon as the client disappears.
 
 mod commands;
 mod diagnostics;
@@ -87,8 +87,8 @@ async fn serve_streams(service: LspService<server::Backend>, socket: ClientSocke
     }
 }
 
-/// Reads standard input in a thread that the runtime does not wait for when it ends: a client may
-/// leave the pipe open after `exit`.
+/// Reads standard input in a thread. At the end of the session, the runtime does not wait for this
+/// thread, because a client may leave the pipe open after `exit`.
 fn read_stdin() -> DuplexStream {
     let (input, mut copy) = tokio::io::duplex(PIPE_BYTES);
     let runtime = Handle::current();

@@ -49,7 +49,7 @@ pub(super) enum WorkspaceTrust {
     Untrusted,
 }
 
-/// `initializationOptions`.
+/// The part of `initializationOptions` that crh reads.
 #[derive(Debug, Default, Deserialize)]
 struct ClientOptions {
     #[serde(default)]

@@ -14,7 +14,8 @@ use crh_review::report::{Issue, Report};
 /// Folder of stored runs in a checkout.
 const RUNS: &str = ".crh/runs";
 const REPORT_FILE: &str = "review.json";
-/// Largest file that is read from disk to place issues in it. crh reviews no larger files.
+/// Largest file that is read from disk to place issues in it. A larger file gets diagnostics only
+/// while it is open in the editor.
 const FILE_MAX: u64 = 8 << 20;
 
 /// Why a workspace folder has no diagnostics.

@@ -25,7 +25,7 @@ const WAITING_MAX: usize = 64;
 const REVIEW_TIME: Duration = Duration::from_secs(2 * 60 * 60);
 /// Time limit of other commands. Verifying a fix may run the tests of a project.
 const QUICK_TIME: Duration = Duration::from_secs(20 * 60);
-/// Steps of progress that may wait for a slow client. Further ones are left out.
+/// Maximum number of progress steps that wait for a slow client. Further ones are left out.
 const STEPS_MAX: usize = 64;
 
 /// Runs crh for the calls of one client.

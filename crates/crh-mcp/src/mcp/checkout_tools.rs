@@ -38,7 +38,7 @@ const ROOTS_TIME: Duration = Duration::from_secs(30);
 const CONSENT_TIME: Duration = Duration::from_secs(10 * 60);
 /// Time without a step after which the client gets the last step again.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Stored runs that are listed as resources, the newest ones.
+/// Maximum number of stored runs that are listed as resources, newest first.
 const LISTED_RUNS: usize = 20;
 /// Maximum characters of a patch in the question to the user.
 const QUESTION_PATCH: usize = 4_000;
@@ -163,7 +163,8 @@ impl CheckoutTools {
         let report = view(report)?;
         let number = arguments.issue;
         let issue = report.issue(number).ok_or(ToolError::NoIssue(number))?;
-        // Text of the change can steer the agent that calls this tool, so the user decides.
+        // Text of the change can steer the agent that calls this tool, so the user decides about a
+        // P0 or P1.
         if issue.is_urgent() {
             let question = format!(
                 "Hide issue {number} in all later reviews of {}?\n\n{}\nReason: {}",

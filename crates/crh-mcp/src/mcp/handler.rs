@@ -42,7 +42,7 @@ pub trait AgentTools: Clone + Send + Sync + 'static {
         context: &RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResult, Self::Error>> + Send;
 
-    /// The newest resources.
+    /// Resources of the newest reviews.
     fn resources(
         &self,
         context: &RequestContext<RoleServer>,
@@ -62,7 +62,7 @@ pub trait AgentTools: Clone + Send + Sync + 'static {
     fn prompt_text(&self, argument: &dyn Fn(&str) -> Option<String>) -> String;
 }
 
-/// An MCP server with some tools.
+/// An MCP server with these tools.
 #[derive(Debug, Clone)]
 pub struct AgentServer<T>(pub T);
 

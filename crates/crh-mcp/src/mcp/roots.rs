@@ -9,7 +9,8 @@ use crh_os::names::canonical;
 
 use url::Url;
 
-/// Maximum size of `.git`, `commondir`, `gitdir` and `alternates` files. git writes one line.
+/// Maximum size of `.git`, `HEAD`, `commondir`, `gitdir` and `alternates` files. git writes a line
+/// or a few.
 const GIT_FILE_MAX: u64 = 8 << 10;
 /// Maximum entries of a git folder. git packs objects and refs long before.
 const ENTRIES_MAX: usize = 1_000_000;
@@ -20,7 +21,7 @@ const SHOWN_NAMES: [&str; 10] = [
     "HEAD", "config", "config.worktree", "index", "info", "objects", "packed-refs", "refs", "reftable", "shallow",
 ];
 
-/// Folders that the client opened, canonical.
+/// Canonical paths of the folders that the client opened or the user named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Roots(Vec<PathBuf>);
 
@@ -33,14 +34,14 @@ pub(crate) enum RootError {
     NoRoot,
     #[error("the client opened several folders; name one of them as `repository`: {0}")]
     SeveralRoots(String),
-    /// One answer for all, so that a client cannot find out which outside paths exist.
+    /// One message for all cases, so that a client cannot find out which outside paths exist.
     #[error("`{0}` is not a folder, or is outside of the folders that the client opened")]
     NotInside(String),
     #[error("`{0}` is not in a git repository; name the folder of a checkout as `repository`")]
     NoRepository(String),
     #[error("the client opened only a part of the repository `{0}`; open that folder")]
     PartOnly(String),
-    /// One answer for both cases, so that a client cannot find out which outside paths exist.
+    /// One message for both cases, so that a client cannot find out which outside paths exist.
     #[error(
         "the git folder of `{0}` is damaged, or leads out of the folders that the client opened; open all folders of the repository"
     )]

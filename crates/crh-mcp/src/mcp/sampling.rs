@@ -2,7 +2,7 @@
 //!
 //! The child process of crh sends requests to a small server on the loopback interface, as to any
 //! OpenAI-compatible model. Each request becomes `sampling/createMessage` to the client. crh counts
-//! calls and tokens as usual.
+//! calls as usual, and tokens by its upper estimate, because the client reports no usage.
 
 #![expect(deprecated, reason = "the newest protocol drops sampling, but clients still use it")]
 

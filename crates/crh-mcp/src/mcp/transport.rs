@@ -72,7 +72,7 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
     }
 }
 
-/// What a read of a line gave.
+/// Result of reading a line.
 enum LineRead {
     Line,
     TooLong(LongLine),

@@ -75,7 +75,8 @@ pub(super) fn open_folder_lock(folder: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(FOLDER_LOCK))
 }
 
-/// `File::unlock` unlocks twice. Windows reports the second time as not locked, which is no error.
+/// `File::unlock` unlocks twice, and ignores that the second time fails with `ERROR_NOT_LOCKED`.
+/// This ignores Wine's other error as well.
 pub(super) fn unlock(file: &File) -> io::Result<()> {
     match file.unlock() {
         Err(error) if error.raw_os_error() == Some(LOCK_VIOLATION) => Ok(()),

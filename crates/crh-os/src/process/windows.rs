@@ -77,7 +77,7 @@ pub(super) fn detach(command: &mut Command) -> &mut Command {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP)
 }
 
-/// The handle of a child keeps its process id, so reaping is no concern.
+/// No other process gets the id of a child while its handle is open, so there is nothing to reap.
 pub(super) fn has_exited(child: &mut Child) -> io::Result<bool> {
     Ok(child.try_wait()?.is_some())
 }

@@ -8,7 +8,7 @@ use crh_review::report::ReviewerNotes;
 /// Shown if the schema reviewer ran and found nothing.
 const NO_DRIFT: &str = "no drift: every change of the schema comes from a migration of this change";
 
-/// Notes of a panel. Each section is in run order.
+/// Notes of a panel. Each section is in the order of `records`.
 pub(super) fn notes(context: &PanelContext, records: &[&RunRecord]) -> ReviewerNotes {
     let mut notes = ReviewerNotes::default();
     for record in records {

@@ -1,5 +1,5 @@
-//! The baseline: findings of static checks when a repository adopts crh. crh reports only newer
-//! findings.
+//! The baseline: the findings that static checks have when a repository adopts crh. crh reports
+//! only newer findings.
 //!
 //! Invariant: a baseline contains hashes of lines, but no code and no secrets. It contains no
 //! findings about prompt injection, since [`Baseline::from_tree`] does not run that check.
@@ -54,7 +54,7 @@ struct BaselineEntry {
 /// Why a file is not a valid baseline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// The file is not JSON, or has other fields.
+    /// The file is not JSON, or does not have the fields of a baseline.
     #[error("it is not a baseline: {0}")]
     InvalidFormat(String),
     /// A newer crh wrote the file.

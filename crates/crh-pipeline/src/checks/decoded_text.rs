@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use crh_lint::{AddedLine, ChangedFile, Project};
 use crh_review::finding::Side;
 
-/// Maximum size of a file to decode. Larger ones are data.
+/// Maximum bytes of a file to decode. Larger files count as data.
 const BYTES_MAX: usize = 8_000_000;
-/// A file is data if more than one in this many bytes is a control or undecodable character.
+/// A file counts as data if more than one in this many bytes of its decoded text is a control or
+/// undecodable character.
 const CONTROL_SHARE: usize = 50;
 
 /// Lines of the new version of a file that occur nowhere in the old one.

@@ -1,5 +1,6 @@
 //! Extra material that some reviewers get: paths of standards, solutions of earlier problems,
-//! comments, migrations. All of it is fenced, since it comes from the repository or from people.
+//! comments, migrations. Prompts fence all of it as data, since it comes from the repository or
+//! from people.
 
 use std::collections::BTreeMap;
 

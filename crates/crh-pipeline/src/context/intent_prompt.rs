@@ -37,7 +37,7 @@ impl IntentPrompt {
         };
         let answer = answer.map(|answer| one_line(&answer)).filter(|answer| !answer.is_empty());
         if let Some(answer) = answer {
-            // The answer of the user comes first, then what the change says.
+            // The answer of the user comes first, then the intent that crh had without it.
             let text = [with_period(&answer), intent.text.clone()].join(" ");
             *intent = Intent { text: cut(text.trim_end(), INTENT_CHARS), doubt: None };
         }

@@ -8,7 +8,7 @@ use crate::requirements::{DescriptionSource, RequirementsClues, RequirementsSear
 use crate::review_options::PanelOptions;
 use crh_review::diff::RepoPath;
 
-/// Maximum number of files in the plans folder.
+/// Maximum number of files in the plans folder that crh considers.
 const PLANS_MAX: usize = 2_000;
 
 /// The document that the user named, or one that the change refers to.

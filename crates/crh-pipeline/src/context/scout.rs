@@ -26,10 +26,11 @@ const TURNS: u32 = 3;
 const OUTPUT_TOKENS: u32 = 4_000;
 /// Maximum wait for rate limits. After that time the review starts without an answer of the scout.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// Maximum characters of a reason.
+/// Maximum characters of a reason to add a reviewer, and of a doubt about the intent.
 const WHY_CHARS: usize = 160;
-/// Maximum characters of each linked issue, and maximum number of issues.
+/// Maximum characters of the body of a linked issue.
 const ISSUE_CHARS: usize = 1_500;
+/// Maximum number of linked issues in the prompt.
 const ISSUES_MAX: usize = 5;
 
 /// What to do with unknown reviewer names.
@@ -120,7 +121,8 @@ fn conversation(ctx: &ReviewContext, candidates: &[&Reviewer]) -> Conversation {
     ctx.prompts.scout_conversation(&issues.join("\n"), &candidates)
 }
 
-/// Refuses an empty intent. Refuses unknown names too, since a typo would lose a reviewer.
+/// Refuses an empty intent. With [`UnlistedNames::Refused`], also refuses unknown names, since a
+/// typo would lose a reviewer.
 fn validate_answer(
     report: ReportScout,
     names: &[String],

@@ -17,7 +17,7 @@ use crh_review::finding::Side;
 const FOLDER: &str = "docs/solutions";
 /// A file that is included for every change, if it exists.
 const CRITICAL_PATTERNS: &str = "docs/solutions/patterns/critical-patterns.md";
-/// Maximum number of files to search. If there are more, the last ones by name are searched. Names
+/// Maximum number of files to search. If there are more, the last ones by path are searched. Names
 /// often start with a date, so these are mostly the newest.
 const FILES_MAX: usize = 500;
 /// Maximum size of a solution.
@@ -168,8 +168,8 @@ fn best_matches(files: &[SolutionFile], keywords: &BTreeSet<String>) -> Vec<Solu
         others.into_iter().map(|file| (file, word_weights(file))).collect();
     let is_common = |word: &&String| {
         let count = indexed.iter().filter(|(_, words)| words.contains_key(*word)).count();
-        // Words that most solutions contain do not help to choose. Fewer than four files show no
-        // pattern.
+        // Words that most solutions contain do not help to choose. With fewer than four files, crh
+        // cannot tell which words are common.
         indexed.len() >= 4 && count * 2 > indexed.len()
     };
     let distinctive: Vec<&String> = keywords.iter().filter(|word| !is_common(word)).collect();

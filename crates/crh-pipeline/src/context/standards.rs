@@ -10,7 +10,7 @@ use crh_review::diff::RepoPath;
 /// A standards file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StandardsFile {
-    /// Path in the workspace, such as `agent/AGENTS.md`. The workspace holds the version of
+    /// Path in the workspace, such as `agent/AGENTS.md`. The workspace holds the file as it is at
     /// `ChangeUnderReview::instructions_revision`.
     pub place: String,
     /// Path in the repository, for citations.
@@ -22,14 +22,14 @@ pub struct StandardsFile {
 /// The standards files for the files under review. Those of the whole repository come first.
 pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
     let Ok(workspace) = change.workspace() else { return Vec::new() };
-    // The stages that depend on the workspace report an unreadable one.
+    // The stages that depend on the workspace report that it is unreadable.
     let instruction_files = workspace.instruction_files().unwrap_or_default();
     let changed: Vec<&RepoPath> = change.files().map(|(file, _)| &file.path).collect();
     let instruction_files = instruction_files.iter().map(String::as_str).collect();
     standards(&instruction_files, &changed, &root_files(change))
 }
 
-/// Files for the whole repository. Without a repository, the name of the main file is a guess.
+/// Files for the whole repository. If crh cannot find any, it guesses the name of the main file.
 fn root_files(change: &ChangeUnderReview) -> Vec<RootFile> {
     let guess = || vec![RootFile { path: MAIN_PLACE, place: MAIN_PLACE.to_owned() }];
     let Ok(revisions) = change.tool_context.repository() else { return guess() };

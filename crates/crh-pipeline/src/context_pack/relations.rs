@@ -19,7 +19,7 @@ const FILES_MAX: usize = 1_000;
 /// callee is unclear.
 const SAME_NAMES_MAX: usize = 4;
 
-/// A changed function, by the index of its part.
+/// A changed function, with the index of its part.
 struct PartFunction {
     part: usize,
     language: Language,

@@ -241,7 +241,7 @@ pub(super) fn added_cli_argument<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a I
     inputs.lines.iter().find(|line| line.is_added && arguments.is_match(&line.text))
 }
 
-/// The first added line on which text can become a command, code or a query, with the rest of
+/// The first added line on which text can become a command, code or a query, with the predicate of
 /// a sentence about the line, such as `runs a shell or evaluates code`.
 pub(super) fn injection_risk<'a>(
     inputs: &'a FactInputs<'_>,

@@ -16,7 +16,7 @@ pub(super) struct WordIndex {
     places: BTreeMap<String, Vec<WordPlace>>,
 }
 
-/// The first line with a word, per language.
+/// The first line with a word in files of one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WordPlace {
     language: Option<&'static str>,

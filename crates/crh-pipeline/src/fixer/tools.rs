@@ -28,7 +28,7 @@ pub(super) struct EditFile {
     pub(super) new: String,
 }
 
-/// Writes one of your files whole, also one that is not there yet. For anything but a new or a very small file take `edit_file`.
+/// Makes one of your files that is not there yet. For a file that is there take `edit_file`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteFile {

@@ -1,4 +1,5 @@
-//! Likely cost of a plan, its upper bound, and what would not fit, for `--estimate`.
+//! Likely cost of a plan, its upper bound, and the assignments that exceed the budget, for
+//! `--estimate`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -32,11 +33,11 @@ const LIKELY_INPUT_PERCENT: u64 = 40;
 /// reviews a call has 200 to 500 output tokens on average, without reasoning.
 const LIKELY_OUTPUT_PERCENT: u64 = 10;
 
-/// Likely cost of the further calls of a run, in percent of its first call. In recorded reviews
-/// most runs answer at once. About a third of all runs look up code first.
+/// Likely cost of the further calls of a run, in percent of one such call. In recorded reviews most
+/// runs answer at once. About a third of all runs look up code first.
 const FURTHER_CALLS_PERCENT: u64 = 30;
 
-/// Likely runs after the reviewers: one that decides what is published, and one that validates.
+/// Likely runs after the reviewers: the editor, and one validation run.
 const LATER_RUNS: usize = 2;
 
 /// Likely cost of a plan, and its upper bound.
@@ -72,7 +73,7 @@ pub struct PlannedAssignment {
     pub files: usize,
     /// The first model call. None for static checks.
     pub first_call: Option<FirstCallEstimate>,
-    /// What is missing, if the budget is too small for the assignment after the earlier ones.
+    /// Set if the budget that the earlier assignments leave is too small for this one.
     pub shortfall: Option<PlanShortfall>,
 }
 
@@ -89,7 +90,7 @@ pub enum PlanShortfall {
         #[serde(rename = "left_usd", serialize_with = "dollars")]
         left: Money,
     },
-    /// Each earlier assignment makes at least one call, so no call is left.
+    /// The earlier assignments use up all calls, with one call each.
     Calls {
         /// Maximum number of model calls of the review.
         max: u32,
@@ -206,7 +207,7 @@ pub fn estimate_without_model(plan: &Plan) -> CostEstimate {
     }
 }
 
-/// Prompts of the review, and of each part of a panel.
+/// Prompts of the review, and the prompts for each part of the change that a panel reviews.
 struct EstimatePrompts {
     prompts: Arc<Prompts>,
     parts: Vec<Arc<Prompts>>,
@@ -219,7 +220,7 @@ struct FirstQuestion<'a> {
 }
 
 impl FirstQuestion<'_> {
-    /// What is missing if the question does not fit into the model's context.
+    /// The tokens that are missing if the question does not fit into the model's context.
     fn shortage(&self) -> Option<ContextShortage> {
         let request = ModelRequest::new(self.conversation.clone(), TURN_TOKENS);
         let request = ModelRequest { tools: vec![tool_spec::<ReportFindings>()], ..request };
@@ -304,8 +305,9 @@ fn likely_run_cost(price: &Price, input_bound: u64, cached_bound: u64, output: u
     price.cost(&first) + price.cost(&later).percent(FURTHER_CALLS_PERCENT)
 }
 
-/// Likely cost of all assignments that fit, and of the later runs that the number of calls allows.
-/// A run reads the shared prompt from the vendor's cache if an earlier run used the same model.
+/// Likely cost of all assignments that the budget covers, and of the later runs that the number of
+/// calls allows. A run reads the shared prompt from the vendor's cache if an earlier run used the
+/// same model.
 fn likely_cost(assignments: &[PlannedAssignment], editor: &Model, max_calls: u32) -> Money {
     let first_calls = assignments.iter().filter(|planned| planned.shortfall.is_none());
     let first_calls: Vec<_> = first_calls.filter_map(|it| it.first_call.as_ref()).collect();
@@ -436,12 +438,12 @@ impl fmt::Display for CostEstimate {
 }
 
 impl CostEstimate {
-    /// Whether the models of all calls cost nothing, as local ones do.
+    /// Whether all calls are free, as with local models.
     fn is_free(&self) -> bool {
         self.max_cost == Money::ZERO && !self.fits_no_reviewer()
     }
 
-    /// Whether the plan has reviewers and the budget is too small for all of them.
+    /// Whether the plan has reviewers and the budget is too small for each of them.
     fn fits_no_reviewer(&self) -> bool {
         let mut reviewers = self.assignments.iter().filter(|it| it.first_call.is_some()).peekable();
         reviewers.peek().is_some() && reviewers.all(|planned| planned.shortfall.is_some())

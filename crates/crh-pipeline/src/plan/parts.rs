@@ -48,15 +48,16 @@ pub(crate) fn parts_of(change: &ChangeUnderReview, paths: &[String]) -> Vec<Diff
     parts
 }
 
-/// Splits the diff of a file into line ranges of at most `max_bytes`. A piece ends before a hunk if
-/// it is then at least half full. Otherwise it ends between two lines of a hunk.
+/// Splits the diff of a file into line ranges of at most `max_bytes`. A longer line is a piece of
+/// its own. A piece ends before a hunk if it is then at least half full. Otherwise it ends between
+/// two lines of a hunk.
 pub(crate) fn split_diff(diff: &Diff, file: &FileDiff, max_bytes: usize) -> Vec<(u32, u32)> {
     let hunks: Vec<u32> = file.hunks.iter().map(|hunk| hunk.first_line).collect();
     let lines = diff.patch(file).split_inclusive(|byte| *byte == b'\n');
     let mut pieces = Vec::new();
     let (mut first, mut size) = (file.first_line(), 0);
     let mut last = first;
-    // The last hunk that starts in this piece, and the size of the piece before it.
+    // First line of the last hunk that starts in this piece, and the bytes of the piece before it.
     let mut hunk: Option<(u32, usize)> = None;
     for (number, line) in (file.first_line()..).zip(lines) {
         if hunks.binary_search(&number).is_ok() {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crh_review::diff::{Diff, DiffLine, FileDiff, LineKind};
 
-/// How many context lines to compare on each side. Equal lines usually differ much sooner.
+/// How many lines to compare before and after two equal lines. Their surroundings usually differ
+/// much sooner.
 const CONTEXT_LINES_MAX: usize = 50;
 
 /// Lines that occur more often than this, such as lone braces, are not matched. This limits the
@@ -51,8 +52,8 @@ impl<'d> LineMatcher<'d> {
     }
 
     /// Index of our line with the same content and the most context in common with their line. If
-    /// several of our lines are equally good, their diff must have equally many such lines. Then
-    /// the n-th line of their diff matches our n-th line.
+    /// several of our lines are equally good, the forge's diff must have equally many such lines.
+    /// Then the n-th such line of the forge's diff matches our n-th.
     fn best_match(&self, their_index: usize) -> Option<usize> {
         let text = content(&self.theirs.lines[their_index].1);
         let (our_candidates, their_candidates) =
@@ -72,8 +73,8 @@ impl<'d> LineMatcher<'d> {
         if best_candidates.iter().any(|our_index| context(our_index) != widest) {
             return None;
         }
-        // A context line matches only if a changed line is near it, since unchanged code has many
-        // equal lines.
+        // A context line matches only if its shared context contains a changed line, since
+        // unchanged code has many equal lines.
         let window = &self.theirs.lines[their_index - widest.before..=their_index + widest.after];
         if window.iter().all(|(_, line)| line.kind == LineKind::Context) {
             return None;

@@ -1,5 +1,5 @@
-//! Prompt of an answer to a person's reply. It is not part of a review, so `prompt_version` does
-//! not include it.
+//! Prompt of the model that checks an issue again after a person's reply. It is not part of a
+//! review, so `prompt_version` does not include it.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Prompts of the `bare` arm of an evaluation. They are not part of a review, so `prompt_version`
-//! does not include them.
+//! Prompts of the `bare` arm of an evaluation, which has no reviewers of crh. They are not part of
+//! a review, so `prompt_version` does not include them.
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ prompts! {
     }
 }
 
-/// The conversation of the model. Texts are fenced here.
+/// The conversation of the model. Description and diff are fenced here.
 pub(crate) fn conversation(metadata: &ChangeMetadata, diff: &str) -> Conversation {
     let description = format!("{}\n\n{}", one_line(&metadata.title), metadata.body.trim());
     let description = fence("description", description.trim());

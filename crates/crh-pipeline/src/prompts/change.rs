@@ -43,7 +43,7 @@ const OVERVIEW_CHARS: usize = 12_000;
 /// Maximum characters of the description.
 const DESCRIPTION_CHARS: usize = 8_000;
 
-/// Minimum bytes of a piece of a diff: one or two hunks.
+/// If pieces of at most this many bytes (one or two hunks) do not fit, crh splits them no further.
 const PIECE_MIN: usize = 2_000;
 
 /// Maximum characters of a list: about five hundred files.
@@ -56,7 +56,7 @@ pub(super) struct RenderedChange {
     pub(super) overview: files::Change,
     /// Files in scope whose diff the prompt does not show.
     pub(super) not_shown: Vec<String>,
-    /// Notes on what could not be read from the workspace.
+    /// Notes on metadata that could not be read from the workspace.
     pub(super) notes: Vec<String>,
 }
 
@@ -194,8 +194,8 @@ fn untracked_row(name: &str) -> String {
     format!("{}: untracked in the checkout, not part of the change", path(name))
 }
 
-/// Groups the files in scope. The diffs of each group fit into one prompt. A file that does not fit
-/// is split.
+/// Groups the files in scope so that the diffs of each group fit into one prompt. A file that does
+/// not fit is split. A piece that still does not fit has its own group.
 pub(crate) fn group_files(
     change: &ChangeUnderReview,
     context: u64,
@@ -292,7 +292,7 @@ fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The file as one part, or split into pieces that fit, with their numbered lines.
+/// The file as one part, or split into pieces that fit if possible, with their numbered lines.
 fn fitting_parts(
     diff: &Diff,
     file: &FileDiff,

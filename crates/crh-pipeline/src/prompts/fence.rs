@@ -1,4 +1,4 @@
-//! Fences around untrusted text: models must treat it as data.
+//! Fences around untrusted text. Models must treat the text as data.
 
 use crh_review::identity::content_id;
 

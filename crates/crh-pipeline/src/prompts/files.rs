@@ -3,10 +3,10 @@
 use super::template::prompts;
 
 prompts! {
-    /// System prompt of all agents. Contains no text of the change.
+    /// System prompt of all agents of a review. Contains no text of the change.
     Rules = "rules.md" {}
 
-    /// How finders work. `--reviewer-prompt` replaces it.
+    /// How reviewers look for every kind of defect. `--reviewer-prompt` replaces this prompt.
     Finder = "finder.md" {}
 
     /// The change, as all agents see it. Every value is fenced.
@@ -44,9 +44,9 @@ prompts! {
         reviewer,
         /// Its name.
         name,
-        /// Label of its scope, fenced: it comes from the orchestrator.
+        /// Label of its scope, fenced, since a model wrote it.
         label,
-        /// Focus of its scope, fenced for the same reason.
+        /// Focus of its scope, fenced, since a model wrote it.
         focus,
         /// Its files, fenced.
         files,
@@ -72,16 +72,16 @@ prompts! {
         items,
     }
 
-    /// How a run with tools looks things up.
+    /// Instructions for a run with tools: how it looks things up.
     WithTools = "with_tools.md" {}
 
-    /// What a run without tools does instead.
+    /// Instructions for a run without tools.
     WithoutTools = "without_tools.md" {}
 
     /// How a review with an editor works: shared by all its reviewers.
     Panel = "panel.md" {}
 
-    /// Follows the diff of one part of a large change.
+    /// Stands after the diff of one part of a large change.
     ChangePart = "part.md" {
         /// Number of the part, from 1.
         number,
@@ -99,9 +99,9 @@ prompts! {
         prompt,
         /// Intent of the change, fenced: a model or the author wrote it.
         intent,
-        /// Why the reviewer was chosen, fenced for the same reason.
+        /// Why the reviewer was chosen, fenced, since a model may have written it.
         why,
-        /// The other reviewers, fenced: a repository may have its own.
+        /// The other reviewers, fenced, since a repository may define some of them.
         others,
         /// Extra material, in fences.
         given,
@@ -157,7 +157,7 @@ prompts! {
         lookups,
     }
 
-    /// Follows the editor's instructions if it may propose tests.
+    /// Stands after the editor's instructions if the editor may propose tests.
     ProposeTests = "tests.md" {
         /// The command that runs a test, fenced.
         command,

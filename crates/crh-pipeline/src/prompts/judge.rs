@@ -1,5 +1,5 @@
-//! Prompts of the evaluation judge. They are not part of a review, so `prompt_version` does not
-//! include them.
+//! Prompts of the judge of an evaluation, which matches reports with known defects. They are not
+//! part of a review, so `prompt_version` does not include them.
 
 use serde_json::json;
 

@@ -33,7 +33,7 @@ use crh_review::identity::content_id;
 use crh_review::report::{PlanSource, Strategy};
 use crh_review::stable_json_line;
 
-/// Hex digits of the prompt version, as in a review id.
+/// Hex digits of the prompt version: 64 bits.
 const VERSION_DIGITS: usize = 16;
 
 /// Default language.
@@ -134,7 +134,8 @@ impl Prompts {
         }
     }
 
-    /// Hash of all prompt files in use, overrides included, and of the tool descriptions.
+    /// Hash of all prompt files in use, overrides included, of the tools, and of the built-in
+    /// reviewers.
     pub fn version(overrides: &PromptOverrides) -> String {
         // Computed once per process: hashing all texts is slow, and a review needs it several
         // times.
@@ -148,8 +149,8 @@ impl Prompts {
         }
     }
 
-    /// Hash of the prompts and tools of one strategy. Prompts of other strategies do not change it,
-    /// so a recording of this strategy stays valid.
+    /// Hash of the prompts, tools and built-in reviewers of one strategy. Prompts of other
+    /// strategies do not change it, so a recording of this strategy stays valid.
     pub fn strategy_version(strategy: Strategy, overrides: &PromptOverrides) -> String {
         let names = strategy_files(strategy);
         let files: Vec<_> =
@@ -246,12 +247,12 @@ impl Prompts {
     }
 
     /// Instructions for validation. `candidates` has ids, claims and code, but not the reviewers'
-    /// reasons. They are fenced here.
+    /// reasons. The candidates are fenced here.
     pub fn validate(&self, candidates: &str) -> String {
         self.with_language(&files::Validate { candidates: fence("candidates", candidates) })
     }
 
-    /// The check of requirements. Document and items are fenced here.
+    /// Instructions for the check of requirements. Document and items are fenced here.
     pub fn requirements(&self, document: &RequirementsDoc) -> String {
         let source = match document.source {
             PlanSource::Explicit => "named for this change",
@@ -405,9 +406,9 @@ fn context_code(
 /// Whether a run can look things up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolAccess {
-    /// It has tools.
+    /// The run has tools.
     Tools,
-    /// It judges what the prompt shows.
+    /// The run judges only what the prompt shows.
     NoTools,
 }
 

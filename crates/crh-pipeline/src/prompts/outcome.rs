@@ -1,5 +1,5 @@
-//! Prompts of the judge of outcomes. They are not part of a review, so `prompt_version` does not
-//! include them.
+//! Prompts of the judge of outcomes, which decides what became of an issue. They are not part of a
+//! review, so `prompt_version` does not include them.
 
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use crh_review::report::PlanSource;
 pub const PLANS_FOLDER: &str = "docs/plans/";
 /// Maximum bytes of a description to search.
 const BODY_MAX: usize = 256 * 1024;
-/// Maximum number of keywords of a branch name.
+/// Maximum number of keywords of a branch name. Further ones are ignored.
 const KEYWORDS_MAX: usize = 3;
 /// Minimum length of a word that may match the beginning of a longer word. Shorter words must match
 /// completely: `pay` does not match `payload`.
@@ -121,7 +121,7 @@ pub struct RequirementsSearch {
     pub notes: Vec<String>,
 }
 
-/// Finds the document. `text_of` reads a file. It returns None if the file cannot be read.
+/// Finds the document. `text_of` reads a file, and returns None if that fails.
 pub fn discover(
     clues: &RequirementsClues<'_>,
     text_of: impl Fn(&str) -> Option<String>,
@@ -153,12 +153,12 @@ pub fn discover(
 
 /// The document that the description links to. Only existing files count.
 ///
-/// - If a proposal has one link, its document counts as explicit.
+/// - If a proposal has one link, the linked document counts as explicit.
 /// - If there are several links, the newest document that matches the title or the branch counts as
 ///   inferred.
-/// - A single link in commit messages counts as inferred, since a message may mention a plan in
-///   passing. If lines `Plan: PATH` state exactly one plan, that plan counts as explicit, even next
-///   to other links.
+/// - In commit messages, the document of a single link counts as inferred, since a message may
+///   mention a plan in passing. If lines `Plan: PATH` state exactly one plan, that plan counts as
+///   explicit, even next to other links.
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {
@@ -215,7 +215,7 @@ fn states_plan(line: &str, path: &str) -> bool {
     label.eq_ignore_ascii_case("plan") && rest.trim_start_matches("./") == path
 }
 
-/// The only document whose name contains all keywords of the branch.
+/// The only document whose name contains all keywords of the branch. None if there are several.
 fn plan_by_branch(clues: &RequirementsClues<'_>) -> Option<String> {
     let words: Vec<String> = keywords(clues.branch).take(KEYWORDS_MAX).collect();
     let has_all =
@@ -236,7 +236,7 @@ fn mentioned_plans(body: &str) -> Vec<String> {
             char.is_whitespace() || matches!(char, '(' | '[' | '<' | '`' | '"' | '\'' | '*' | '|')
         });
         let text_before = words_before.into_iter().next().unwrap_or_default();
-        // The same path below another folder is another file.
+        // `other/docs/plans/a.md` is another file than `docs/plans/a.md`.
         let is_url = text_before.contains("://") && text_before.ends_with('/');
         if !(is_url || matches!(text_before.rsplit(':').next(), Some("" | "/" | "./"))) {
             continue;
@@ -269,7 +269,8 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_lowercase)
 }
 
-/// Whether a file name has a word with this prefix: `skill` matches `onboarding-skills.md`.
+/// Whether a file name has a word with this prefix: `skill` matches `onboarding-skills.md`. A
+/// prefix that is shorter than [`PREFIX_MATCH_MIN`] must be the whole word.
 fn has_word(path: &str, prefix: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let name = name.strip_suffix(".md").unwrap_or(name);

@@ -1,5 +1,5 @@
-//! Splits Markdown into entries: headings, list items, table rows, paragraph lines. Skips code,
-//! quotes, comments and front matter, which only show examples.
+//! Splits Markdown into entries: headings, list items, table rows, paragraph lines. Skips front
+//! matter, and code, quotes and comments, which only show examples.
 
 use std::ops::Range;
 
@@ -91,7 +91,8 @@ impl EntryReader {
             }
             Tag::Item => self.begin(EntryKind::Item { depth: self.list_depth, done: None }, at),
             Tag::Paragraph if self.list_depth == 0 => self.begin(EntryKind::Line, at),
-            // The first paragraph of an item is its text. Further paragraphs explain it.
+            // The first paragraph of an item is its text. Further paragraphs only explain it, so
+            // they are skipped.
             Tag::Paragraph if self.has_text() => self.flush(),
             Tag::Table(_) => self.flush(),
             Tag::TableHead => self.in_table_head = true,

@@ -20,8 +20,8 @@ const JUDGED_CONFIDENCE: Confidence = Confidence::thousandths(750);
 /// Id of the row that stands for all items beyond the maximum.
 const OMITTED_ID: &str = "more";
 
-/// The report section, and a finding for each missing requirement. Unjudged and waived requirements
-/// produce no finding.
+/// The report section, and a finding for each requirement that is not or only partially addressed.
+/// Waived requirements produce no finding.
 pub fn missing_findings(
     document: &RequirementsDoc,
     judgements: Option<&RequirementJudgements>,
@@ -107,7 +107,7 @@ fn missing_finding(
     };
     let why = format!("{plan} asks for it. {reason}{hint}");
     let finding = Finding {
-        // Leaves room for the ellipsis.
+        // `cut` may add an ellipsis.
         title: cut(&format!("{id} of the plan {state}: {}", item.text), TITLE_MAX - 1),
         severity,
         category: Category::Requirements,

@@ -4,8 +4,8 @@ use super::{PinnedChange, ResolveOptions, TargetError, from_diff, take_snapshot}
 use crh_git::{Objects, PatchDirection, ReadError, SnapshotScope, Store};
 use crh_review::diff::{Content, Diff, FileDiff, LineKind};
 
-/// Builds a change from a diff. If the diff is one of the checkout, the index or the last commit,
-/// or applies to the last commit, the change has a base and a head.
+/// Builds a change from a diff. If the diff ends at the checkout, the index or the last commit, or
+/// starts at the last commit, the change has a base and a head.
 pub(super) fn resolve_diff(
     store: &Store,
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ fn find_ends(store: &Store, diff: &Diff) -> Result<Option<(String, String)>, Tar
 }
 
 /// Whether both commits have the lines of a diff at the same line numbers. Git also applies a patch
-/// whose lines are at other places.
+/// if the lines have other numbers.
 fn has_lines(store: &Store, diff: &Diff, base: &str, head: &str) -> Result<bool, TargetError> {
     let objects = store.bare().objects()?;
     let files = diff.files().iter().filter(|file| file.content == Content::Text);

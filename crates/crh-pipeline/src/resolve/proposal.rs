@@ -33,7 +33,7 @@ pub struct ProposedChange {
 pub struct ProposalRemotes {
     /// Repository of the target branch.
     pub target: FetchAddress,
-    /// Repository of the head; may be the same.
+    /// Repository of the head; may be the same as `target`.
     pub source: FetchAddress,
     /// Ref of the head in `source`.
     pub head_ref: String,
@@ -44,7 +44,7 @@ pub struct ProposalRemotes {
 pub struct EarlierRound {
     /// Round id.
     pub id: String,
-    /// When the forge saw the round; else the date of its head commit.
+    /// When the forge saw the round, or the date of its head commit. `None` if unknown.
     pub created_at: Option<String>,
     /// Commit that the round is compared with. `None` if unknown.
     pub base: Option<String>,
@@ -329,8 +329,8 @@ fn has_comments(round: &ProposalRound) -> bool {
     !round.comments.is_empty() || !round.threads.is_empty()
 }
 
-/// A round with the diff from the forge. Comments refer to lines of that diff, and the commits of
-/// the round may exist only at the forge.
+/// A round with a diff that crh does not compute. Comments refer to lines of the forge's diff, and
+/// the commits of the round may exist only at the forge.
 fn round_with_diff(round: &ProposalRound, text: Vec<u8>) -> EarlierRound {
     EarlierRound {
         id: round.id.clone(),

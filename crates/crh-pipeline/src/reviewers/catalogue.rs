@@ -108,7 +108,7 @@ impl ReviewerCatalogue {
 }
 
 /// Parses a reviewer of the repository, which may use fewer keys than built-in ones. The error
-/// completes a sentence.
+/// completes the sentence "the reviewer `FILE` is not used: …".
 fn parse_own_reviewer(file: &ReviewerFile) -> Result<Reviewer, String> {
     if file.bytes.len() as u64 > FILE_MAX {
         let bytes = file.bytes.len();

@@ -40,8 +40,8 @@ pub struct Reviewer {
     pub category: Category,
     /// Default route of its findings.
     pub route: Route,
-    /// Maximum severity of its findings. crh lowers more severe findings in its category to this
-    /// severity.
+    /// Maximum severity of its findings in its own family of categories. crh lowers more severe
+    /// ones.
     pub max_severity: Severity,
     /// Maximum number of findings per run.
     pub cap: usize,

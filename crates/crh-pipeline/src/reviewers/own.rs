@@ -11,7 +11,8 @@ const REVIEWERS_FOLDER: RepoConfigFolder = RepoConfigFolder {
     path: ".crh/reviewers",
     item: "reviewer",
     extensions: &[".md"],
-    // The scout reads one row per reviewer on every change. Half as many reviewers are built in.
+    // The scout reads one row per reviewer on every change. The limit is about twice the number of
+    // built-in reviewers.
     files_max: 50,
     file_max: FILE_MAX,
 };

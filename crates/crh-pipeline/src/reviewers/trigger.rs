@@ -8,14 +8,13 @@ use crh_git::PathGlobs;
 pub struct Trigger {
     /// A fact that must hold.
     pub fact: Option<ChangeFact>,
-    /// Minimum number of changed executable lines, in `languages` if set.
+    /// Minimum number of changed lines of code, in `languages` if set.
     pub lines: Option<u64>,
     /// Globs, one of which must match a file in scope.
     pub paths: Option<PathGlobs>,
-    /// Words in lower case, one of which an added executable line must contain, in `languages` if
-    /// set.
+    /// Words in lower case, one of which an added line of code must contain, in `languages` if set.
     pub words: Vec<String>,
-    /// Languages, one of which must have changed executable lines.
+    /// Languages, one of which must have changed lines of code.
     pub languages: Vec<&'static str>,
 }
 

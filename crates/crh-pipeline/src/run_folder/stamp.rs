@@ -23,7 +23,7 @@ const KEY: &str = "stamp-key";
 const KEY_BYTES: usize = 32;
 /// Separates stamps from other uses of the key.
 const DOMAIN: &[u8] = b"crh run ";
-/// Permissions of other users.
+/// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
 /// The key that signs run folders.

@@ -4,8 +4,8 @@ use super::SkipReason;
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::escape_invisible;
 
-/// How many lines to search for a marker, that is a comment such as `@generated`. A licence header
-/// before the marker has up to thirty lines.
+/// How many lines to search for a marker: a comment such as `@generated`. A licence header before
+/// the marker has up to thirty lines.
 const HEADER_LINES: usize = 40;
 /// Maximum bytes of a line to read and show. Markers are short, and a minified file is one long
 /// line.
@@ -138,7 +138,6 @@ fn scan_header<'a>(lines: impl Iterator<Item = &'a [u8]>) -> HeaderScan {
 fn is_code(line: &str) -> bool {
     let line = line.to_lowercase();
     let starts_line = |start: &&str| line.starts_with(*start);
-    // Preambles are checked separately, since some of them look like strings.
     !line.is_empty()
         && !PREAMBLES.iter().any(starts_line)
         && !COMMENT_STARTS.iter().any(starts_line)

@@ -36,7 +36,7 @@ pub(super) fn has_lock_content<'a>(name: &str, lines: impl Iterator<Item = &'a [
             continue;
         }
         scalar_indent = None;
-        // pnpm stores the reasons of deprecated packages as text of several lines.
+        // pnpm stores the deprecation messages of packages as text of several lines.
         if name == "pnpm-lock.yaml"
             && indent > 0
             && [": |", ": |-", ": >", ": >-"].iter().any(|end| line.ends_with(end))

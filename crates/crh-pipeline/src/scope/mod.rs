@@ -4,13 +4,13 @@
 //! Invariants:
 //!
 //! - Every file of the diff appears exactly once, in the order of the diff.
-//! - crh reviews a file that it does not know: unknown kinds of files count as executable, and an
+//! - crh reviews a file that it does not know: unknown kinds of files count as code, and an
 //!   unreadable file is not skipped because of its content.
 //! - A change cannot hide existing files. A marker of generated code counts if the file is new or
 //!   had one before. A renamed file is skipped for its path or attributes only if the same was true
 //!   of the old path. Attributes come from a revision that the caller chooses (the base, for
-//!   changes by others). Ignored claims are listed in the notes of the file. A *new* file with a
-//!   marker is skipped, and the report lists it.
+//!   changes by others). Markers and names that crh ignores for this reason are listed in the notes
+//!   of the file. A *new* file with a marker is skipped, and the report lists it.
 //!
 //! Precedence, strongest first: `paths`; `exclude`; nothing to read (submodule, binary, no changed
 //! line); `include`; `generated`; attributes; name and folder; size; text. crh reads contents only
@@ -62,7 +62,7 @@ pub struct ScopeRules {
     /// Maximum size of a file, after the change or, for a deleted file, before it. Larger files are
     /// skipped.
     pub max_file_bytes: u64,
-    /// Whether skipped files that the base accepts make the review incomplete.
+    /// Whether skipped files with the effect [`SkipEffect::Accepted`] make the review incomplete.
     pub strict: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct ScopeFile {
     pub role: FileRole,
     /// Whether it is reviewed.
     pub decision: ScopeDecision,
-    /// Effect of the part that is not read.
+    /// How unread content of the file affects the review.
     #[serde(skip_serializing_if = "SkipEffect::is_harmless")]
     pub effect: SkipEffect,
     /// Remarks about the decision.
@@ -190,8 +190,8 @@ impl ScopeFile {
 
 impl Scope {
     /// Skips files that an earlier review has covered up to a commit. Keeps a file that makes the
-    /// review incomplete. It did not do so in the earlier review, so a change of another file must
-    /// have changed its effect.
+    /// review incomplete. The file did not do so in the earlier review, so a change of another file
+    /// must have changed its effect.
     #[must_use]
     pub fn without_reviewed(mut self, commit: &str, was_reviewed: impl Fn(&str) -> bool) -> Self {
         self.totals = ScopeTotals::default();

@@ -1,12 +1,12 @@
 //! Determines the role of a file by its path, and counts changed lines by role.
 //!
-//! Unknown files count as executable, since otherwise a change could look smaller than it is. Files
-//! that run programs are executable too: `Makefile`, `justfile`, `CMakeLists.txt`, Terraform,
-//! notebooks, templates, `.mdx`. A `Dockerfile` and CI files are mostly data, so they count as
-//! configuration. So do skills, prompts and other files that instruct agents: they are part of the
-//! product, although they are written as prose.
+//! Unknown files count as code ([`FileRole::Executable`]), since otherwise a change could look
+//! smaller than it is. Files that run programs are code, too: `Makefile`, `justfile`,
+//! `CMakeLists.txt`, Terraform, notebooks, templates, `.mdx`. A `Dockerfile` and CI files are
+//! mostly data, so they count as configuration. So do skills, prompts and other files that instruct
+//! agents: they are part of the product, although they are written as prose.
 //!
-//! Limitation: tests inside a source file (`#[cfg(test)]`) count as executable. Telling them apart
+//! Limitation: tests inside a source file (`#[cfg(test)]`) count as code. Telling them apart
 //! requires parsing both versions of every file.
 
 use serde::Serialize;
@@ -190,7 +190,8 @@ pub(super) fn is_code(path: &str) -> bool {
         || Language::from_path(path).is_some()
 }
 
-/// Whether a path has the name or extension of documentation, configuration or data.
+/// Whether a path has the extension of documentation, configuration or data, or a name with a known
+/// role.
 pub(super) fn is_known_text(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = extension(name);
@@ -246,7 +247,7 @@ const AGENT_ENDINGS: &[&str] =
 /// Folders whose text files instruct agents.
 const AGENT_FOLDERS: &[&str] =
     &[".agents", ".claude", ".codex", ".cursor", ".gemini", "agents", "prompts", "skills"];
-/// Extensions of such text files.
+/// Extensions of the text files in [`AGENT_FOLDERS`] that instruct agents.
 const AGENT_TEXT_EXTENSIONS: &[&str] = &["markdown", "md", "txt"];
 
 /// Names of documentation, with or without `.txt`. In upper case only, since `install` is a
@@ -532,7 +533,7 @@ const TEST_FOLDERS: &[&str] = &[
     "tests",
 ];
 
-/// Whether test runners would find this path.
+/// Whether a file is a test or test data, by its folder or name.
 fn is_test(path: &str, name: &str, extension: &str) -> bool {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
     let is_test_folder = |part: &str| {

@@ -262,7 +262,7 @@ impl<F: FileSource> FileCase<'_, F> {
     /// Whether a link with this name and target brings unread content into use.
     fn target_gets_used(&self, name: &str, target: &LinkTarget) -> bool {
         let LinkTarget::Inside(target) = target else {
-            // The change does not show the content. It counts as unused only if the link is in a
+            // The change does not show the content. The link counts as unused only if it is in a
             // folder of documentation or test data and has a name that does not run.
             return !runnable::is_out_of_use(name) || runs(name);
         };

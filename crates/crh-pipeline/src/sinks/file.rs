@@ -11,7 +11,7 @@ use crh_os::names::canonical;
 use crh_review::render::{PageError, TextStyle, html, json, markdown, sarif, text};
 use crh_review::report::Report;
 
-/// Readable by everyone, as far as the umask allows.
+/// Permissions of a new file before the umask: all users may read and write.
 const MODE: u32 = 0o666;
 
 /// Why a file was not written.

@@ -15,7 +15,7 @@ use crh_syntax::Language;
 
 /// Maximum number of matches in a reply.
 const MATCHES: usize = 100;
-/// How much of a line to show.
+/// Maximum characters of a line in a reply.
 const SNIPPET_CHARS: usize = 300;
 
 pub(super) struct ReadFile;

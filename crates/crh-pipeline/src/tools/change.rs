@@ -74,7 +74,7 @@ impl AgentTool for AgentFilesList {
 
     fn answer(_: AgentFilesListInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
         let files = ctx.workspace()?.instruction_files()?;
-        // Paths from the root, as `read` expects them.
+        // Paths from the workspace root, as `read` expects them.
         let files: Vec<_> = files.iter().map(|place| format!("agent/{place}")).collect();
         list_reply("files", json!({}), &files)
     }

@@ -15,7 +15,7 @@ use crate::workspace::{RoundEntry, Workspace};
 use crh_review::diff::{Diff, FileDiff, MappedLine, RepoPath};
 use crh_review::schema::FileRow;
 
-/// Default number of lines.
+/// Default number of lines in a reply of `diff_numbered`.
 const NUMBERED_LINES: u32 = 500;
 /// How many similar paths an error suggests.
 const SUGGESTIONS: usize = 3;
@@ -229,7 +229,8 @@ pub(super) fn find_round<'a>(
     }
 }
 
-/// First and last of `total` things, 1-based, limited to those that exist.
+/// Numbers of the first and the last of `total` things, from 1. A larger last number becomes
+/// `total`.
 pub(super) fn clamp_range(
     start: Option<u32>,
     end: Option<u32>,
@@ -262,7 +263,7 @@ pub(super) fn find_file<'a>(diff: &'a Diff, path: &str) -> Result<NamedFile<'a>,
         diff.files().iter().filter(|file| predicate(file)).collect()
     };
     let mut files = files_where(&|file| file.path.shown() == path);
-    // A model may copy the path from a diff header.
+    // A model may copy the path from a diff header, in which git quotes it.
     if let (true, Some(unquoted)) = (files.is_empty(), RepoPath::from_quoted(path.as_bytes())) {
         files = files_where(&|file| file.path == unquoted);
     }

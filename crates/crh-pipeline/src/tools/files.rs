@@ -10,11 +10,11 @@ use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crate::workspace::{PathKind, Workspace, WorkspacePath};
 use crh_git::{GlobError, PathGlobs};
 
-/// Default number of lines.
+/// Default number of lines in a reply of `read`.
 const READ_LINES: usize = 2_000;
-/// Default number of paths.
+/// Default number of paths in a reply of `find`.
 const FIND_PATHS: usize = 1_000;
-/// Default number of names.
+/// Default number of names in a reply of `ls`.
 const LS_NAMES: usize = 500;
 /// Maximum number of entries to list. More never fit into a reply.
 const ENTRIES_MAX: usize = 20_000;

@@ -12,7 +12,7 @@ use super::files::{limit_or, parse_glob, walk};
 use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crate::workspace::PathKind;
 
-/// Default number of matches.
+/// Default number of matches in a reply.
 const MATCHES: usize = 100;
 /// Maximum number of matches to collect. More never fit into a reply, so they are only counted.
 const MATCHES_MAX: usize = 10_000;

@@ -14,9 +14,9 @@ use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crh_git::{BlameLine, ChangeHistory, CommitDetails, LogError};
 use crh_review::diff::RepoPath;
 
-/// Default number of commits.
+/// Default number of commits in a reply of `repo_log`.
 const COMMITS: u32 = 20;
-/// Maximum number of lines per call.
+/// Maximum number of lines per call of `repo_blame`.
 const BLAME_LINES: u32 = 200;
 
 pub(super) struct RepoLog;
@@ -99,13 +99,13 @@ impl AgentTool for RepoLog {
         let limit = input.limit.map_or(COMMITS, NonZeroU32::get) as usize;
         let row = |commit| {
             let mut row = CommitRow::from_commit(commit, &of_change);
-            // Git attributes everything older to the oldest commit of the history.
+            // Git attributes all older changes of the path to the oldest commit of the history.
             let is_boundary = !path.is_empty() && history.boundary.contains(&commit.id);
             row.or_older = is_boundary.then_some(true);
             row
         };
         let rows: Vec<CommitRow<'_>> = commits.iter().take(limit).map(row).collect();
-        // Distinguish an untouched path from one that does not exist.
+        // If no commit changed the path, it may not exist. Then report an error.
         if commits.is_empty() && !path.is_empty() {
             let entry = repository.objects().stat(revision, &path);
             entry.map_err(|error| explain_read_error(ctx, revision, error))?;

@@ -31,7 +31,7 @@ const MATCHES_MAX: u32 = 10_000;
 const TEXT_CHARS: usize = 500;
 /// A search returns what it has found after this time, which is below the timeout of a call.
 const SEARCH_TIME: Duration = Duration::from_secs(8);
-/// Maximum folders that a search reply counts.
+/// Maximum number of folders for which a search reply shows the number of matches.
 const FOLDERS_MAX: usize = 8;
 /// How many similar paths an error suggests.
 const SUGGESTIONS: usize = 3;
@@ -170,7 +170,7 @@ impl AgentTool for RepoGrep {
     }
 }
 
-/// Matches as `path:line: text`, and what is not shown.
+/// Matches as `path:line: text`, and notes on what is not shown.
 fn matches_text(result: &SearchResult) -> String {
     let mut text = String::new();
     for line_match in &result.matches {
@@ -244,7 +244,7 @@ pub(super) fn display_path(path: &[u8]) -> String {
     RepoPath::new(path).shown().into_owned()
 }
 
-/// Resolves `head` or `base` to a commit.
+/// Resolves `head`, `base` or the hash of one of them to a commit.
 pub(super) fn resolve_revision<'a>(
     repository: &'a Revisions,
     name: Option<&str>,

@@ -352,7 +352,7 @@ pub fn panel_tool_specs() -> Vec<ToolSpec> {
     ALL.clone()
 }
 
-/// These tools with the report of an editor that may propose tests.
+/// The same tools, with the report tool of an editor that may propose tests.
 pub(crate) fn with_tested_edit(mut tools: Vec<ToolSpec>) -> Vec<ToolSpec> {
     for tool in tools.iter_mut().filter(|tool| tool.name == ReportTestedEdit::NAME) {
         *tool = shorten(tool_spec::<ReportTestedEdit>());

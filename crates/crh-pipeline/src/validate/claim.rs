@@ -212,7 +212,8 @@ const NAMELESS_TITLES: &[&str] = &[
 
 /// The claim of a finding: the title, or else the first sentence of the explanation. The first
 /// sentence counts only if the title is one of [`NAMELESS_TITLES`], or if the claim is about a
-/// missing definition or import. None if the sentence says anything else.
+/// missing definition or import. None if neither makes such a claim. Clauses that make no claim are
+/// ignored.
 pub(super) fn parse_claim(finding: &Finding) -> Option<Claim> {
     let title_claim = parse_sentence(&finding.title);
     if title_claim.is_some() {

@@ -159,7 +159,7 @@ impl<'a> NameIndex<'a> {
         if let Some(line) = use_in_file(file, &definition, claim.kind) {
             return Some(used_at_text(&name, &place.file, line));
         }
-        // The definition is a method. A call in another file may mean a method of another type.
+        // If the definition is a method, a call in another file may mean a method of another type.
         if definition.name != name {
             return None;
         }
@@ -324,8 +324,9 @@ fn use_from_outside(
     mentions.find(is_counted).map(|mention| mention.line)
 }
 
-/// Whether a mention is certainly a use. A call always is. Reading a name counts only if the name
-/// starts with a capital, since a variable may have the same name as a function.
+/// Whether a mention is certainly a use. A call always is. Reading a name counts only if the claim
+/// is not about calls and the name starts with a capital, since a variable may have the same name
+/// as a function.
 fn is_use(role: &MentionRole, claim: ClaimKind, name: &str) -> bool {
     let reading_counts = match claim {
         ClaimKind::Uncalled => false,

@@ -166,7 +166,7 @@ pub struct ContextFile {
 /// A round: one version of the change, as a diff with its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceRound {
-    /// Id at the forge; elsewhere `1`, `2` and so on. Also the name of its folder.
+    /// Id at the forge. Without one, `1` or a later number. Also the name of its folder.
     pub id: String,
     /// When the forge saw the round, or date of the head commit. `None` for uncommitted work.
     pub created_at: Option<String>,

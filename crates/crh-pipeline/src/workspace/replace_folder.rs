@@ -1,6 +1,6 @@
 //! Replaces a folder atomically: crh fills a new folder next to it, then swaps the two.
 //!
-//! Invariant: crh deletes nothing that it did not write.
+//! Invariant: crh deletes only an empty folder, or one that has the entries of a workspace.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -63,7 +63,7 @@ pub(super) fn replace_folder(
     staging.close().map_err(write_error)
 }
 
-/// Real path of the folder, if crh may replace it.
+/// Real path of the folder, if crh may replace it. Creates missing parent folders.
 fn replaceable_folder(out: &Path) -> Result<PathBuf, WorkspaceError> {
     // Without a trailing slash, which would follow a symlink.
     let out: PathBuf = out.components().collect();

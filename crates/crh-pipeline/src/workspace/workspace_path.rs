@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::is_round_id;
 use crh_os::files::{is_name_link, read_name_link};
 
-/// The only symlink of a workspace.
+/// The only symlink that crh follows in a workspace.
 const LATEST: &str = "preview-diffs/latest";
 
 /// A file or folder inside the workspace.
@@ -113,7 +113,7 @@ fn step(parent: WorkspacePath, part: &str) -> Result<WorkspacePath, PathError> {
         folder => format!("{folder}/{part}"),
     };
     let path = parent.path.join(part);
-    // Operating systems report a path below a file in different ways.
+    // Checked here, since operating systems report a path below a file in different ways.
     if parent.kind == PathKind::File {
         return Err(PathError::Missing(workspace_path));
     }

@@ -3,7 +3,7 @@
 use super::{Diff, FileChange, FileDiff, LineKind};
 use crate::finding::Side;
 
-/// A run of lines with a position on both sides. Ranges are half open.
+/// Consecutive lines, with their ranges on both sides. Ranges are half open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stretch {
     old: (u32, u32),

@@ -110,7 +110,7 @@ pub struct Hunk {
     body: usize,
 }
 
-/// A run of lines in a file.
+/// Consecutive lines in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSpan {
     /// First line, 1-based. If `len` is 0, the line before the span; 0 at the start of the file.

@@ -80,8 +80,8 @@ impl Serialize for RepoPath {
 
 /// The path of a `diff --git` line, if both names are the same file under two prefixes.
 ///
-/// The separator can also be part of a name, so only equality shows where the first name ends.
-/// Renames have separate lines with both paths.
+/// A space separates the names and can also be part of a name, so only equality shows where the
+/// first name ends. Renames have separate lines with both paths.
 pub(super) fn from_git_line(names: &[u8]) -> Option<RepoPath> {
     if names.starts_with(b"\"") {
         let (old, rest) = unquote(names)?;

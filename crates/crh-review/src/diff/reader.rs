@@ -1,4 +1,5 @@
-//! Parses a diff from top to bottom. Hunk lengths decide what is content, not line prefixes.
+//! Parses a diff from top to bottom. The lengths in a hunk's header decide how many lines are
+//! content, because a content line can look like a file header.
 
 use std::ops::Range;
 
@@ -228,7 +229,8 @@ impl<'a> DiffReader<'a> {
         self.end_file();
         let is_text = header.content.is_none();
         let has_new_mode = header.old_mode.is_some() && header.old_mode != header.new_mode;
-        // A modified file must have changed lines; an added, deleted or renamed file may have none.
+        // A modified file must have changed lines, unless only its mode changed. A renamed file
+        // must have them if its blob ids differ. An added or deleted file may have none.
         let must_have_lines = match change {
             FileChange::Modified => header.blob_changed || !has_new_mode,
             FileChange::Renamed | FileChange::Copied => header.blob_changed,

@@ -75,7 +75,7 @@ pub struct Flip {
     pub what: String,
 }
 
-/// A regression.
+/// A way in which the second evaluation is worse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Regression {
     /// Description.

@@ -76,7 +76,7 @@ pub struct JudgedBy {
     pub brief: String,
     /// Cost.
     pub cost_usd: Decimal,
-    /// Cases without an answer of the judge; they are matched by text.
+    /// Questions without an answer of the judge; their reports are matched by text.
     pub unanswered: u32,
 }
 
@@ -236,7 +236,7 @@ impl Reported {
         std::iter::once(&self.span).chain(&self.also)
     }
 
-    /// A report from an issue.
+    /// A report from an issue; `None` if its place is invalid.
     pub fn from_issue(issue: &Issue) -> Option<Self> {
         let span = |location: &Location| {
             Span::new(&location.file, location.line_start, location.line_end, location.side)

@@ -33,8 +33,9 @@ pub enum Rule {
     Judge,
 }
 
-/// What happened to the reports and expected issues of one run. Numbers are indices into `reported`
-/// and `expected`; each index occurs exactly once.
+/// What happened to the reports and expected issues of one run. Numbers are indices into the run's
+/// reports and into the labels of its case. Each report occurs in one list, and each expected
+/// issue in either `matched` or `missed`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportClasses {
     /// Reports of expected issues, as (expected, reported), sorted by expected.

@@ -7,7 +7,7 @@ use super::evaluation::{CaseRun, CaseRuns, Evaluation, REPORTS_MAX};
 use crate::sanitise::one_line;
 
 impl Evaluation {
-    /// The first problem of an evaluation not written by crh.
+    /// The first problem of an evaluation, which another program than crh may have written.
     pub fn problem(&self) -> Option<String> {
         let mut by_id: BTreeMap<&str, &Labels> = BTreeMap::new();
         for CaseRuns { labels, .. } in &self.cases {

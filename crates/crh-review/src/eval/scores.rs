@@ -96,8 +96,8 @@ pub struct RunCounts {
     pub not_run: u32,
 }
 
-/// A number with its 95 % interval. Absent if undefined, such as the precision without reports. No
-/// interval with fewer than six contributing cases.
+/// A number with its 95 % interval. The value is absent if it is undefined, such as the precision
+/// without reports. There is no interval with fewer than six contributing cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// Value.
@@ -214,7 +214,7 @@ pub struct Share {
     pub expected: u32,
 }
 
-/// Scores of changes with a twin: a report counts only if it is not made on the twin as well.
+/// Scores of changes with a twin: an issue counts only if it is not reported on the twin as well.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Paired {
     /// Pairs with a common repeat.
@@ -293,7 +293,7 @@ pub struct Stability {
     /// then those of two, and so on. Comments at most 3 lines apart are the same.
     pub by_runs: Vec<u32>,
     /// Mean variance of "found" over the expected issues: 0 if each issue is always or never found.
-    /// An issue that half of many runs find has 0.25, and one of two runs 0.5.
+    /// An issue that half of many runs find has 0.25. One that a single run of two finds has 0.5.
     pub hit_variance: Option<f64>,
     /// Probability that two runs with the same report differ in severity or category.
     pub class_changes: Option<f64>,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::records::{DemoCheckRun, DemoComment, DemoThread};
 use super::{BOT, DemoPull, ForgeState, INSTALLATION, SharedForge, TIME, user};
 
-/// Login of the person who may write.
+/// Login of the only person who may write to the repository.
 const MAINTAINER: &str = "maintainer";
 
 pub(super) fn router() -> Router<SharedForge> {

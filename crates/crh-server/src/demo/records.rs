@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Everything that was posted, in order.
+/// What crh posted, each list in the order of posting.
 #[derive(Debug, Default)]
 pub(super) struct ForgeRecords {
     last_id: u64,

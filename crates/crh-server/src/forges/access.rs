@@ -82,7 +82,7 @@ pub struct RestAccess {
 }
 
 impl RestAccess {
-    /// Creates the access without sending anything. Fails if a secret or the address is invalid.
+    /// Creates the access without sending a request. Fails if a secret or the address is invalid.
     pub fn new(settings: RestAccessSettings) -> Result<Self, RestAccessError> {
         let host = settings.forge.rest_profile().host(&settings.server);
         let host =
@@ -165,7 +165,7 @@ impl RestAccess {
         }
     }
 
-    /// Whether a comment of the own account has this mark.
+    /// Whether a comment of the server's account has this mark.
     pub(super) async fn has_marked_comment(
         &self,
         change: &ChangeId,
@@ -200,7 +200,7 @@ impl RestAccess {
         }
     }
 
-    /// The conversation that contains this reply of a person, if crh opened it about an issue.
+    /// The conversation that contains this reply of a person, if crh started it about an issue.
     pub(super) async fn own_conversation(
         &self,
         change: &ChangeId,

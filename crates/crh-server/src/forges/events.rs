@@ -13,14 +13,14 @@ use crh_forge::rest::{
     ChangeAction, ChangeEvent, CommentEvent, RestChange, RestEvent, is_repository_path,
 };
 
-/// Relation of the author to the repository. Only people with write access can push a branch to the
-/// repository itself.
+/// Relation of the author to the repository. The author of a branch in the repository itself is
+/// trusted, because only people with write access can push one.
 pub(super) fn authorship(change: &RestChange) -> Authorship {
     facts(change).authorship()
 }
 
 /// Time of the last update, in milliseconds. Forges write `2026-01-02 03:04:05 UTC` or
-/// `2026-01-02T03:04:05Z`, with or without fractions of a second.
+/// `2026-01-02T03:04:05Z`, with or without fractions of a second. `None` for other time zones.
 pub(super) fn revision(change: &RestChange) -> Option<i64> {
     let text = &change.updated_at;
     let (date, time) = (text.get(..10)?, text.get(11..19)?);
@@ -40,7 +40,7 @@ fn facts(change: &RestChange) -> PullRequestFacts {
     }
 }
 
-/// Decides what an event means.
+/// Decides what the server does about an event.
 pub(crate) fn plan_event(
     event: RestEvent,
     rules: &WebhookRules,

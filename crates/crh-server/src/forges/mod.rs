@@ -27,7 +27,7 @@ use crh_forge::forge_code::{
 /// setting `instance`.
 const INSTANCE: &str = "crh";
 
-/// Stands for an installation at a REST forge, which has none.
+/// Installation of all changes at REST forges, which have no installations.
 pub const NO_INSTALLATION: InstallationId = InstallationId(1);
 
 /// The forges of a server. Clones share connections.
@@ -114,7 +114,7 @@ impl ServerForges {
         }
     }
 
-    /// The conversation of a reply, if crh opened it about an issue.
+    /// The conversation of a reply, if crh started it about an issue.
     pub(crate) async fn own_conversation(
         &self,
         change: &ChangeId,
@@ -171,8 +171,8 @@ impl ServerForges {
         }
     }
 
-    /// A text file at a commit. `None` if there is no such file, or if it is too large, a link or
-    /// not UTF-8.
+    /// A text file at a commit. `None` if there is no such file, or if it is too large, a symlink
+    /// or not UTF-8.
     pub(crate) async fn file_at(
         &self,
         change: &ChangeId,
@@ -197,7 +197,7 @@ impl ServerForges {
         }
     }
 
-    /// Suggests a fix at its lines, once. Returns whether the forge took it.
+    /// Suggests a fix at its lines, once. Returns whether the forge accepted it.
     pub(crate) async fn suggest(
         &self,
         change: &ChangeId,

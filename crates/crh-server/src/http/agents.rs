@@ -120,7 +120,7 @@ pub(super) async fn find_viewer(state: &ServerState, typed: &str) -> Option<View
     }
 }
 
-/// Own tokens; the operator sees all.
+/// The person's own tokens. The operator sees the tokens of all people.
 async fn visible_tokens(state: &ServerState, viewer: &Viewer) -> StoreResult<Vec<AgentTokenRow>> {
     match viewer {
         Viewer::Operator => state.store.agent_tokens(None).await,

@@ -31,12 +31,12 @@ impl HttpCounters {
     }
 }
 
-/// The process answers.
+/// Answers whenever the process runs.
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The process can accept deliveries: the database takes writes.
+/// Says whether the process can accept deliveries, which means that the database takes writes.
 pub(super) async fn readyz(State(state): State<Shared>) -> Response {
     match state.store.probe().await {
         None => "ok\n".into_response(),

@@ -33,7 +33,7 @@ use crh_mcp::mcp::AgentServer;
 
 /// Header with the id of an MCP session.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// Largest message of a client. The longest argument is the reason of a dismissal.
+/// Largest message of a client, in bytes. The longest argument is the reason of a dismissal.
 const MESSAGE_MAX: usize = 1 << 20;
 /// Time without a connection after which a session may end to make room for another one.
 const IDLE_TIME: Duration = Duration::from_secs(5 * 60);

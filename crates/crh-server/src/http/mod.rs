@@ -57,7 +57,7 @@ pub struct HttpSettings {
     pub state_folder: PathBuf,
     /// Copies of the runs of all machines.
     pub runs: Option<RunStore>,
-    /// Limits, for the page.
+    /// Spending limits, which the page shows.
     pub limits: BudgetLimits,
 }
 
@@ -118,9 +118,9 @@ struct ServerState {
     agents: Sessions,
     templates: PageTemplates,
     counters: health::HttpCounters,
-    /// Limits the bodies of deliveries that are read at the same time.
+    /// Limits how many bodies of deliveries the server reads at the same time.
     bodies: Semaphore,
-    /// Limits the checks of typed tokens at the same time.
+    /// Limits how many typed tokens the server checks at the same time.
     guesses: Arc<Semaphore>,
     /// Limits the number of open event streams.
     streams: Arc<Semaphore>,

@@ -519,7 +519,7 @@ async fn repository_values(
     }))
 }
 
-/// Months of the outcomes that the page shows.
+/// Maximum months whose outcomes the page shows, the newest ones.
 const OUTCOME_MONTHS: usize = 12;
 
 /// What became of posted issues: by month, by category, and by outcome.

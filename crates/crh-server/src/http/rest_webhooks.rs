@@ -56,7 +56,7 @@ async fn receive(
     accept(state, &delivery, plan).await
 }
 
-/// The first of these headers that is there.
+/// The value of the first of these headers that the delivery has, if it is valid.
 fn header(
     headers: &HeaderMap,
     names: &[&str],

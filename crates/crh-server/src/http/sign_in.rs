@@ -27,11 +27,11 @@ use crh_http::NetworkSettings;
 /// Cookie that binds a sign-in with GitHub to the browser that started it.
 const STATE_COOKIE: &str = "crh_sign_in";
 
-/// Delay of a wrong token, so that guessing takes long.
+/// Delay of the answer to a wrong token, so that guessing takes long.
 const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
 
-/// Tokens that are checked at the same time. Together with the delay, this limits how many tokens
-/// can be guessed per second, over all connections.
+/// Maximum number of tokens that are checked at the same time. Together with the delay, this limits
+/// how many tokens can be guessed per second, over all connections.
 pub(super) const GUESSES_MAX: usize = 8;
 
 /// Longest typed token, in bytes.
@@ -89,7 +89,7 @@ pub(super) async fn with_token(
     }
 }
 
-/// What a typed token is.
+/// Result of the check of a typed token.
 pub(super) enum TokenCheck {
     /// The page token, with its keyed hash.
     Right(String),
@@ -173,7 +173,7 @@ pub(super) struct CallbackQuery {
     state: String,
 }
 
-/// GitHub sends the browser back with a code.
+/// Handles the request of a browser that comes back from GitHub with a code.
 pub(super) async fn callback(
     State(state): State<Shared>,
     headers: HeaderMap,
@@ -272,7 +272,7 @@ async fn finish_sign_in(state: &ServerState, code: &str) -> Result<(Viewer, Secr
         .header("content-type", "application/x-www-form-urlencoded")
         .header("user-agent", "crh")
         .body(form);
-    // Errors of the client name the address, not the body.
+    // Errors of the HTTP client name the address, not the body, which has the secret.
     let mut answer = request.send().await.map_err(|error| error.to_string())?;
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| error.to_string())? {
@@ -289,7 +289,7 @@ async fn finish_sign_in(state: &ServerState, code: &str) -> Result<(Viewer, Secr
     Ok((viewer, token))
 }
 
-/// Asks GitHub who has a token and which repositories of the App the person may see.
+/// Asks GitHub whose token this is and which repositories of the App the person may see.
 pub(super) async fn ask_viewer(
     state: &ServerState,
     token: &SecretString,

@@ -21,10 +21,10 @@ use crate::webhook::plan::{
 };
 use crate::webhook::signature::verify_signature;
 
-/// Largest body, as GitHub's own limit.
+/// Largest body, in bytes. GitHub has the same limit.
 const BODY_MAX: usize = 25 << 20;
 
-/// Bodies that are read at the same time. Together they need at most 800 MB.
+/// Maximum bodies that the server reads at the same time. Together they need at most 800 MB.
 pub(super) const BODIES_MAX: usize = 32;
 
 /// Longest id of a delivery. GitHub sends 36 characters.
@@ -84,7 +84,7 @@ pub(super) async fn read_body(
     match timeout(state.body_time, body::to_bytes(body, BODY_MAX)).await {
         Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) => {
-            // The limit is the only error that is not the connection's.
+            // All other errors come from the connection.
             let is_limit = std::error::Error::source(&error)
                 .is_some_and(|why| why.to_string().contains("length limit"));
             let incomplete = (StatusCode::BAD_REQUEST, "the body is incomplete".to_owned());
@@ -187,8 +187,8 @@ async fn store_delivery(
     }
 }
 
-/// Applies a plan, and returns the jobs to add. If a later step fails, the forge sends the delivery
-/// again, and the plan is applied again.
+/// Applies a plan, and returns the jobs to add. If a later step fails, the forge can send the
+/// delivery again, which applies the plan again.
 async fn jobs_of(
     state: &ServerState,
     delivery: &Delivery,

@@ -19,7 +19,7 @@ pub struct Installation {
     pub account: String,
     /// Whether the account's owner suspended it.
     pub suspended: bool,
-    /// Time at which the store first saw it. The store sets it.
+    /// Time at which the store first saw the installation. Only the store sets this time.
     pub created_at: UnixMillis,
 }
 
@@ -203,9 +203,9 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes an installation after an uninstall: its repositories and reviews, and its jobs
-    /// except for running ones, which stop and are deleted when they end. Spending and the audit
-    /// log stay. Workers remove its folders.
+    /// Deletes an installation after an uninstall: its repositories with their pauses, dismissals,
+    /// outcomes and answers, its reviews, and its jobs except for running ones, which stop and are
+    /// deleted when they end. Spending and the audit log stay. Workers remove its folders.
     pub async fn remove_installation(
         &self,
         forge: &str,

@@ -1,4 +1,4 @@
-//! The audit log: every write of a person or of the server.
+//! The audit log: what people and workers changed, such as a posted review or a cancelled job.
 
 use sqlx::{Any, Transaction};
 
@@ -12,16 +12,16 @@ pub struct AuditEntry {
     pub at: UnixMillis,
     /// Account of a person, or the name of a worker.
     pub who: String,
-    /// What was done, such as `post` or `retry`.
+    /// Action, such as `post` or `retry`.
     pub action: String,
-    /// What it was done to, such as `OWNER/NAME#12`.
+    /// Target of the action, such as `github.com/OWNER/NAME#12`.
     pub target: String,
     /// Anything else worth knowing. Never a secret.
     pub detail: String,
 }
 
 impl Store {
-    /// Adds a line. The time is now.
+    /// Adds a line with the current time. Ignores [`AuditEntry::at`].
     pub async fn record(&self, entry: &AuditEntry) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let AuditEntry { at: _, who, action, target, detail } = entry;

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::{Acceptance, Delivery, Store, StoreError, StoreResult, jobs::change_lock};
 use crate::job::NewJob;
 
-/// Deliveries in one transaction: bounds the time for which other writers wait.
+/// Maximum deliveries in one transaction. Bounds the time for which other writers wait.
 const LARGEST_BATCH: usize = 100;
 
 /// Maximum batches that a delivery joins. It joins another one if the request that led its batch
@@ -62,14 +62,14 @@ impl AcceptBatch {
         Err(StoreError::Unavailable("too many cancelled requests".to_owned()))
     }
 
-    /// Stores the next batch. If it fails, each delivery is stored alone and gets its own error.
+    /// Stores the next batch. If that fails, stores each delivery alone, with its own result.
     async fn lead(&self, store: &Store) {
         let mut batch: Vec<PendingDelivery> = {
             let mut waiting = self.waiting();
             let size = waiting.len().min(LARGEST_BATCH);
             waiting.drain(..size).collect()
         };
-        // Locks in one order, so that the batches of two processes rarely deadlock.
+        // All processes lock in this order, so that the batches of two processes rarely deadlock.
         batch.sort_by_cached_key(|pending| {
             pending.jobs.iter().map(|job| change_lock(&job.key.change)).min()
         });

@@ -61,7 +61,7 @@ impl DatabaseUrl {
     }
 }
 
-/// The path as an URL that creates the file. Everything but plain characters is percent-encoded.
+/// The path as a URL that creates the file. Everything but plain characters is percent-encoded.
 fn sqlite_url(path: &Path) -> StoreResult<String> {
     let text = path.to_str().ok_or_else(|| {
         StoreError::Address(format!("the path `{}` is not UTF-8", path.display()))

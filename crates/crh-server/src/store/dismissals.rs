@@ -25,8 +25,8 @@ pub struct NewDismissal<'a> {
 }
 
 impl Store {
-    /// Stores a dismissal, and counts it in the review that has the issue. Doing it twice changes
-    /// only the reason.
+    /// Stores a dismissal, and counts it in the review that has the issue. Repeating it changes
+    /// only the reason, and only if there is a new one.
     pub async fn dismiss(&self, dismissal: &NewDismissal<'_>) -> StoreResult<()> {
         let NewDismissal { change, issue_key, reason, who, review } = dismissal;
         let mut transaction = self.write().await?;

@@ -1,11 +1,11 @@
-//! Checks whether the database accepts writes, so that a full disk is noticed.
+//! Checks whether the database accepts writes, so that the server notices a full disk.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Store, StoreError, StoreResult};
 
-/// Time between two probes. Each one writes, and anyone can request it.
+/// Minimum time between two probes. Each one writes, and anyone can request it.
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What this process knows about its last write.
@@ -39,7 +39,7 @@ impl Store {
         result
     }
 
-    /// Why the last write of this process failed. `None` if it succeeded.
+    /// Why the last write that [`Store::note`] saw failed. `None` if it succeeded.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         self.last_write(|last| last.problem.clone())

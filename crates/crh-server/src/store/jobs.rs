@@ -59,7 +59,7 @@ pub struct QueueCounts {
     pub oldest_due: Option<UnixMillis>,
 }
 
-/// Longest list of jobs or reviews that the store returns.
+/// Longest list that the store returns.
 pub(super) const LONGEST_LIST: u32 = 500;
 
 /// All columns of a job.
@@ -122,7 +122,7 @@ impl Store {
         if added == 0 {
             return Ok(Acceptance::AlreadyHandled);
         }
-        // Locks in one order, so that two deliveries cannot deadlock.
+        // All deliveries lock in this order, so that two of them cannot deadlock.
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         order.sort_by_key(|index| change_lock(&jobs[*index].key.change));
         let mut results = vec![Enqueued::Paused; jobs.len()];
@@ -375,7 +375,7 @@ fn runs_again(state: StoredState, job: &NewJob) -> bool {
             job.origin == JobOrigin::Person || job.revision > revision
         }
         StoredState::State(JobState::Running) => false,
-        // A person need not wait for a delay or a limit of yesterday.
+        // A person waits neither for a retry delay nor until a limit starts anew.
         StoredState::State(
             JobState::Waiting
             | JobState::Done
@@ -431,8 +431,8 @@ async fn has_newer_review(
     Ok(row.is_some())
 }
 
-/// Ends waiting and asks running reviews of a pull request to stop, except for those of the head
-/// `keep`. One statement, so that a job that a worker takes meanwhile is stopped too.
+/// Ends waiting reviews of a pull request, and asks running ones to stop, except for those of the
+/// head `keep`. Uses one statement, so that a job that a worker takes meanwhile stops too.
 pub(super) async fn stop_reviews(
     transaction: &mut Transaction<'static, Any>,
     change: &ChangeId,

@@ -21,7 +21,7 @@ use crate::{
     queue::{NextState, RetryPolicy, after_failure},
 };
 
-/// What a worker asks for.
+/// A worker's request for a job.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimRequest<'a> {
     /// Name of the worker.
@@ -43,7 +43,7 @@ pub enum LeaseEnd {
     Failed(AttemptFailure),
     /// The job waits again, and the attempt does not count.
     Deferred(Deferral),
-    /// A setting of the repository excludes the pull request, for this reason.
+    /// The job did not apply, for this reason, such as a setting that excludes the pull request.
     Skipped(String),
     /// The worker stopped because the store asked for it.
     Stopped,
@@ -96,7 +96,7 @@ macro_rules! claim_sql {
     };
 }
 
-/// Expired leases that one claim handles. More wait for the next claim.
+/// Maximum expired leases that one claim handles. Others wait for the next claim.
 const EXPIRED_PER_CLAIM: i64 = 100;
 
 impl Store {
@@ -104,8 +104,8 @@ impl Store {
     /// kills its worker becomes dead after the last attempt. Also ends the leases of lost workers.
     pub async fn claim(&self, request: &ClaimRequest<'_>) -> StoreResult<Option<LeasedJob>> {
         let mut transaction = self.write().await?;
-        // Claims run one after the other: two workers must not both take the last free place of a
-        // repository.
+        // Claims run one after the other: two workers must not both take the last review that the
+        // limit of a repository allows.
         self.lock(&mut transaction, LockScope::Claim, 0).await?;
         let now = self.now();
         expire_leases(&mut transaction, &request.retry, now).await?;
@@ -190,7 +190,7 @@ impl Store {
                 attempts: held.attempts.saturating_sub(1),
             }),
             LeaseEnd::Stopped => held.unless_stopped(EndedRow {
-                // The request to stop was withdrawn meanwhile.
+                // If the request to stop was withdrawn meanwhile, the job waits again.
                 state: "waiting",
                 reason: "",
                 run_at: now,

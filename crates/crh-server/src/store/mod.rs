@@ -1,8 +1,8 @@
 //! The database: one API over SQLite and PostgreSQL.
 //!
-//! Every write is one transaction. SQLite serialises writers with `BEGIN IMMEDIATE`, PostgreSQL
-//! with advisory locks that end with the transaction. Both run the same SQL; the few differences go
-//! through `Dialect`.
+//! Every write is one transaction. SQLite serialises all writers with `BEGIN IMMEDIATE`. PostgreSQL
+//! serialises those that take the same advisory lock, which ends with the transaction.
+//! Both run the same SQL; the few differences go through `Dialect`.
 
 mod accounts;
 mod agent_tokens;
@@ -49,8 +49,8 @@ pub use spending::{
 };
 pub use workers::WorkerRow;
 
-/// Connections of one process to PostgreSQL, and readers of SQLite. A few are enough, because
-/// workers mostly wait for children.
+/// Maximum connections of one process to PostgreSQL, and maximum readers of SQLite. A few are
+/// enough, because workers mostly wait for children.
 const CONNECTIONS: u32 = 6;
 
 /// Longest wait for a connection, also while the database is down.
@@ -184,8 +184,8 @@ impl Store {
         })
     }
 
-    /// Waits for an advisory lock that ends with the transaction. SQLite has one writer at a time
-    /// anyway.
+    /// Waits for an advisory lock that ends with the transaction. Does nothing with SQLite, which
+    /// has one writer at a time.
     async fn lock(
         &self,
         transaction: &mut Transaction<'static, Any>,

@@ -37,8 +37,8 @@ pub struct OutcomeSum {
 
 impl Store {
     /// Pull requests of a repository that have no outcomes job for their last posted review, the
-    /// newest review first. A job that was skipped, because the pull request was open, does not
-    /// count. An empty `number` stands for all.
+    /// newest review first. A skipped job does not count, because the pull request was open then.
+    /// An empty `number` stands for all pull requests.
     pub async fn undecided_pulls(
         &self,
         forge: &str,
@@ -105,8 +105,8 @@ impl Store {
         Ok(())
     }
 
-    /// Outcomes of a repository, the newest month first. An issue that a person dismissed with a
-    /// command counts as dismissed, unless it was fixed.
+    /// Outcomes of a repository, the newest month first. An issue that the store has as dismissed
+    /// counts as dismissed, unless people acted on it.
     pub async fn outcome_sums(
         &self,
         forge: &str,

@@ -18,9 +18,10 @@ pub struct RemovedRows {
 }
 
 impl Store {
-    /// Deletes ended jobs, deliveries, reviews and audit lines from before a time. Dead jobs stay
-    /// for a person to see. Jobs of finished reviews stay without their payload, so that a
-    /// reconciliation never reviews the same head again.
+    /// Deletes ended jobs, deliveries, reviews with their reports and issue keys, audit lines,
+    /// outcomes, answers and reservations from before a time. Dead jobs stay for a person to see.
+    /// Jobs of finished reviews stay without their payload, so that a reconciliation never reviews
+    /// the same head again.
     pub async fn remove_before(&self, time: UnixMillis) -> StoreResult<RemovedRows> {
         let mut transaction = self.write().await?;
         let mut removed = [0; 4];

@@ -44,7 +44,7 @@ impl MicroUsd {
     }
 }
 
-/// Installation and repository whose limits a cost counts for.
+/// Installation and repository whose limits apply to a cost.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BudgetScope {
     /// Host name of the forge.
@@ -73,9 +73,9 @@ pub struct ScopeLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetLimits {
-    /// Of each repository.
+    /// Limits of each repository.
     pub repository: ScopeLimits,
-    /// Of each installation.
+    /// Limits of each installation.
     pub installation: ScopeLimits,
 }
 
@@ -88,7 +88,7 @@ pub struct BudgetRequest<'a> {
     pub scope: &'a BudgetScope,
     /// Highest possible cost.
     pub amount: MicroUsd,
-    /// Limits that hold.
+    /// Limits of the installation and the repository.
     pub limits: &'a BudgetLimits,
     /// What the money is for.
     pub purpose: BudgetPurpose,

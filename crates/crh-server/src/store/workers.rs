@@ -24,7 +24,7 @@ pub struct WorkerRow {
 const FORGET_AFTER_MS: i64 = 10 * 60_000;
 
 impl Store {
-    /// Records a worker's sign of life, and removes workers without one.
+    /// Records a worker's sign of life, and removes workers without a recent one.
     pub async fn register_worker(&self, name: &str, version: &str, slots: u32) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let now = self.now();

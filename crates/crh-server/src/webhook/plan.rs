@@ -26,13 +26,13 @@ pub enum WebhookPlan {
     Review(PlannedReview),
     /// A stranger's pull request: say that a maintainer must ask for the review.
     AwaitMaintainer(PlannedReview),
-    /// The pull request was closed or made a draft: stop its jobs.
+    /// The pull request was closed or made a draft: stop its reviews, and decide its outcomes.
     Stop(ChangeName),
     /// A person wrote a command.
     Command(PlannedCommand),
     /// A person replied on a line, perhaps to crh.
     Reply(PlannedReply),
-    /// The App was installed, or got more repositories.
+    /// The App was installed or unsuspended, or got more repositories or permissions.
     Install(PlannedInstallation),
     /// The App lost access to repositories.
     RemoveRepositories(PlannedInstallation),
@@ -300,8 +300,8 @@ fn plan_line_comment(payload: EventPayload) -> Result<WebhookPlan, PayloadError>
     Ok(plan_text(change, reference, CommentCommand::parse(body), reply))
 }
 
-/// What a comment of a person means. If the comment may be a reply, `reply` has the id of the first
-/// comment of its conversation, and its text.
+/// What a comment of a person means. If the comment may be a reply, `reply` has the root for
+/// [`ReplyTask`], and the comment's text.
 pub(crate) fn plan_text(
     change: ChangeName,
     comment: CommentRef,

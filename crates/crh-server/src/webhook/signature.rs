@@ -35,7 +35,7 @@ pub enum SignatureError {
     /// A header that is no signature of this forge.
     #[error("the signature cannot be read")]
     Unreadable,
-    /// The secret is another one.
+    /// The header has another secret.
     #[error("the secret token is wrong")]
     WrongSecret,
     /// The signature is too old, or from the future.
@@ -58,7 +58,7 @@ pub fn verify_signature(
     check_signature(secrets, body, &signature)
 }
 
-/// Checks the webhook of a forge with a plain REST API. During a rotation several secrets are valid.
+/// Checks a delivery of a forge with a plain REST API. During a rotation several secrets are valid.
 pub fn verify_webhook(
     proof: WebhookProof,
     secrets: &[SecretString],

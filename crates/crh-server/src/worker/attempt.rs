@@ -74,7 +74,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Marks the run of a finished review as posted, after the store has the end of the attempt.
+    /// Marks the run of a finished review as posted. The store has the end of the attempt already.
     pub(super) fn mark_posted(&self, run: &str) {
         let mark = self.folder().posted_mark(Path::new(run));
         // Without the mark, a later `/crh review` of this head posts the same review again, which
@@ -230,7 +230,7 @@ fn child_environment(
     variables
 }
 
-/// Largest file with keys.
+/// Largest file with keys, in bytes.
 const KEYS_MAX: u64 = 64 << 10;
 
 /// Keys of models in a file: one `NAME=VALUE` per line. The worker forgets them after the start of

@@ -20,8 +20,8 @@ use crate::job::{AttemptFailure, RetryAdvice};
 /// Variable with the process id of the worker. `crh` ends when that process does.
 pub const PARENT_VARIABLE: &str = "CRH_PARENT_PROCESS";
 
-/// Kept output of a child, in bytes. A report as JSON is smaller; longer output is cut at the
-/// front.
+/// Maximum output of a child that the worker keeps, in bytes: the last part. A report as JSON is
+/// smaller.
 const OUTPUT_MAX: usize = 4 << 20;
 
 /// Time between SIGTERM and SIGKILL. `crh` needs it to store what it has.
@@ -160,7 +160,7 @@ pub fn end_with_parent(parent: Option<&str>) {
     #[cfg(target_os = "linux")]
     if let Some(parent) = parent.and_then(|text| text.parse::<i32>().ok()) {
         use rustix::process::{getppid, set_parent_process_death_signal};
-        // Without the signal, the child's own limits end it.
+        // If the signal cannot be set, the child's own limits end it.
         let _: Result<(), _> = set_parent_process_death_signal(Some(Signal::KILL));
         let is_parent = getppid().is_some_and(|pid| pid.as_raw_nonzero().get() == parent);
         if !is_parent {

@@ -1,5 +1,5 @@
-//! Folders on this machine: each installation has its own, so that no child reads another one's
-//! objects.
+//! Folders on this machine: each installation has its own, so that no child reads the git objects
+//! of another installation.
 
 use std::path::{Path, PathBuf};
 

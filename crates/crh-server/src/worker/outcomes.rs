@@ -63,7 +63,7 @@ pub(super) async fn run_outcomes(
     };
     match forge.open_change(job.installation, change).await {
         Ok(None) => {}
-        // It is a draft or was reopened, or the reconciliation did not list it.
+        // A draft, a reopened pull request, or one that the reconciliation's list did not have.
         Ok(Some(_)) => return Ok(LeaseEnd::Skipped("the pull request is open".to_owned())),
         Err(error @ ForgeFailure::Gone(_)) => return Ok(LeaseEnd::Skipped(error.to_string())),
         Err(error) => return Ok(LeaseEnd::Failed(error.into())),

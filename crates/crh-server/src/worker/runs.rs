@@ -108,8 +108,8 @@ pub(super) fn find_run(job: &JobFolder) -> Option<StoredRun> {
     folders.into_iter().rev().find_map(read_run)
 }
 
-/// Why the newest run of a job reviewed nothing: the note of its first failed reviewer, such as the
-/// answer of a model to a revoked key.
+/// Why the newest run of a job reviewed nothing: the note of its first reviewer that did not
+/// complete, such as the answer of a model's provider to a revoked key.
 pub(super) fn failed_run_reason(job: &JobFolder) -> Option<String> {
     let runs = std::fs::read_dir(job.runs()).ok()?;
     let newest = runs.filter_map(|entry| Some(entry.ok()?.path())).max()?;

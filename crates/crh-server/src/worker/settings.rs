@@ -27,7 +27,7 @@ pub struct WorkerSettings {
     pub state: PathBuf,
     /// Store that gets a copy of every posted run, for all machines.
     pub runs: Option<RunStore>,
-    /// Length of a lease. The worker renews it after a third of this time.
+    /// Length of a lease. The worker renews it after each third of this time.
     pub lease: Duration,
     /// Interval between two polls of an empty queue.
     pub poll: Duration,
@@ -48,10 +48,10 @@ pub struct WorkerSettings {
     pub keep_days: u32,
     /// Variables that all children get: `PATH`, proxies, certificates, language. No secrets.
     pub environment: Vec<(String, String)>,
-    /// Addresses of the forge, such as `GITHUB_API_URL`, for the children that talk to it. No
+    /// Addresses of GitHub, such as `GITHUB_API_URL`, for the children that talk to it. No
     /// secrets.
     pub forge_environment: Vec<(String, String)>,
-    /// Variable that carries the forge's token, such as `GITHUB_TOKEN`.
+    /// Variable that carries GitHub's token, such as `GITHUB_TOKEN`.
     pub token_variable: String,
     /// Addresses and token variables of forges other than GitHub, by host name.
     pub rest_forges: BTreeMap<String, RestForgeChildren>,

@@ -10,7 +10,7 @@ use super::{Definition, EnclosingScope, NodeRole, Site};
 /// Maximum parentheses and type assertions around a value.
 const WRAPPERS_MAX: usize = 8;
 
-/// Maximum levels to search for a `declare`.
+/// Maximum levels above a signature to search for a `declare`.
 const AMBIENT_LEVELS: usize = 8;
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {

@@ -46,7 +46,8 @@ pub struct Declaration {
     pub line: u32,
     /// Kind of the declaration.
     pub kind: DeclarationKind,
-    /// Whether other files can import the declaration. Always true except in Go and JavaScript.
+    /// Whether other files can import the declaration. Always true except in Go, JavaScript and
+    /// TypeScript.
     pub is_exported: bool,
     /// Signature, if every call of the name reaches this function with unchanged arguments.
     pub signature: Option<CallSignature>,

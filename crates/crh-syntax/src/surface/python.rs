@@ -1,4 +1,4 @@
-//! Python: top-level names, under any condition, and imports.
+//! Python: imports and top-level names, including names that are bound only under a condition.
 
 use std::collections::BTreeSet;
 

@@ -229,8 +229,9 @@ fn add_imports(
     }
 }
 
-/// Adds an import. In an inline module, makes its path relative to the file, and drops imports of
-/// all names and imports without such a path.
+/// Adds an import. In an inline module, keeps a path that starts with `crate`, and rewrites a path
+/// that leaves the module through `super`, so that it is relative to the file. Drops other paths
+/// there, and rewritten imports of all names.
 fn push_import(surface: &mut Surface, container: &str, mut import: ModuleImport) {
     let mut depth = if container.is_empty() { 0 } else { container.split("::").count() };
     let first_segment = |path: &str| path.split("::").next().unwrap_or_default().to_owned();

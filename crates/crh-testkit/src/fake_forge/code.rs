@@ -26,8 +26,8 @@ impl FakeForgeState {
         (kind == "blob").then(|| StoredFile { mode, bytes: bare.blob(&blob), blob, last_commit })
     }
 
-    /// Commits new text of a file that exists on a branch. `None` if the account may not push, or
-    /// if the file is missing.
+    /// Commits new text of a file that exists on a branch. `None` if the account may not push, if
+    /// the branch or file is missing, or if the text is not UTF-8.
     pub(super) fn commit_file(
         &mut self,
         repository: &str,

@@ -12,7 +12,7 @@ use super::state::{
     FakeForgeState, ForgeComment, ForgeThread, Project, ProposedChange, Review, Status,
 };
 
-/// Largest page: Gitea's default.
+/// Most entries of a page: Gitea's default.
 const PAGE_MAX: usize = 50;
 
 pub(super) const RULES: DialectRules = DialectRules {
@@ -174,7 +174,7 @@ fn contents_json(path: &str, file: &StoredFile) -> Value {
     })
 }
 
-/// Commits a file. Gitea refuses it if the branch has another version.
+/// Commits a file. Gitea refuses it if the request names another blob than the branch has.
 fn update_contents(
     state: &mut FakeForgeState,
     call: &ForgeCall,
@@ -300,7 +300,8 @@ fn pull_answer(
     }
 }
 
-/// Makes a review. Gitea makes a thread per comment and refuses lines outside the diff.
+/// Makes a review, with a thread per comment. Gitea refuses the whole review if a comment is on a
+/// line outside the diff.
 fn new_review(
     state: &mut FakeForgeState,
     call: &ForgeCall,

@@ -11,7 +11,7 @@ use super::state::{
     FakeForgeState, ForgeComment, ForgeThread, Pipeline, Project, ProposedChange, Status,
 };
 
-/// Largest page.
+/// Most entries of a page.
 const PAGE_MAX: usize = 100;
 
 /// Message for a position that is not in the diff.
@@ -178,7 +178,8 @@ fn merge_request_answer(
     rest: &[&str],
 ) -> ForgeReply {
     let login = call.login.clone().unwrap_or_default();
-    // GitLab would carry it out. The pattern by which it skips code blocks is easy to deceive.
+    // GitLab would run a line such as `/merge`, even in some code blocks: the pattern by which it
+    // skips them is easy to deceive.
     let is_quick_action = |line: &&str| {
         let rest = line.strip_prefix('/').unwrap_or_default();
         rest.starts_with(|char: char| char.is_ascii_alphabetic())
@@ -309,8 +310,8 @@ fn merge_request_answer(
     }
 }
 
-/// Makes a thread on lines. GitLab needs all three commits of a version, and a line that the diff of
-/// that version shows.
+/// Makes a thread on lines. GitLab needs all three commits of a version, and a line that the diff
+/// of that version shows. The fake accepts only the newest version.
 fn new_discussion(
     state: &mut FakeForgeState,
     call: &ForgeCall,
@@ -351,7 +352,8 @@ fn new_discussion(
     ForgeReply::new(201, discussion(state, &thread, change, call))
 }
 
-/// Commits one updated file. GitLab refuses it if the file has another last commit.
+/// Commits one updated file. GitLab refuses it if the request names another last commit of the file
+/// than the branch has.
 fn new_commit(state: &mut FakeForgeState, call: &ForgeCall, project: &str) -> ForgeReply {
     let (branch, login) = (call.text("branch"), call.login.clone().unwrap_or_default());
     let action = &call.body["actions"][0];
@@ -384,7 +386,7 @@ fn commit_json(state: &FakeForgeState, project: &str, sha: &str) -> Value {
     })
 }
 
-/// Sets a commit status. GitLab refuses a transition to the same state.
+/// Sets a commit status. GitLab refuses the same state with the same description.
 fn set_status(
     state: &mut FakeForgeState,
     call: &ForgeCall,
@@ -433,7 +435,7 @@ fn member(state: &FakeForgeState, login: &str, level: u32, call: &ForgeCall) -> 
     member
 }
 
-/// State of a pipeline: that of its worst job.
+/// State of a pipeline: the worst state of its jobs.
 fn pipeline_status(pipeline: &Pipeline) -> &str {
     let states = ["failed", "canceled", "running", "pending"];
     let has = |state: &&&str| pipeline.jobs.iter().any(|(_, job)| job == **state);

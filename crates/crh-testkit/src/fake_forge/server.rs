@@ -60,12 +60,12 @@ impl ForgeReply {
         Self { status, headers: Vec::new(), body }
     }
 
-    /// A list without pages.
+    /// A list that the forge does not split into pages.
     pub(super) fn whole_list(values: Vec<Value>) -> Self {
         Self::new(200, Value::Array(values))
     }
 
-    /// A text, which is not JSON.
+    /// A plain text, which is not sent as JSON.
     pub(super) fn text(text: &str) -> Self {
         Self { status: 200, headers: vec![("x-text", "1".to_owned())], body: json!(text) }
     }
@@ -185,7 +185,7 @@ impl FakeForgeServer {
         self.address.get().map_or("", String::as_str)
     }
 
-    /// Answers a request and records the exchange.
+    /// Answers a request. Records requests to the API.
     fn handle(&self, request: &HttpRequest) -> ForgeAnswer {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let path = path.strip_prefix(&self.prefix).unwrap_or(path);
@@ -321,7 +321,7 @@ impl ForgeTraffic {
     }
 }
 
-/// Fields of a form of several parts, which some clients send. `a[b]` is a field of `a`.
+/// Fields of a multipart form, which some clients send. `a[b]` is a field of `a`.
 fn multipart(request: &HttpRequest) -> Option<Value> {
     let (_, boundary) = request.header("content-type")?.split_once("boundary=")?;
     let text = String::from_utf8_lossy(&request.body);

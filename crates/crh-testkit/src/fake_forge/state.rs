@@ -17,7 +17,7 @@ pub(super) struct FakeForgeState {
     pub(super) tokens: BTreeMap<String, String>,
     pub(super) projects: BTreeMap<String, Project>,
     pub(super) surprises: Vec<String>,
-    /// Reactions to comments, by id of the comment.
+    /// Reactions: comment ids and names, in order of arrival.
     pub(super) reactions: Vec<(u64, String)>,
     last_id: u64,
 }
@@ -122,7 +122,7 @@ pub struct ForgeThread {
     pub old_line: Option<u32>,
     /// Line in the new file, if the thread is on one.
     pub new_line: Option<u32>,
-    /// Whether a push changed the line.
+    /// Whether a push changed the line, or moved it out of the diff.
     pub outdated: bool,
     /// Whether the thread is resolved.
     pub resolved: bool,
@@ -207,7 +207,7 @@ impl FakeForgeState {
         changes.iter().find(|change| change.number == number)
     }
 
-    /// Creation time: a second per object.
+    /// Creation time of the newest object. Each new id adds a second.
     fn time(&self) -> String {
         let seconds = self.last_id;
         format!(
@@ -345,7 +345,7 @@ impl FakeForgeState {
 
 impl ForgeThread {
     /// Moves the thread to a new head if its line is unchanged and still shown; otherwise the
-    /// thread becomes outdated.
+    /// thread becomes outdated. A thread on a line of the old file always moves.
     fn follow_push(&mut self, push: &[FileDiff], shown: &[FileDiff], head: &str) {
         if self.outdated {
             return;

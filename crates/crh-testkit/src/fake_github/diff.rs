@@ -101,7 +101,7 @@ impl Diff {
 }
 
 impl FileDiff {
-    /// Hunks in GitHub's format; `None` if there are none or too many.
+    /// Hunks in GitHub's format; `None` if there are none, or if they have too many lines.
     pub(super) fn patch(&self) -> Option<String> {
         let texts: Vec<&str> = self.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
         let lines: usize = texts.iter().map(|text| text.lines().count()).sum();
@@ -129,7 +129,7 @@ impl FileDiff {
         None
     }
 
-    /// Distance from the first hunk header of the file.
+    /// Distance from the first hunk header of the file, in lines.
     pub(super) fn position(&self, row: DiffRow) -> usize {
         let earlier_lines = self.hunks[..row.hunk].iter().map(|hunk| hunk.text.lines().count());
         earlier_lines.sum::<usize>() + row.row

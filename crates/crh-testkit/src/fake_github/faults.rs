@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a test and a request wait for each other: several times what a slow machine needs.
+/// How long a held request waits for its release: several times what a slow machine needs.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A scripted fault.
@@ -11,7 +11,7 @@ const HOLD_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct Fault {
     /// Affected requests.
     pub trigger: FaultTrigger,
-    /// Number of occurrences.
+    /// How often the fault still occurs.
     pub times: usize,
     /// What fails.
     pub kind: FaultKind,
@@ -35,7 +35,7 @@ pub enum FaultKind {
     StatusBefore(u16),
     /// Applied, with this status.
     StatusAfter(u16),
-    /// Not applied, with a reply of 64 MB and a byte.
+    /// Not applied, with a reply of 64 MiB and a byte.
     TooLarge,
     /// Not applied; GraphQL reports a timeout.
     Timeout,
@@ -84,7 +84,7 @@ impl Fault {
         Self { trigger: FaultTrigger::Any, times: usize::MAX, kind }
     }
 
-    /// Repeats the fault.
+    /// Sets how often the fault occurs.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
         Self { times, ..self }
@@ -171,7 +171,8 @@ impl HeldWrite {
         reached(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Called when the write arrives. Returns when it is released.
+    /// Called when the write reaches its hold point. Returns when the test releases the write, or
+    /// after `HOLD_TIMEOUT`.
     pub(crate) fn reach(&self) {
         self.progress().reached = true;
         self.changed.notify_all();

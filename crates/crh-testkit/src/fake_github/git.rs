@@ -12,7 +12,7 @@ use crate::repo::git;
 /// Maximum number of commits that GitHub lists.
 const MAX_COMMITS: usize = 250;
 
-/// As on GitHub, force-pushed commits can be fetched by hash.
+/// As on GitHub, commits that a force push removed from a branch can be fetched by hash.
 const CONFIG: &str =
     "[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n[gc]\n\tauto = 0\n";
 
@@ -96,8 +96,8 @@ impl FakeBareRepository {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Merges one commit into another. Returns the tree, with conflict markers, and the conflicting
-    /// files.
+    /// Merges one commit into another. Returns the id of the merged tree and the conflicting
+    /// files, which have conflict markers in that tree.
     pub(crate) fn merge(&self, into: &str, from: &str) -> (String, Vec<String>) {
         let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
         let unrelated = "--allow-unrelated-histories";
@@ -125,7 +125,7 @@ impl FakeBareRepository {
         )
     }
 
-    /// Git's default diff of two commits.
+    /// Git's diff of two commits or trees, with renames.
     pub(crate) fn diff_text(&self, old: &str, new: &str) -> Vec<u8> {
         let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
         let output = git(&self.path).args(args).args([old, new, "--"]).output().unwrap();
@@ -133,7 +133,7 @@ impl FakeBareRepository {
         output.stdout
     }
 
-    /// Commits in `with` but not in `without`, oldest first.
+    /// Commits in `with` but not in `without`, oldest first: at most the newest `MAX_COMMITS`.
     pub(crate) fn commits(&self, without: &str, with: &str) -> Vec<FakeCommit> {
         let (range, max_count) =
             (format!("{without}..{with}"), format!("--max-count={MAX_COMMITS}"));

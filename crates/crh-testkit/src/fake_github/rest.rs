@@ -127,7 +127,7 @@ fn in_repository(
     writes::answer(state, server, call, (owner, name), rest)
 }
 
-/// Fails unless the token has one of the permissions. Public data needs no token.
+/// Fails if the token of a request has none of the permissions. A request without a token passes.
 pub(super) fn check_permission(
     state: &FakeGitHubState,
     call: &Call,
@@ -178,7 +178,7 @@ fn page<T>(
 }
 
 fn link(view: &View<'_>, call: &Call, repository: &Repository, page: usize) -> String {
-    // The links continue after the repository's name or number.
+    // A link has the id of the repository, and then the rest of the path.
     let skipped = if call.path[0] == "repos" { 3 } else { 2 };
     let path = call.path[skipped..].join("/");
     let mut query: Vec<String> = call

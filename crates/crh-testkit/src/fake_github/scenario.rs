@@ -97,8 +97,8 @@ impl FakeGitHub {
         state.apps.iter().find(|one| one.id == app).unwrap().installation.0
     }
 
-    /// Installs an App that signs with [`APP_KEY`] for the repositories of an owner. Returns its
-    /// id.
+    /// Installs an App that signs with [`APP_KEY`] for the repositories of an owner. Returns
+    /// the id of the App.
     pub fn app(&self, slug: &str, owner: &str, permissions: &[Permission]) -> u64 {
         let mut state = self.service.state();
         state.ensure(owner);
@@ -281,11 +281,11 @@ impl FakeGitHub {
         self.in_pull(handle, |pull| pull.comments.retain(|comment| comment.id != id));
     }
 
-    /// Makes the last review pending, as an interruption would.
+    /// Makes the last review pending, as if its author was interrupted before submitting it.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no review.
     pub fn unsubmit(&self, handle: &PullHandle) {
         self.in_pull(handle, |pull| pull.reviews.last_mut().unwrap().state = PENDING.to_owned());
     }
@@ -429,8 +429,8 @@ impl FakeGitHub {
 }
 
 impl FakeGitHubState {
-    /// Opens a pull request without its commits and returns its number; `None` if the source
-    /// repository is missing.
+    /// Opens a pull request without its commits and returns its number; `None` if the source or
+    /// target repository is missing.
     pub(super) fn open(&mut self, (owner, name): (&str, &str), pull: Pull) -> Option<u64> {
         let (id, created) = (self.id(), self.tick());
         let base = self.repository(owner, name)?;

@@ -362,7 +362,7 @@ fn route(path: &str, body: &Value) -> FakeRoute {
     }
 }
 
-/// The reply if the request is not applied.
+/// The reply to a request that a fault stops before it is applied.
 fn answer_before_applying(fault: &FaultKind, route: &FakeRoute) -> Option<ServerAnswer> {
     let reply = match fault {
         FaultKind::StatusBefore(status) => Reply::refused(*status, "Server Error"),

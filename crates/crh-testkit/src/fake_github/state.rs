@@ -40,7 +40,7 @@ pub(super) struct Account {
 /// What a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permission {
-    /// Read files, commits, and by git.
+    /// Read files and commits, also with git.
     Contents,
     /// Write files. Also required to resolve a thread.
     WriteContents,
@@ -54,7 +54,7 @@ pub enum Permission {
     WriteIssues,
     /// Read check runs.
     ReadChecks,
-    /// Create check runs.
+    /// Create and change check runs.
     WriteChecks,
     /// Read commit statuses.
     ReadStatuses,
@@ -229,7 +229,7 @@ pub struct Thread {
     pub original_line: u32,
     /// First line when the thread was opened.
     pub original_start_line: Option<u32>,
-    /// Head when the thread was opened.
+    /// Commit that the thread was opened on.
     pub original_commit: String,
     /// Hunk when the thread was opened, up to the line.
     pub diff_hunk: String,
@@ -239,7 +239,7 @@ pub struct Thread {
     pub resolved: bool,
     /// Account that resolved it.
     pub resolved_by: Option<String>,
-    /// Whether the code changed since.
+    /// Whether its lines changed, or left the diff, since the thread was opened.
     pub outdated: bool,
     /// Comments.
     pub comments: Vec<Comment>,
@@ -250,7 +250,7 @@ pub(super) struct CheckRun {
     pub(super) id: u64,
     pub(super) head_sha: String,
     pub(super) app: String,
-    /// Merged fields of all requests, with all annotations.
+    /// Merged fields of all requests. Only `annotations` has the annotations of all requests.
     pub(super) fields: serde_json::Map<String, Value>,
     pub(super) annotations: Vec<Value>,
 }

@@ -1,4 +1,4 @@
-//! Time format of GitHub, and the only use of the real clock.
+//! Time format of GitHub, and the only use of the real clock in the fake.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

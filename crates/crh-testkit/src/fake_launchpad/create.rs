@@ -61,7 +61,7 @@ pub(super) fn comment(
         if !ARGUMENTS.contains(&name.as_str()) {
             state.surprises.push(format!("the argument `{name}`"));
         } else if is_text && serde_json::from_str::<Value>(value).is_err() {
-            // Launchpad accepts it, but a text that looks like JSON would be misread.
+            // Launchpad accepts a text that is not JSON, but misreads a text that looks like JSON.
             state.surprises.push(format!("`{name}` is not sent as JSON"));
         }
     }

@@ -7,7 +7,7 @@ use crate::fake_github::faults::matches;
 pub struct LaunchpadFault {
     /// Affected requests.
     pub trigger: LaunchpadFaultTrigger,
-    /// Number of occurrences.
+    /// How often the fault still occurs.
     pub times: usize,
     /// What fails.
     pub kind: LaunchpadFaultKind,
@@ -33,7 +33,7 @@ pub enum LaunchpadFaultKind {
     CutBefore,
     /// Applied; the connection is cut.
     CutAfter,
-    /// Redirects to this address.
+    /// Not applied; redirects to this address.
     Redirect(String),
 }
 
@@ -52,7 +52,7 @@ impl LaunchpadFault {
         }
     }
 
-    /// Repeats the fault.
+    /// Sets how often the fault occurs.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
         Self { times, ..self }

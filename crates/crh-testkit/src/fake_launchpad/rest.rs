@@ -124,7 +124,7 @@ pub(super) fn answer(
     of_repository(&view, call, path).unwrap_or_else(|| Err(LaunchpadReply::not_found(path)))
 }
 
-/// Redirect for an old path.
+/// Address that a former path redirects to.
 fn redirect(view: &LaunchpadView<'_>, call: &LaunchpadCall) -> Option<String> {
     let new_path = |(before, now): (&String, &String)| {
         call.path.strip_prefix(before.as_str()).map(|rest| format!("{now}{rest}"))
@@ -189,7 +189,7 @@ fn of_proposal(
             page("preview_diff", diffs.collect())
         }
         "all_comments" => {
-            // There may be thousands.
+            // There may be thousands of comments, so only those of the page are rendered.
             let kind = "code_review_comment-page-resource";
             Ok(paged(view, call, kind, &proposal.comments, |it| view.comment(proposal, it)))
         }
@@ -253,7 +253,7 @@ fn drafts(call: &LaunchpadCall, proposal: &Proposal) -> LaunchpadReplyResult {
     Ok(LaunchpadReply::json(&json!(drafts)))
 }
 
-/// Answers requests about a repository; `None` if it is not visible.
+/// Answers requests about a repository; `None` if it is not visible, or if the branch is missing.
 fn of_repository(
     view: &LaunchpadView<'_>,
     call: &LaunchpadCall,

@@ -94,7 +94,7 @@ impl FakeLaunchpad {
     ///
     /// # Panics
     ///
-    /// If it was not requested.
+    /// If the token was not requested.
     pub fn authorize(&self, request_token: &str, person: &str) {
         let mut state = self.service.state();
         state.ensure(person);
@@ -106,7 +106,7 @@ impl FakeLaunchpad {
     ///
     /// # Panics
     ///
-    /// If it was not requested.
+    /// If the token was not requested.
     pub fn decline(&self, request_token: &str) {
         let mut state = self.service.state();
         state.request_tokens.get_mut(request_token).unwrap().decision = Decision::No;
@@ -224,7 +224,8 @@ impl FakeLaunchpad {
         let target_revision = state.tip(&proposal.target).unwrap();
         let target = &state.repository(&proposal.target.0).unwrap().bare;
         let from = &state.repository(&proposal.source.0).unwrap().bare;
-        // In a repository of its own: the others must serve only their own commits.
+        // The merge happens in a separate repository: source and target must serve only their own
+        // commits.
         let bare = FakeBareRepository::new(
             self.folder.path().join(format!("scratch/{id}.git")),
             &target.path,
@@ -241,7 +242,7 @@ impl FakeLaunchpad {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no preview diff.
     pub fn push_again(&self, handle: &MergeHandle, times: usize) {
         for _ in 0..times {
             let mut state = self.service.state();
@@ -257,7 +258,7 @@ impl FakeLaunchpad {
         self.in_proposal(handle, |proposal| proposal.status = status.to_owned());
     }
 
-    /// Sets a former path that redirects here.
+    /// Sets a former path that redirects to the merge proposal.
     pub fn was_at(&self, handle: &MergeHandle, old_path: &str) {
         self.service.state().moved.insert(old_path.to_owned(), handle.path.clone());
     }
@@ -277,7 +278,7 @@ impl FakeLaunchpad {
         id
     }
 
-    /// Adds inline comments to a preview diff and returns the number of their comment.
+    /// Adds a comment with inline comments on a preview diff and returns its number.
     pub fn inline(
         &self,
         handle: &MergeHandle,

@@ -14,7 +14,7 @@ use super::script::{ScriptedReply, calls, calls_all, says, says_nothing};
 /// Delay of a late answer: longer than any step of crh, shorter than a test may wait.
 const LATE: Duration = Duration::from_millis(300);
 
-/// Prompt tokens that a server with a tiny context reads. No real server has a smaller one.
+/// Prompt tokens that a server with a tiny context reads. No real server has a smaller context.
 const CUT_TOKENS: u64 = 1024;
 
 /// Name of the first sub-agent, and the id of its first finding.
@@ -67,7 +67,7 @@ impl Behaviour {
         Self::TruncatedPrompt,
     ];
 
-    /// Whether the model answers in the end.
+    /// Whether the model gives a usable answer in the end.
     pub fn answers(self) -> bool {
         !matches!(self, Self::AlwaysEmpty | Self::OnlyProse | Self::TruncatedPrompt)
     }
@@ -81,7 +81,7 @@ pub struct BehavingModel {
     finding: Value,
     /// Number of answers so far. Each answer has a title of its own.
     answer_count: AtomicUsize,
-    /// Titles of the findings in answers that crh accepted.
+    /// Titles of the findings in all answers that no later answer replaced.
     titles: Mutex<Vec<String>>,
 }
 
@@ -91,8 +91,8 @@ impl BehavingModel {
         Self { behaviour, finding, answer_count: AtomicUsize::new(0), titles: Mutex::default() }
     }
 
-    /// Fails unless a JSON report has each finding that was sent once: as a member of an issue, or
-    /// dropped. Long titles are cut, so only their start counts.
+    /// Fails unless a JSON report has each sent finding exactly once: as a member of an issue, or
+    /// dropped. crh cuts long titles, so only their start counts.
     ///
     /// # Panics
     ///
@@ -136,7 +136,8 @@ impl BehavingModel {
             }
             (_, tool @ "report_requirements") => calls(tool, json!({ "requirements": [] })),
             (_, tool @ "report_notes") => calls(tool, json!({ "notes": [] })),
-            // The only scope has the file of the finding. Other sub-agents get the other files.
+            // The orchestrator delegates only the file of the finding. Other sub-agents get the
+            // other files.
             (caller, tool) if caller.starts_with("sub-agent") && caller != FIRST_SUB_AGENT => {
                 calls(tool, json!({ "findings": [], "summary": "Looked at it." }))
             }
@@ -160,7 +161,7 @@ impl BehavingModel {
             let scope = json!({ "scope": "orders", "files": [file] });
             return calls("delegate_review", json!({ "scopes": [scope] }));
         }
-        // The only sub-agent with a finding reports one, if any.
+        // Only the first sub-agent reports a finding, and at most one.
         let is_reported = results.iter().any(|text| text.contains(FINDING_ID));
         let ids: Vec<&str> = is_reported.then_some(FINDING_ID).into_iter().collect();
         calls("submit_review", json!({ "keep": ids, "drop": [], "summary": "Looked at it." }))
@@ -270,7 +271,7 @@ fn submit_tool(parts: &[PromptPart]) -> &'static str {
     asked.unwrap_or("report_findings")
 }
 
-/// Whether the last message is a reminder of crh and not the task.
+/// Whether the last user message is a reminder of crh and not the task.
 fn reminded(parts: &[PromptPart]) -> bool {
     let users = parts.iter().filter(|part| matches!(part, PromptPart::User(_))).count();
     let last = parts.iter().rev().find_map(|part| match part {

@@ -118,7 +118,7 @@ fn extent(text: &str) -> String {
     }
 }
 
-/// The arguments of a call: one simple value as it is, otherwise JSON.
+/// The arguments of a call: a single text as it is, otherwise JSON. Long ones are shortened.
 fn values(arguments: &str) -> String {
     let Ok(json) = serde_json::from_str::<Value>(arguments) else {
         return format!("malformed: {}", short(arguments));

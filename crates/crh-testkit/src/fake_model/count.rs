@@ -11,7 +11,7 @@ use super::script::Part;
 /// Bytes per token. Each text, call and tool is rounded up to whole tokens.
 pub const BYTES_PER_TOKEN: usize = 4;
 
-/// The tokens of one answer.
+/// The tokens of one prompt and its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tokens {
     /// Everything read, from the cache or not.
@@ -30,7 +30,7 @@ pub struct Tokens {
 /// the client leaves. A request that fails before its stream costs none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FakeUsage {
-    /// Requests, failed ones too.
+    /// Requests, also those that fail by script.
     pub requests: u64,
     /// Requests with an answer, even a partial one.
     pub answered: u64,
@@ -65,7 +65,7 @@ impl AddAssign for FakeUsage {
     }
 }
 
-/// The tokens of a text.
+/// The tokens of a text with this many bytes.
 pub fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }

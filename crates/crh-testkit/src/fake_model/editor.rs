@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use super::request::FakeRequest;
 use super::script::{ScriptedReply, calls};
 
-/// Caller of the editor's run.
+/// Caller in the requests of an editor.
 const CALLER: &str = "editor";
 
-/// Publishes every finding. Findings that may be the same are one group. None for other callers.
+/// Publishes every finding. Findings that may be the same are one group. `None` for other callers,
+/// and if the request has no findings.
 pub fn publish_all(request: &FakeRequest) -> Option<ScriptedReply> {
     if request.caller != CALLER {
         return None;

@@ -154,7 +154,7 @@ fn lines(event: &Event, line_end: LineEnd) -> Vec<u8> {
     }
 }
 
-/// Removes what is never sent.
+/// Removes the events or bytes after the break. Returns what then happens to the connection.
 fn apply_break(events: &mut Vec<Vec<u8>>, broken: Option<StreamBreak>) -> ConnectionEnd {
     let Some(StreamBreak { position: after, kind: how }) = broken else {
         return ConnectionEnd::KeepAlive;

@@ -1,8 +1,8 @@
 //! Requests that vendors reject. A fake that accepted everything would hide these errors until the
 //! first real call.
 //!
-//! Only rules that every model of a vendor has and that our conversations could break: a call
-//! without its result, a result without its call, an empty text, too many cache marks.
+//! Only rules that every model of a vendor has and that requests of crh could break, such as a call
+//! without its result, a result without its call, an empty text, or too many cache marks.
 
 use std::collections::BTreeSet;
 

@@ -70,7 +70,7 @@ pub(super) enum Ending {
     Window,
 }
 
-/// Place of an error in a stream of the Responses format, which has two.
+/// Place of an error in a stream of the Responses format, which has two such places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorPlace {
     Response,
@@ -223,7 +223,7 @@ pub fn bad_key() -> ScriptedReply {
     failure(Failure::BadKey)
 }
 
-/// No credit: 429 with OpenAI's and Gemini's own texts, 400 from Anthropic.
+/// No credit: 429 from OpenAI and Gemini, 400 from Anthropic.
 pub fn no_credit() -> ScriptedReply {
     failure(Failure::NoCredit)
 }

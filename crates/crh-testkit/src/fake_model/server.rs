@@ -40,7 +40,7 @@ pub(super) struct FakeModelState {
     pub(super) pages: BTreeMap<String, Value>,
     /// Pages that exist once the model is loaded.
     pub(super) pages_when_loaded: BTreeMap<String, Value>,
-    /// Whether a client made it load its model.
+    /// Whether a client made the server load its model with `/api/generate`.
     is_loaded: bool,
 }
 

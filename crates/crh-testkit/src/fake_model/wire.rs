@@ -46,7 +46,7 @@ pub(super) struct ReplyContext<'a> {
     pub(super) usage: Option<Tokens>,
     /// Whether Responses may send encrypted reasoning.
     pub(super) encrypted: bool,
-    /// Number of pieces for texts and arguments.
+    /// Maximum number of pieces of a text, or of the arguments of a call.
     pub(super) pieces: usize,
     /// API key, for failures that repeat it.
     pub(super) key: &'a str,
@@ -115,7 +115,7 @@ fn noise(context: &ReplyContext<'_>) -> Vec<Event> {
     noise
 }
 
-/// Splits a text into this many pieces, or one per character if there are fewer.
+/// Splits a text into at most this many pieces. All but the last have the same length.
 fn pieces(text: &str, count: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let length = characters.len().div_ceil(count.max(1)).max(1);

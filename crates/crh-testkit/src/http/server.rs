@@ -13,7 +13,8 @@ use super::{ConnectionEnd, HttpRequest, HttpResponse, read_request};
 /// Maximum number of connections: several times as many as the largest load test has.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// Longest idle time, so that a forgotten thread does not wait forever.
+/// Longest time that a silent connection stays open, so that a forgotten thread does not wait
+/// forever.
 const MAX_SILENCE: Duration = Duration::from_secs(300);
 
 /// Stack size of a connection thread. Requests are small and their JSON is shallow.
@@ -30,7 +31,7 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// Called when the answer begins, after its delay.
     fn on_reply_start(&self, pending: Self::Pending);
 
-    /// Called for input that is not HTTP.
+    /// Called for input that the server cannot read as a request.
     fn on_invalid_request(&self, problem: String);
 }
 

@@ -64,8 +64,8 @@ pub(crate) struct EvalCalibrateArgs {
     /// Also learn from the outcome of the issues that crh posted to this repository
     #[arg(long, value_name = "OWNER/NAME", value_parser = parse_repository)]
     pub(crate) repo: Option<String>,
-    /// Use the result in later reviews of `--repo`, unless it predicts no better than the built-in
-    /// estimate
+    /// Use the result in later reviews of the repository `--repo`, but only if it predicts better
+    /// than the built-in estimate
     #[arg(long, requires = "repo")]
     pub(crate) save: bool,
     /// Output format
@@ -80,8 +80,8 @@ pub(crate) struct SuiteArgs {
     /// file (default: `eval/suite`)
     #[arg(value_name = "SUITE")]
     pub(crate) suite: Option<PathBuf>,
-    /// Use only cases whose id matches this glob, each together with its twin (the reversed change,
-    /// which has no bug); repeatable
+    /// Use only cases whose id matches this glob; repeatable. If the suite also has the twin
+    /// of a case (id `ID~twin`: the change that undoes it, so it has no bug), crh uses it, too
     #[arg(long = "case", value_name = "GLOB")]
     pub(crate) cases: Vec<String>,
     /// Use only the cases that this file lists: one id or glob per line, `#` starts a comment
@@ -142,7 +142,7 @@ impl EvalReviewArgs {
 pub(crate) enum ArmChoice {
     /// Several specialised reviewers, chosen for the change, work in parallel
     Panel,
-    /// One reviewer for the whole change, then a model call that decides what to publish
+    /// One reviewer for the whole change, then a model call that decides which issues to show
     Single,
     /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,
@@ -183,7 +183,7 @@ impl ArmChoice {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MatchArgs {
-    /// Rule that decides whether a finding matches an expected issue
+    /// When a finding counts as an expected issue
     #[arg(long = "match", value_enum, value_name = "RULE")]
     rule: Option<RuleArg>,
 }
@@ -253,10 +253,11 @@ pub(crate) struct EvalGateArgs {
     /// `eval/recordings/STRATEGY.jsonl` and the case list `eval/cases/STRATEGY.txt` if they exist
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Compare this stored evaluation with the baseline instead of running reviews
+    /// Compare this stored evaluation with the baseline instead of running reviews; needs
+    /// `--baseline`
     #[arg(long, value_name = "EVAL", requires = "baseline", conflicts_with_all = ["suite", "cases", "case_list", "write_baseline"])]
     pub(crate) result: Option<PathBuf>,
-    /// Write the result to the `--baseline` file, and do not compare
+    /// Write the result as the new baseline instead of comparing it with the old one
     #[arg(long)]
     pub(crate) write_baseline: bool,
     #[command(flatten)]
@@ -303,8 +304,8 @@ pub(crate) struct EvalScoreArgs {
     /// Name of the tool
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// Count the twins (`ID~twin`, reversed changes without a bug) as reviewed, even if the results
-    /// contain no finding for them
+    /// Count twins (id `ID~twin`: changes that undo a case, so they have no bug) as reviewed by the
+    /// tool even if it reported nothing about them
     #[arg(long)]
     pub(crate) with_twins: bool,
     #[command(flatten)]
@@ -318,7 +319,7 @@ pub(crate) struct EvalScoreArgs {
 }
 
 #[derive(Debug, Args)]
-// There are no cases to select.
+// The shared help of `--reviewers` mentions cases, and this command has none.
 #[command(mut_arg("reviewers", |arg| arg.help("Run only these reviewers, comma-separated")))]
 pub(crate) struct EvalNoiseArgs {
     /// Path of the repository

@@ -47,9 +47,9 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Make the review incomplete if crh skips updates of vendored, generated and lock files,
-    /// submodules or file modes; `crh review` and `crh check` then exit with code 4. Skipped new
-    /// code always makes the review incomplete
+    /// Count skipped updates of vendored, generated or lock files, submodules and file modes as not
+    /// reviewed: the review then ends with exit code 4. Without this option, such updates do not
+    /// matter if at least one file was reviewed. Skipped new code always leads to exit code 4
     #[arg(long)]
     strict: bool,
 }
@@ -89,11 +89,11 @@ impl AnalyserFlags {
 /// Flags for checking fixes.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FixFlags {
-    /// Command that must still pass after a fix, such as "cargo test" or ["cargo", "test"];
-    /// overrides the setting `fix.verify`, which has to be a list
+    /// Command that tests each fix, such as "cargo test" or, as a JSON list, ["cargo", "test"]; crh
+    /// drops a fix that makes it fail; overrides the setting `fix.verify`, which has to be a list
     #[arg(long, value_name = "COMMAND", value_parser = parse_verify_command)]
     verify: Option<VerifyCommand>,
-    /// Time limit for one run of that command
+    /// Time limit for one run of the `--verify` command
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     verify_seconds: Option<NonZeroU64>,
 }
@@ -307,9 +307,9 @@ pub(crate) struct ReviewEffortFlags {
     /// Maximum number of reviewers that work on the change in parallel
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     side_by_side: Option<NonZeroU64>,
-    /// Show only issues with at least this probability, from 0 to 1; a model estimates how
-    /// likely the maintainers are to agree with each issue; overrides the setting
-    /// `review.threshold` (default: 0.5)
+    /// Hide issues that the maintainers probably do not agree with: a model estimates for each
+    /// issue the probability that they agree, and crh shows the issue if it is at least P, from 0
+    /// to 1; overrides the setting `review.threshold` (default: 0.5)
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     threshold: Option<Probability>,
 }
@@ -349,7 +349,7 @@ pub(crate) struct VerdictFlags {
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
     /// Hide issues that are less severe than this; overrides the setting `review.min_severity`
-    /// (default: `P3`, in reviews by models `P2`)
+    /// (default: `P2`; without a model, `P3`)
     #[arg(long, value_enum, value_name = "SEVERITY")]
     min_severity: Option<MinSeverity>,
 }
@@ -398,11 +398,11 @@ pub(crate) struct BudgetFlags {
     /// Maximum time for the review
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     max_seconds: Option<NonZeroU64>,
-    /// Maximum number of issues that a second model run checks before crh publishes them;
-    /// `--verify` is something else: it tests fixes
+    /// Maximum number of issues that a second model run checks before the report shows them
+    /// (`--verify` is something else: it tests fixes)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_verify: Option<NonZeroU64>,
-    /// Maximum number of issues to publish; issues of static checks are published in addition
+    /// Maximum number of issues to show; issues of static checks come on top
     #[arg(long, value_name = "N", alias = "max-issues", allow_negative_numbers = true)]
     max_comments: Option<NonZeroU64>,
 }

@@ -22,7 +22,7 @@ pub(crate) struct StatsArgs {
     /// Also write an HTML page with charts to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// First ask the code host, such as GitHub, for the outcome of the posted issues
+    /// First ask the code host, such as GitHub, what became of the posted issues
     #[arg(long)]
     pub(crate) refresh: bool,
     /// Count the review in this file as posted to the pull request
@@ -33,8 +33,8 @@ pub(crate) struct StatsArgs {
     /// Write all stored data about posted issues to this file, as JSON; `-` prints it
     #[arg(long, value_name = "FILE", conflicts_with = "html")]
     pub(crate) export: Option<PathBuf>,
-    /// Delete the stored data about posted issues, your own lessons and the results of `crh eval
-    /// calibrate`
+    /// Delete what crh has learned on this machine: the data about posted issues, your own lessons
+    /// (`crh learn --user`) and the results of `crh eval calibrate`
     #[arg(long, conflicts_with_all = ["html", "refresh", "export", "format"])]
     pub(crate) forget: bool,
 }
@@ -42,8 +42,8 @@ pub(crate) struct StatsArgs {
 /// A model that decides outcomes.
 #[derive(Debug, Args)]
 pub(crate) struct OutcomeJudgeArgs {
-    /// Let this model decide the outcome of an issue where crh's rules can only guess (default: the
-    /// guess counts)
+    /// Ask this model what became of an issue if crh's rules can only guess (default: crh counts the
+    /// guess)
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
     /// Maximum cost of all answers of `--judge`, in US dollars
@@ -62,14 +62,14 @@ pub(crate) struct LearnArgs {
     /// Remove this lesson
     #[arg(long, value_name = "ID")]
     pub(crate) undo: Option<String>,
-    /// Add or remove lessons for your own reviews only, instead of lessons in the repository's
-    /// `.crh/lessons.toml`
+    /// Change your own lessons, which only your reviews follow, instead of those in the
+    /// repository's `.crh/lessons.toml`
     #[arg(long)]
     pub(crate) user: bool,
     /// Name of the person who confirms the lessons (default: the author name of git)
     #[arg(long, value_name = "NAME")]
     pub(crate) confirmed_by: Option<String>,
-    /// Number of commits to read
+    /// Number of commits in which crh looks for code that was repaired several times
     #[arg(long, value_name = "N", default_value = "500", allow_negative_numbers = true)]
     pub(crate) commits: u32,
     /// Number of merged pull requests whose review comments crh reads from the code host, such as

@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginCommand {
-    /// Log in to Launchpad in a browser, and store the credentials readable only by you
+    /// Log in to Launchpad in a browser; crh stores the credentials in a file that only you can
+    /// read
     Launchpad(LoginArgs),
 }
 
@@ -25,7 +26,7 @@ pub(crate) enum LogoutCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServiceArg {
-    /// Launchpad instance: `production`, `staging`, `qastaging`, `dogfood`, `dev` or the URL of a
+    /// Launchpad server: `production`, `staging`, `qastaging`, `dogfood`, `dev` or the URL of a
     /// web service (default: the setting `launchpad.service_root`)
     #[arg(long, value_name = "SERVICE")]
     pub(crate) service: Option<String>,

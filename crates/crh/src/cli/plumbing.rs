@@ -87,7 +87,7 @@ pub(crate) struct DiffMapArgs {
     /// Print the old and the new line number of only one line. Write `42` for line 42 of the diff,
     /// or `src/a.rs:10` for line 10 of a file
     pub(crate) place: Option<String>,
-    /// Whether `PATH:LINE` is a line of the new or of the old file
+    /// Which file the line number in `PATH:LINE` counts
     #[arg(long, value_enum, default_value_t = SideArg::New)]
     pub(crate) side: SideArg,
 }
@@ -125,7 +125,7 @@ pub(crate) struct MergeArgs {
     /// File with your decisions about the report of an earlier `crh merge` of the same files:
     /// `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. `same` lists ids
     /// from `candidate_pairs` of that report: pairs of findings that describe the same problem.
-    /// `judgements` says for the `dedupe_key` of an issue whether the issue is real: `confirmed`,
+    /// `judgements` says of issues, named by their `dedupe_key`, whether they are real: `confirmed`,
     /// `refuted` or `unsure`
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
@@ -207,7 +207,7 @@ pub(crate) enum DialectArg {
     Crh,
     /// One object, `ReviewResult`, with a summary and findings; see `crh schema return-agent`
     Agent,
-    /// Output of the ce-code-review skill for coding agents, compact or full
+    /// JSON of `ce-code-review`, a review skill for coding agents, in its compact or full form
     Ce,
 }
 

@@ -28,8 +28,8 @@ pub(crate) struct ReviewArgs {
     /// Print the planned reviewers, the expected cost and the limits, then exit without reviewing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) estimate: bool,
-    /// Keep running: run the static checks on every save, and a review by models when you have
-    /// stopped saving for a while and the diff differs from the last reviewed one
+    /// Keep running: run the static checks on every save. When you have stopped saving for a while,
+    /// review the change with models, unless they reviewed the same diff last
     ///
     /// The setting `watch.quiet_seconds` says how long crh waits after a save, and
     /// `watch.max_usd_per_day` limits the cost. Press Ctrl-C to stop.
@@ -78,7 +78,7 @@ pub(crate) struct WorkspaceArgs {
     /// Repository that `--workspace` or `--resume` belongs to (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Continue an interrupted run of this command; reviewers that finished do not run again
+    /// Continue this interrupted review; reviewers that finished do not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = TARGET_ARGS, conflicts_with = "workspace")]
     pub(crate) resume: Option<String>,
     /// Dismissed issues as a JSON object from keys to reasons, for `crh serve`
@@ -173,8 +173,8 @@ pub(crate) struct OutputArgs {
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
     /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
-    /// `launchpad` (comment with a vote), or a sink of another forge, which `crh post --help`
-    /// lists. `stdout` prints the full report as one line of JSON instead of the report in
+    /// `launchpad` (comment with a vote), or a destination on another code host, which `crh post
+    /// --help` lists. `stdout` prints the full report as one line of JSON instead of the report in
     /// `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
@@ -218,7 +218,8 @@ pub(crate) struct PromptArgs {
     /// Record every model exchange to this file, for `--model replay:FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Store prompts, answers and tool results in the transcripts of the run folder
+    /// Store prompts, answers and tool results with the review, too, not only their lengths and
+    /// costs
     #[arg(long)]
     pub(crate) log_content: bool,
 }

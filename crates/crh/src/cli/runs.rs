@@ -13,7 +13,7 @@ pub(crate) struct ShowArgs {
     /// or the path of the folder (default: the newest)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// List all stored reviews instead, as text or JSON
+    /// List all stored reviews instead, in the format `text` or `json`
     #[arg(long, conflicts_with = "run")]
     pub(crate) list: bool,
     /// Output format
@@ -57,8 +57,8 @@ pub(crate) struct RunsPruneArgs {
     /// Keep this many of the newest reviews
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) keep: Option<usize>,
-    /// Delete all reviews older than this many days. The limit of 20 does not apply then; with
-    /// `--keep N`, the newest N stay
+    /// Delete reviews that are older than this many days, instead of all but the newest 20; with
+    /// `--keep N`, the newest N stay anyway
     #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
     pub(crate) older_than: Option<u32>,
     /// Only print which reviews crh would delete

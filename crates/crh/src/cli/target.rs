@@ -47,8 +47,8 @@ pub(crate) struct TargetArgs {
     /// commit has that name
     #[arg(last = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Compare the current branch, or the branch TARGET, with this branch or commit instead of
-    /// detecting the base
+    /// Branch or commit to compare the current branch or the branch TARGET with (default: crh
+    /// detects the base branch)
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
     /// Review uncommitted changes only, including untracked files
@@ -79,23 +79,24 @@ pub(crate) struct TargetArgs {
     /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// Whether crh asks questions, edits files and stores the review. Without this option, crh
-    /// stores the review, and its report says `Mode: interactive`. At a terminal, crh then asks
-    /// before every edit; without a terminal, it asks nothing and edits nothing. `crh prepare` and
-    /// `crh reviewers` accept this option and ignore it
+    /// Whether crh asks questions, edits files and stores the review. Default: crh stores the
+    /// review and, at a terminal, asks before every edit; without a terminal, it asks nothing and
+    /// edits nothing. Reports of the default show the mode `interactive`, although crh then edits
+    /// nothing before you agree. `crh prepare` and `crh reviewers` ignore this option
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// Apply safe fixes first, then ask about the other issues
+    /// Like the default, but apply safe fixes before the first question
     Interactive,
-    /// Apply safe fixes and review the result again, without questions; then write todo files for
+    /// Without questions: apply safe fixes, review the result again, and write todo files for the
     /// issues that a developer or a coding agent can fix later (setting `todos.dir`)
     Autofix,
     /// Only print the report: no edits, no questions, no stored review
     ReportOnly,
-    /// For scripts: apply safe fixes once, ask nothing, print the envelope format
+    /// For scripts, without questions: apply safe fixes once, and print the report in the format
+    /// `envelope`
     Headless,
 }

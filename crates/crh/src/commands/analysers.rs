@@ -66,7 +66,8 @@ impl ChangeTrust {
     }
 }
 
-/// The installed linters. None if no linter is installed, or if linters must not run.
+/// The installed linters. None if there are none, if the settings turn linters off, or if model
+/// calls are recorded or replayed.
 pub(crate) fn analysers(
     settings: &Settings,
     environment: &Environment,

@@ -84,8 +84,8 @@ fn no_checkout() -> Failure {
     Failure::usage("not inside a checkout").hint("run `crh baseline` inside a checkout")
 }
 
-/// Rejects a folder that is a symlink: the repository contains it, so its author chooses the
-/// target.
+/// Rejects a folder that is a symlink. The author of the repository may have committed the symlink
+/// and chosen its target.
 fn reject_symlink(folder: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_symlink() => {

@@ -114,7 +114,7 @@ pub(super) fn untracked_policy(
         Target::CurrentBranch
         | Target::Against(_)
         | Target::Uncommitted
-        // The checkout may be ahead of the pull request.
+        // If the checkout is ahead of the pull request, crh reviews the checkout.
         | Target::PullRequest(_) => Ok(UntrackedPolicy::Included),
         Target::Staged
         | Target::Commit(_)
@@ -155,9 +155,9 @@ struct ProposalToFetch {
 /// Which config file of the repository applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConfigLocation {
-    /// The one in the checkout.
+    /// The file in the checkout.
     Checkout,
-    /// The one at the tip of the target branch, read after the fetch. The checkout may contain the
+    /// The file at the tip of the target branch, read after the fetch. The checkout may contain the
     /// proposed change, which is untrusted.
     TargetBranchTip,
 }
@@ -555,8 +555,7 @@ impl ChangeSource {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
             }
-            // The commits do not change the config, so all edits of it are the user's uncommitted
-            // ones.
+            // The commits do not change the config, so only uncommitted edits can have changed it.
             Target::CurrentBranch | Target::Against(_)
                 if has_committed_file(store.repository(), objects, file_before.as_ref()) =>
             {
@@ -576,7 +575,8 @@ impl ChangeSource {
         Ok(note)
     }
 
-    /// Replaces the settings of the change by those before it. Returns a note if they differ.
+    /// Replaces the settings after the change by the settings before it. Returns a note if they
+    /// differ.
     fn keep_settings_before(&mut self, settings_before: &Settings) -> Option<String> {
         let note = ignored_settings_note(&self.settings, settings_before);
         let milder = self.settings.review_fail_on.milder.take();

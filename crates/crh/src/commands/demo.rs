@@ -79,7 +79,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     flags.review_strategy = Some(SourcedValue::from_flag("--strategy", StrategyChoice::Panel));
     // The output must not depend on installed linters.
     AnalyserFlags::with_choice(AnalysersChoice::Never).set(&mut flags);
-    // The example has defects, so they do not fail the command. An incomplete review does.
+    // The defects of the example do not fail the command, but an incomplete review does.
     flags.review_fail_on = Some(SourcedValue::from_flag("--fail-on", FailOn::Never));
     let request = ReviewCommand {
         description: None,

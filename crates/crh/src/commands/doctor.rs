@@ -27,7 +27,7 @@ use crh_review::stable_json;
 /// Oldest supported git version.
 const OLDEST_GIT: (u32, u32) = (2, 31);
 
-/// Detail of the check of analysers if there are none.
+/// Detail of the check of linters if none is installed.
 const NO_LINTER: &str = "no linter is installed";
 
 /// Result of a check.
@@ -38,7 +38,7 @@ enum CheckState {
     /// Missing, but reviews work without it.
     #[serde(rename = "lacks")]
     Missing,
-    /// Broken; reviews do not work.
+    /// Wrong or unusable; `crh doctor` fails.
     Broken,
 }
 

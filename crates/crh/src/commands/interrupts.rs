@@ -39,7 +39,7 @@ struct InterruptState {
     active_guards: usize,
     /// Id of the newest guard.
     last_id: u64,
-    /// Whether Ctrl-C was pressed since the outermost guard was created.
+    /// Whether a stop signal arrived since the outermost guard was created.
     is_pressed: bool,
 }
 
@@ -130,7 +130,7 @@ impl InterruptGuard {
             return Ok(Self(id));
         }
         drop(state);
-        // Ctrl-C was pressed before this guard was created.
+        // A stop signal arrived before this guard was created.
         stop();
         Ok(Self(id))
     }
@@ -153,7 +153,8 @@ impl Drop for InterruptGuard {
     }
 }
 
-/// Whether Ctrl-C was pressed since the outermost guard was created; no new work should start.
+/// Whether a stop signal arrived since the outermost guard was created. If so, no new work should
+/// start.
 pub(crate) fn is_pressed() -> bool {
     lock_state().is_pressed
 }

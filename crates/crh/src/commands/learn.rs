@@ -201,8 +201,8 @@ struct ListedLesson<'a> {
     hint: String,
 }
 
-/// The lessons of the file, then the lessons that only the base branch has. Without `base`, reviews
-/// use all lessons of the file.
+/// The lessons of the file, then the lessons that only the base branch has. Without `base`, the
+/// file is the user's own, and reviews use all its lessons.
 fn listed_lessons<'a>(
     place: &'a LessonPlace,
     base: Option<&'a BaseLessons>,

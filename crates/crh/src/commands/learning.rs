@@ -216,7 +216,8 @@ pub(super) struct LaterState<'a> {
     /// Head of the proposed change.
     pub(super) head: &'a str,
     pub(super) end: ProposalEnd,
-    /// Repositories with the files. crh uses the first one that has both commits.
+    /// Repositories with the files. crh uses the first one that has the reviewed head and the
+    /// current one.
     pub(super) files: [&'a HeadFiles; 2],
     /// Whether the forge says which commented lines changed.
     pub(super) knows_changed_lines: bool,
@@ -293,7 +294,7 @@ impl LaterState<'_> {
         }
     }
 
-    /// Whether the later review, or the last one in the history, raised the issue again.
+    /// Whether the later review, else the last review in the history, raised the issue again.
     fn raised_again(
         &self,
         history: &History,

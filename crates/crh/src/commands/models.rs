@@ -58,7 +58,7 @@ pub(crate) struct ModelResolver<'e> {
 pub(crate) enum ModelLoading {
     /// The caller asks the model next.
     BeforeUse,
-    /// The caller may never ask it.
+    /// The caller may never ask the model.
     OnFirstQuestion,
 }
 
@@ -245,7 +245,8 @@ impl<'e> ModelResolver<'e> {
         Ok(model.with_recorder(self.recorder(file)?))
     }
 
-    /// Context length that the server of a model reports.
+    /// Context length that the server of a model reports. May first let Ollama load the model,
+    /// because Ollama chooses the length then.
     fn server_context(&self, endpoint: &Endpoint) -> Option<ServerContext> {
         let Endpoint { wire, url, key, model } = endpoint;
         match wire {

@@ -12,7 +12,7 @@ use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{AgeLimit, RunSummary, RunTrust, RunsToKeep, Timestamp};
 use crh_review::{columns, stable_json, truncate};
 
-/// Runs that `crh runs prune` keeps by default: about a few weeks of work.
+/// Runs that `crh runs prune` keeps by default: the work of a few weeks.
 const DEFAULT_KEEP: usize = 20;
 /// Maximum width of a title, so that a row fits into 120 columns.
 const TITLE_SHOWN: usize = 48;

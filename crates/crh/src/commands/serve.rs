@@ -123,7 +123,7 @@ impl RunningServer {
         if let Some(worker) = self.worker {
             worker.await.or_fail(FailureKind::Bug)?;
         }
-        // Browsers keep the stream of events open.
+        // The server would not end by itself, because browsers keep the stream of events open.
         self.http.abort();
         self.store.close().await;
         Ok(())

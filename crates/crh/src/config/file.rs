@@ -13,7 +13,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 /// Config file in the root of a repository.
 pub(crate) const REPOSITORY_FILE: &str = "crh.toml";
 
-/// Maximum size in bytes: far more than people write.
+/// Maximum size of a config file in bytes: far more than people write.
 const FILE_MAX: usize = 1 << 20;
 const UNREADABLE_HINT: &str = "check the file permissions, or set `CRH_CONFIG` to another file";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

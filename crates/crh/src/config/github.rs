@@ -28,7 +28,7 @@ impl ChoiceValue for Treatment {
     const CHOICES: &'static str = "`skip` or `review`";
 }
 
-/// Pull request labels. Like GitHub, comparisons ignore case.
+/// Pull request labels. Comparisons ignore case, as on GitHub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LabelList(Vec<String>);
 

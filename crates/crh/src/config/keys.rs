@@ -104,7 +104,8 @@ settings! {
     };
 
     /// Folders of repositories that you trust: linters may use the repository's configuration and
-    /// plugins, still in the sandbox. `--trust` does the same for one review.
+    /// plugins, still in the sandbox. `--trust` does the same for one review. Relative paths work
+    /// as in `store.folder`.
     trust: FolderList = |_| FolderList::default(), KeySpec {
         section: None,
         name: "trust",
@@ -141,7 +142,7 @@ settings! {
         example: r#"{ "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }"#,
     };
 
-    /// Files that are never reviewed.
+    /// Files that are never reviewed. crh still searches the changes in them for credentials.
     scope_exclude: GlobList = |_| GlobList::default(), KeySpec {
         section: Some("scope"),
         name: "exclude",
@@ -197,8 +198,9 @@ settings! {
         example: "250_000",
     };
 
-    /// Whether a review is incomplete if crh skips updates of vendored, generated and lock files,
-    /// submodules or file modes.
+    /// Whether a review is incomplete (exit code 4) if crh skipped nothing but updates of vendored,
+    /// generated or lock files, submodules or file modes. Skipped new code always makes it
+    /// incomplete.
     scope_strict: bool = |_| false, KeySpec {
         section: Some("scope"),
         name: "strict",
@@ -279,9 +281,9 @@ settings! {
         example: r#"["review"]"#,
     };
 
-    /// Launchpad instance: `production`, `staging`, `qastaging`, `dogfood`, `dev`, or the URL of
+    /// Launchpad server: `production`, `staging`, `qastaging`, `dogfood`, `dev`, or the URL of
     /// its web service. `LP_ACCESS_TOKEN` and the other `LP_` variables are sent only to this
-    /// instance.
+    /// server.
     launchpad_service_root: ServiceRoot = |_| ServiceRoot::default(), KeySpec {
         section: Some("launchpad"),
         name: "service_root",
@@ -338,8 +340,8 @@ settings! {
         example: r#""openai:gpt-6.1-sol""#,
     };
 
-    /// Model of the editor, which decides which findings are published and words them. A model of
-    /// another vendor than the reviewers' judges more independently.
+    /// Model of the editor: the model run that decides which findings the report shows, and words
+    /// them. A model of another vendor than the reviewers' judges more independently.
     model_editor: ModelChoice = |_| ModelChoice::Detected, KeySpec {
         section: Some("model"),
         name: "editor",
@@ -459,7 +461,7 @@ settings! {
     };
 
     /// Hide issues that are less severe than this. They still count for the verdict. Unless you set
-    /// it, a review by a panel publishes no P3.
+    /// it, a review with the strategy `panel` shows no P3.
     review_min_severity: MinSeverity = |_| MinSeverity::P3, KeySpec {
         section: Some("review"),
         name: "min_severity",
@@ -470,7 +472,7 @@ settings! {
         example: r#""P2""#,
     };
 
-    /// Maximum number of issues that a review publishes. Issues of static checks do not count. `crh
+    /// Maximum number of issues that a review shows. Issues of static checks do not count. `crh
     /// check` shows at most 15 issues by default, and all its issues count.
     review_max_comments: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("review"),
@@ -482,9 +484,8 @@ settings! {
         example: "10",
     };
 
-    /// Minimum probability of a published issue, from 0 to 1: how likely it must be that the
-    /// maintainers agree. An issue that is P0 or P1 counts for the verdict also if it is not
-    /// published.
+    /// Minimum probability that the maintainers agree with an issue, from 0 to 1. crh hides less
+    /// likely issues. A hidden P0 or P1 still counts for the verdict.
     review_threshold: Probability = |_| Probability::default(), KeySpec {
         section: Some("review"),
         name: "threshold",
@@ -583,7 +584,7 @@ settings! {
         example: "300",
     };
 
-    /// Maximum number of issues that a second model run checks before crh publishes them.
+    /// Maximum number of issues that a second model run checks before the report shows them.
     budget_verify: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "verify",
@@ -632,7 +633,7 @@ settings! {
         example: "120",
     };
 
-    /// Command that runs a test. If you trust the change, the editor of a review may propose a test
+    /// Command that runs a test. If you trust the change, the model of `model.editor` may propose a test
     /// for a P0 or P1, and crh runs it in the sandbox, before and after the change. `{test}` stands
     /// for the path of the test; without it, the command must find new tests itself.
     verify_test: VerifyCommand = |_| VerifyCommand::default(), KeySpec {

@@ -54,7 +54,7 @@ impl ConfigValue for ModelChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum EffortChoice {
-    /// crh chooses: low for simple tasks, high for deciding which issues to publish, else medium
+    /// crh chooses: low for simple tasks, high for deciding which issues to show, else medium
     Auto,
     /// Little reasoning: fast and cheap
     Low,
@@ -239,7 +239,8 @@ impl ConfigValue for HeaderTable {
     }
 }
 
-/// Accepts only upper case. API keys have other letters, too, so crh never takes a key for a name.
+/// Accepts only upper case letters, digits and `_`. API keys have lower case letters, too, so crh
+/// never takes a key for a name.
 fn is_variable_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase() || first == '_')
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

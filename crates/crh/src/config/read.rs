@@ -211,7 +211,7 @@ fn location(section: Option<&str>) -> String {
     }
 }
 
-/// The most similar known word, with at most one typo per three letters.
+/// The most similar known word, with at most one typo per three letters, rounded up.
 fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > WORD_MAX {
         return None;

@@ -53,7 +53,7 @@ impl<T: ChoiceValue> ConfigValue for T {
 pub(crate) enum StrategyChoice {
     /// Several specialised reviewers, chosen for the change, work in parallel
     Panel,
-    /// One reviewer for the whole change, then a model call that decides what to publish
+    /// One reviewer for the whole change, then a model call that decides which issues to show
     Single,
     /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,

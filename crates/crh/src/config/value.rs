@@ -74,7 +74,7 @@ pub(crate) trait ConfigValue: Sized {
         false
     }
 
-    /// Adds the value of a flag. Types other than lists are replaced.
+    /// Adds the value of a flag. A value that is not a list is replaced instead.
     fn add(&mut self, flag_value: Self) {
         *self = flag_value;
     }

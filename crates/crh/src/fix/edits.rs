@@ -105,7 +105,7 @@ fn one_file(
     texts: &BTreeMap<u32, Result<FileTexts, String>>,
 ) -> (Option<FileEdit>, Vec<SkippedIssue>) {
     let (mut patches, mut left): (Vec<Patch>, Vec<SkippedIssue>) = (Vec::new(), Vec::new());
-    // The same for all issues of the file; only the reviewed text may differ.
+    // The current text, which is the same for all issues of the file. The reviewed text may differ.
     let mut now: &[u8] = &[];
     let mut issues = issues.to_vec();
     issues.sort_by_key(|issue| issue.number);

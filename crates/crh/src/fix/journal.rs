@@ -34,7 +34,7 @@ use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::run_folder::StampKey;
 use crh_review::report::AppliedFix;
 
-/// Number of attempts to lock a checkout, and the delay between them. A child process inherits the
+/// Number of retries to lock a checkout, and the delay before each. A child process inherits the
 /// lock for a moment; a real fix takes longer than this half second.
 const LOCK_ATTEMPTS: u32 = 25;
 const LOCK_DELAY: Duration = Duration::from_millis(20);

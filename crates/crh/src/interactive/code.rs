@@ -14,7 +14,8 @@ pub(super) const ROWS_MAX: usize = 8;
 const NUMBER: usize = 5;
 
 /// The code of an issue in at most `rows` rows, with line numbers and the issue's lines marked.
-/// Falls back to the quote if the diff does not contain the lines. Ends with an empty line.
+/// Falls back to the quote if the diff does not contain the lines. Ends with an empty line, or is
+/// empty if there is no quote either.
 pub(super) fn text(issue: &Issue, diff: Option<&Diff>, rows: usize, width: usize) -> String {
     let location = &issue.location;
     let own = |line: &DiffLine<'_>| match location.side {

@@ -18,7 +18,8 @@ const OFFLINE: &str = "offline mode is on";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) checkout: Checkout,
-    /// Why nothing can be pushed, without a period. `None` if it can, or if there is no target.
+    /// Why the fixes cannot be pushed, without a period. `None` if they can, or if there is no
+    /// target.
     pub(super) stays: Option<String>,
 }
 
@@ -78,7 +79,7 @@ pub(super) fn destination(
         (Checkout::PullRequest, true) => at(checkout, check_pushable(session, report, place).err()),
         (Checkout::Branch, true) => match opening(session, environment) {
             Err(why) => at(checkout, Some(why)),
-            // The review compared with another base, so crh did not look for a pull request yet.
+            // If the review compared with another base, crh has not looked for a pull request yet.
             Ok(opening) if opening.is_open(branch_of(place), environment, &session.settings) => {
                 at(Checkout::PullRequest, check_pushable(session, report, place).err())
             }

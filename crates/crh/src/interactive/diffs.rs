@@ -23,7 +23,7 @@ pub(super) struct Diffs {
 }
 
 impl Diffs {
-    /// Reads the diffs of a review and of its rounds.
+    /// Reads the diffs of a review and of the repeated reviews of its fixes.
     pub(super) fn load(session: &ReviewSession) -> Self {
         let found_on = session.place.folder().map(found_on::found_on).unwrap_or_default();
         let base = &session.subject.report_change.base_sha;
@@ -39,7 +39,7 @@ impl Diffs {
         Self { later: later.collect(), found_on, fixed, ..Self::only(&session.subject.diff) }
     }
 
-    /// The diff of a review without rounds.
+    /// The diff of a review without fixes.
     pub(super) fn only(reviewed: &Diff) -> Self {
         let (found_on, later) = (BTreeMap::new(), BTreeMap::new());
         Self { reviewed: masked(reviewed), found_on, later, fixed: None }
@@ -50,8 +50,8 @@ impl Diffs {
         self.fixed.as_ref().map(|(tree, _)| tree)
     }
 
-    /// An issue of the reviewed code at its place in the fixed tree. `None` without fixes, and for
-    /// an issue of later code.
+    /// An issue of the reviewed code at its place in the fixed tree. `None` without fixes, for an
+    /// issue that a repeated review found, and for one about removed lines.
     pub(super) fn in_tree(&self, issue: &Issue) -> Option<Issue> {
         let (_, since) = self.fixed.as_ref()?;
         if self.found_on.contains_key(&issue.number) || issue.location.side == Side::Old {

@@ -1,4 +1,5 @@
-//! Stores the state of the questions in the run folder, undoes their fixes, and resumes them.
+//! Stores the state of the questions in the run folder, undoes their fixes, and resumes the
+//! questions.
 //!
 //! Invariant: crh undoes fixes only at the commit and branch where it made them, and only if every
 //! file is as the fixes left it.
@@ -79,8 +80,8 @@ pub(crate) fn others_fixes() -> Failure {
     Failure::usage(why).hint(hint)
 }
 
-/// The report of a finished review with open questions, so that it need not run again. Undoes fixes
-/// that a killed process left behind.
+/// The report of a finished review with open questions, so that the review need not run again.
+/// Undoes fixes that a killed process left behind.
 pub(crate) fn left_open(session: &ReviewSession) -> Result<Option<Report>, Failure> {
     let (Some(folder), Some(checkout)) = (session.place.folder(), &session.checkout) else {
         return Ok(None);

@@ -47,7 +47,7 @@ const DISMISSED_HERE: &str = "in this review";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConversationEnd {
-    /// All questions are answered, or there was none.
+    /// All questions are answered, or there were none.
     Ended,
     /// All questions are answered, but publishing failed. The error is printed already.
     NotPublished,
@@ -94,7 +94,7 @@ impl QuestionContext<'_> {
         let place = CheckoutPosition::read(checkout)?;
         left::keep_open(self.session, &place);
         interrupts::watch_hangup()?;
-        // Covers the time between two questions until the undo is done.
+        // Without this guard, Ctrl-C between two questions or before the undo would end crh.
         let _whole = InterruptGuard::watch(|| {})?;
         let flow = Flow::new(report, self.safe_fixes);
         match self.run_flow(flow, &place, report, &reviewed, show)? {
@@ -107,7 +107,8 @@ impl QuestionContext<'_> {
         }
     }
 
-    /// Undoes all fixes. If the user edited a fixed file since, the fixes stay, and crh prints why.
+    /// Undoes all fixes. If the checkout or a fixed file changed since, the fixes stay, and crh
+    /// prints why.
     fn undo(&self, place: &CheckoutPosition, report: &mut Report, reviewed: &Report) {
         let _outlasting = InterruptGuard::ignore_next();
         match left::taken_back(self.session, place) {

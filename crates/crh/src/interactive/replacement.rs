@@ -7,7 +7,7 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::{escape_invisible, truncate};
 
-/// Maximum size of a fix that crh recommends. The question shows only a part of a larger one.
+/// Maximum size of a fix that crh recommends. People cannot judge a larger one at a glance.
 const READABLE_LINES: usize = 40;
 const READABLE_COLUMNS: usize = 200;
 /// Blanks that push the rest of a line out of sight.
@@ -22,7 +22,8 @@ pub(super) struct Replacement {
 }
 
 impl Replacement {
-    /// The exact fix of an issue. `None` if it has none, or one that changes nothing.
+    /// The exact fix of an issue. `None` if the issue has no such fix, or if the fix changes
+    /// nothing.
     pub(super) fn from_issue(issue: &Issue, diff: Option<&Diff>) -> Option<Self> {
         let text = issue.replacement.as_deref().filter(|_| fix::is_exact(issue))?;
         let mut removed = replaced(issue, diff);
@@ -37,7 +38,7 @@ impl Replacement {
         (!removed.is_empty() || !added.is_empty()).then_some(Self { removed, added })
     }
 
-    /// Whether a person can see at a glance what it adds.
+    /// Whether a person can see at a glance what the text of a replacement adds.
     pub(super) fn is_readable(text: &str) -> bool {
         let is_short = |line: &str| {
             let line = line.trim();
@@ -50,8 +51,8 @@ impl Replacement {
         self.removed.len() + self.added.len()
     }
 
-    /// Renders the fix in at most `rows` rows, at least three. The last row says how many lines are
-    /// missing.
+    /// Renders the fix in at most `rows` rows. If it does not fit, `rows` must be at least three, and
+    /// the last row says how many lines are missing.
     pub(super) fn text(&self, indent: &str, rows: usize, width: usize) -> String {
         let room = if self.rows() <= rows { self.rows() } else { rows.saturating_sub(1) };
         // Both sides get half of the room; the shorter side leaves its rest to the other.

@@ -1,4 +1,4 @@
-//! Descendants of a command that left its process group: only Linux lets crh adopt them. On
+//! Descendants that left the process group of their command: only Linux lets crh adopt them. On
 //! Windows, no process leaves the job of the command.
 
 /// Whether orphaned descendants become children of this process.

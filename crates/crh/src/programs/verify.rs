@@ -31,7 +31,7 @@ const EXIT_INTERVAL: Duration = Duration::from_millis(20);
 const OUTPUT_MAX: usize = 64 << 10;
 /// Time to read the rest of the pipe after exit. A descendant that survived may keep the pipe open.
 const PIPE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum answer of the companion: the kept output with every byte escaped.
+/// Maximum answer of the companion, in bytes: the kept output with every byte escaped.
 const ANSWER_MAX: u64 = 1 << 20;
 
 /// A verify command and the tree to check.
@@ -43,8 +43,9 @@ pub(crate) struct VerifyJob {
     pub(crate) time_limit: Duration,
 }
 
-/// Runs a verify command. Kills the command and everything that it started after the time limit,
-/// when `is_stopped` returns true, and when crh ends. `crh` is the executable of the companion.
+/// Runs a verify command. If the time limit passes, `is_stopped` returns true, or crh ends, kills
+/// the command and everything that it started. `crh` is the executable of the companion; without
+/// it, the command survives the end of crh.
 pub(crate) fn run_verify(
     crh: Option<&Path>,
     job: &VerifyJob,

@@ -9,7 +9,8 @@ use crh_review::{columns, truncate, truncate_middle};
 
 /// Maximum width of a panel line. Longer lines are hard to read.
 const WIDTH_MAX: usize = 100;
-/// Maximum number of lines for runs. If there are more runs, the last of these lines says how many.
+/// Maximum number of lines for runs. If there are more runs, the last of these lines says how many
+/// more.
 const RUNS_MAX: usize = 8;
 /// Minimum and maximum width of the progress bar.
 const BAR_WIDTH: std::ops::RangeInclusive<usize> = 6..=30;

@@ -15,7 +15,7 @@ use super::{format, lines, screen};
 use crate::config::environment::Environment;
 use crh_pipeline::events::ReviewEvent;
 
-/// Redraw interval of the panel.
+/// Interval between two redraws of the panel, or between two checks for lines to print.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress until it is ended or dropped. Dropping restores the terminal, also after a panic.
@@ -129,7 +129,8 @@ impl SharedDisplay {
         }
     }
 
-    /// Starts the thread that redraws the panel; it stops when the sender is dropped.
+    /// Starts the thread that redraws the panel or prints lines that are due. The thread stops when
+    /// the sender is dropped.
     fn start_clock(self: Arc<Self>) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
         match self.style {
             ProgressStyle::Silent

@@ -1,7 +1,7 @@
 //! Standard error as a screen: permanent lines, and below them at most one panel that is redrawn.
 //!
-//! Invariant: no terminal mode is changed. The cursor stays visible on the line below the panel, so
-//! a killed process leaves a working terminal.
+//! Invariant: this module changes no terminal mode. The cursor stays visible on the line below the
+//! panel, so a killed process leaves a working terminal.
 
 use std::io;
 use std::io::Write;
@@ -14,7 +14,8 @@ use crh_review::columns;
 /// Size to assume if the terminal does not report one.
 const DEFAULT_SIZE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
-/// Half a second in total, longer than any drawing takes.
+/// How often the panic hook tries to lock the screen, and the pause after each attempt: half a
+/// second in total, longer than any drawing takes.
 const PANIC_TRIES: u32 = 50;
 const PANIC_WAIT: Duration = Duration::from_millis(10);
 

@@ -90,7 +90,8 @@ impl ProgressState {
         let is_active = |name: &&String| self.runs.iter().any(|run| run.name == **name);
         let started_count = self.started_reviewers.len();
         let active_count = self.started_reviewers.iter().filter(is_active).count();
-        // A reviewer may have several runs, and the last ones may still wait.
+        // More runs may start than the panel has reviewers, because a reviewer may have several
+        // runs.
         let total = started_count.max(self.team_size);
         (self.stage == Some(Stage::Review) && total > 0)
             .then_some((started_count - active_count, total))

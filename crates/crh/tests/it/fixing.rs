@@ -87,7 +87,7 @@ impl Desk {
         Self { user: User::new(), repo: Repo::from_fixture(SHOP), comparison: Comparison::Always }
     }
 
-    /// For a checkout that other changes than whole fixes reach.
+    /// For a checkout that gets other changes than whole fixes.
     fn with_faults() -> Self {
         Self { comparison: Comparison::Never, ..Self::new() }
     }

@@ -242,7 +242,7 @@ impl Scene {
         scene
     }
 
-    /// The same with `--mode interactive`.
+    /// Like [`Self::begun`], with `--mode interactive`.
     fn begun_fixing_first(findings: &[Value]) -> Self {
         let mut scene = Self::new(findings).fixing_first();
         scene.begins(USUAL);
@@ -291,7 +291,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same for windows without room for the keys.
+    /// Like [`Self::sees`], for windows without room for the keys.
     fn sees_question(&mut self, text: &str) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
         terminal.wait_until(text, |screen| {
@@ -300,7 +300,8 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same for a question that is answered by a line. The text above it depends on timing.
+    /// Like [`Self::sees`], for a question that is answered by a line. The text above it depends on
+    /// timing.
     fn sees_line(&mut self, text: &str) -> &mut Self {
         let before = self.before.clone();
         self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
@@ -313,8 +314,8 @@ impl Scene {
         self
     }
 
-    /// The same for a finding of several: its number is the last on the screen, with options below.
-    /// The text above a question starts in the same way.
+    /// Like [`Self::sees`], for one of several findings: its number is the last on the screen, with
+    /// options below. The text above a question starts in the same way.
     fn sees_finding(&mut self, number: usize) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
         let text = format!("Finding {number}");
@@ -326,7 +327,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same for numbered options that are answered by a line.
+    /// Like [`Self::sees`], for numbered options that are answered by a line.
     fn sees_prompt(&mut self, text: &str) -> &mut Self {
         let before = self.before.clone();
         self.terminal().wait_until_drawn(text, |screen| {
@@ -335,7 +336,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same if the text is the last thing that is drawn.
+    /// Like [`Self::sees`], if the text is the last thing that is drawn.
     fn sees_last(&mut self, text: &str) -> &mut Self {
         let terminal = self.terminal();
         terminal.wait_until(text, |screen| screen.contains(text) && terminal.is_raw_mode());

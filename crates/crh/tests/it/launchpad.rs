@@ -72,7 +72,7 @@ impl LaunchpadScenario {
         Self { launchpad, repo, fork, merge, user: User::new(), elsewhere }
     }
 
-    /// Address of its page.
+    /// Address of the merge proposal's page.
     fn url(&self) -> String {
         format!("{}/{}", self.launchpad.url(), self.merge)
     }

@@ -14,7 +14,7 @@ use crh_testkit::{FakeGitHub, FakeModel, Program, Repo};
 /// An API key. It may only occur in a request header.
 const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
 
-/// Answers the questions of `crh model check` as a good model does, and the long question never.
+/// Answers the questions of `crh model check` as a good model does, but never the long question.
 fn answer(asked: &FakeRequest) -> ScriptedReply {
     let body = asked.body.to_string();
     if asked.caller == "ask" {

@@ -239,7 +239,7 @@ fn unknown_or_damaged_run_is_an_error_with_hint() {
 fn runs_folder_of_repository_is_not_trusted() {
     let desk = RunsFixture::new();
     desk.finished(0);
-    // Git ignores it without configuration.
+    // Git ignores `.crh` without configuration.
     assert_eq!(desk.repo.git(&["status", "--porcelain"]), b"");
     desk.repo.git(&["add", "--force", ".crh"]);
     desk.check(

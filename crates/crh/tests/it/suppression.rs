@@ -425,7 +425,7 @@ fn sarif_results_join_the_review() {
     assert_eq!(run["results"].as_array().unwrap().len(), 1, "what is silenced raises no alert");
 }
 
-/// The archive belongs to the repository, because that has its base.
+/// The archive belongs to the repository, because the repository has the base of the archive.
 #[test]
 fn dismissal_applies_to_an_archive_of_the_repository() {
     let user = User::new();

@@ -163,7 +163,7 @@ fn cargo_check_uses_the_toolchain_of_the_project() {
     }
 }
 
-/// Like mypy, it ends with 2 if it gets no file.
+/// Ends with 2 if it gets no file, as mypy does.
 const FAKE_MYPY: &str = r#"#!/bin/sh
 for file; do case $file in *.py) files="$files $file" ;; esac; done
 [ -n "$files" ] || exit 2
@@ -186,7 +186,7 @@ fn mypy_reports_new_errors_of_a_trusted_project() {
     let path = format!("{}:/usr/bin:/bin", tool.parent().unwrap().display());
     assert_eq!(check(&user, &repo, &path, &[]), [""; 0]);
     assert_eq!(check(&user, &repo, &path, &["--trust"]), ["a.py:2 mypy/no-bad bad is bad"]);
-    // In a review, it is a static check and no model reviewer.
+    // In a review, a type checker is a static check and no model reviewer.
     let model = FakeModel::answering(|_| answers(&[]));
     let args = ["review", "--base", "HEAD~1", "--no-pr", "--trust", "--strategy", "single"];
     let args = [&args[..], &["--mode", "report-only", "--format", "json"]].concat();

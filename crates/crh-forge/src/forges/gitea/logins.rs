@@ -1,4 +1,5 @@
-//! Servers and tokens of Gitea and Forgejo: variables, and logins of `tea`.
+//! Servers and tokens of Gitea and Forgejo, from environment variables and from the command-line
+//! tool `tea`.
 
 use secrecy::SecretString;
 

@@ -17,8 +17,8 @@ use crate::{ChangeProposal, ForgeError, ForgeName};
 #[derive(Debug)]
 pub struct Gitea;
 
-/// Whether an account is a program: Actions, and names that end with `[bot]`. Other programs cannot
-/// be told from people.
+/// Whether an account belongs to a program, judged by its name: that of Actions, or one that ends
+/// with `[bot]`. Programs with other names count as people.
 fn is_program(login: &str) -> bool {
     let login = login.to_ascii_lowercase();
     login.ends_with("[bot]") || ["gitea-actions", "forgejo-actions"].contains(&login.as_str())

@@ -86,7 +86,7 @@ impl ForgeRules for Gitea {
                 format!("/repos/{repo}/issues/comments/{id}"),
                 json!({ "body": body }),
             ),
-            // The profile excludes `Resolve`, and the plan for threads has no `WholeReview`.
+            // The profile excludes `Resolve`, and `WholeReview` occurs only in plans for Launchpad.
             WriteKind::Resolve { .. } | WriteKind::WholeReview { .. } => {
                 (Verb::Post, pull.clone(), Value::Null)
             }
@@ -99,7 +99,7 @@ impl ForgeRules for Gitea {
     }
 }
 
-/// A comment. Gitea names a line by its number on one side.
+/// A comment. Gitea expects the line number on one side, and 0 for the other side.
 fn comment(comment: &PlannedComment) -> Value {
     let PlannedComment { anchor, body, .. } = comment;
     let (old, new) = match anchor.end.side {

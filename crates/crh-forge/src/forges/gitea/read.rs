@@ -15,7 +15,7 @@ use crate::rest::{RestChangeRef, RestClient, RestForge, RestList, people_with_ro
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
-/// Oldest supported version of Gitea. Every version of Forgejo is newer.
+/// Oldest supported version of Gitea. Forgejo continued its version numbers.
 const OLDEST_VERSION: &str = "1.19";
 
 /// Maximum number of concurrent requests for the comments of reviews.

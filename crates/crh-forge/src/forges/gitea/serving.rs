@@ -1,4 +1,4 @@
-//! Gitea and Forgejo: webhooks, and the API calls of a server.
+//! Gitea and Forgejo: webhooks, and the API calls of crh's server.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ struct PullRequestHook {
 
 #[derive(Default, Deserialize)]
 struct ChangesPayload {
-    /// Sent by newer versions with `label_updated`.
+    /// The new labels, which newer versions of Gitea send with `label_updated`.
     added_labels: Option<Vec<LabelPayload>>,
 }
 
@@ -46,7 +46,7 @@ struct UserPayload {
     login: String,
 }
 
-/// A pull request, in payloads and replies.
+/// A pull request, in payloads of webhooks and in replies of the API.
 #[derive(Deserialize)]
 struct PullRequestReply {
     number: u64,
@@ -212,20 +212,20 @@ impl RestServing for Gitea {
     }
 }
 
-/// Whether a delivery counts as one of a program. Deleted accounts count, too.
+/// Whether crh treats the sender as a program. It treats deleted accounts as programs, too.
 fn is_bot(login: &str) -> bool {
     is_program(login) || login.eq_ignore_ascii_case("ghost")
 }
 
 fn change_event(hook: PullRequestHook) -> ChangeEvent {
     let PullRequestHook { action, mut pull_request, repository, sender, changes } = hook;
-    // Older versions do not say which label is new. Then all labels count.
+    // Older versions do not say which label is new. Then all labels count as new.
     let added = changes.and_then(|changes| changes.added_labels);
     let added = added.or_else(|| pull_request.labels.take()).unwrap_or_default();
     let action = match action.as_str() {
         "closed" => ChangeAction::Stop,
         "opened" | "reopened" | "synchronized" => ChangeAction::Update,
-        // A prefix of the title makes a draft.
+        // An edit can turn the pull request into a draft: a prefix of the title marks drafts.
         "edited" if pull_request.draft => ChangeAction::Stop,
         "edited" => ChangeAction::Update,
         "label_updated" => ChangeAction::Label(added.into_iter().map(|label| label.name).collect()),

@@ -19,10 +19,10 @@ use super::{GitHubClient, PageCompleteness, Pages, PullRequestRef, Repo};
 use crate::posting::ProposalState;
 use crate::{ChangeProposal, ForgeError};
 
-/// How often crh reads a pull request if its head moves while crh reads it.
+/// Maximum number of reads of one pull request. crh reads it again if its head moved meanwhile.
 const TRIES_MAX: u32 = 3;
 
-/// Length of a commit id: SHA-1 and SHA-256.
+/// Lengths of a commit id in hexadecimal digits: SHA-1 and SHA-256.
 const COMMIT_DIGITS: [usize; 2] = [40, 64];
 
 /// All replies, before conversion.
@@ -99,7 +99,7 @@ pub async fn open_pulls_of_branch(
     }
 }
 
-/// The repository that a fork was made from. None for other repositories.
+/// The repository that a fork was made from; `None` if `repo` is no fork.
 pub async fn parent_of_fork(
     client: &GitHubClient,
     repo: &Repo,
@@ -191,7 +191,7 @@ async fn read_head(
     Ok(raw)
 }
 
-/// Why a reply is not the requested pull request.
+/// Why crh cannot use the reply to the request for a pull request; `None` if it can.
 fn problem(pull: &Pull, number: u64) -> Option<&'static str> {
     let is_commit = |name: &str| {
         COMMIT_DIGITS.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,4 +1,4 @@
-//! Servers and tokens of GitLab: variables, and logins of `glab`.
+//! Servers and tokens of GitLab, from environment variables and from the command-line tool `glab`.
 
 use secrecy::SecretString;
 

@@ -23,7 +23,7 @@ pub struct GitLab;
 /// Variables with a token: of the user, and of the CI job.
 const TOKENS: [&str; 2] = ["GITLAB_TOKEN", "CI_JOB_TOKEN"];
 
-/// Whether GitLab gives such a name to accounts of programs: access tokens, such as
+/// Whether the name is one that GitLab gives to accounts of programs: access tokens, such as
 /// `project_7_bot_0a1b`, service accounts, and GitLab Duo.
 fn is_program(username: &str) -> bool {
     let is_token = ["project_", "group_"].iter().any(|prefix| username.starts_with(prefix));

@@ -82,7 +82,8 @@ impl ForgeRules for GitLab {
             WriteKind::Resolve { node_id } => {
                 (Verb::Put, format!("{path}/discussions/{node_id}"), json!({ "resolved": true }))
             }
-            // GitLab's state has no pending reviews, and the plan for threads has no `WholeReview`.
+            // crh reads no pending reviews from GitLab, and `WholeReview` occurs only in plans for
+            // Launchpad.
             WriteKind::Submit { .. } | WriteKind::WholeReview { .. } => {
                 (Verb::Post, path.clone(), Value::Null)
             }
@@ -95,8 +96,8 @@ impl ForgeRules for GitLab {
     }
 }
 
-/// A thread on lines. GitLab finds the line by the three commits of the diff, both paths and the
-/// line numbers: one for a changed line, both for an unchanged one.
+/// A thread on lines. GitLab finds the line by the three commits of the diff, both paths, and the
+/// line number in the old or the new file. For an unchanged line it needs both numbers.
 fn discussion(comment: &PlannedComment, state: &ProposalState) -> Value {
     let PlannedComment { anchor, body, .. } = comment;
     let refs = state.properties.diff_refs.clone().unwrap_or_default();

@@ -68,14 +68,15 @@ pub(super) async fn merge_request(
         client.list::<Version>(&lists[3]),
         client.list::<Issue>(&lists[4]),
     );
-    // A version that is too old explains all other errors. Job tokens cannot read the version.
+    // A version that is too old explains the other errors, so crh reports it first. Job tokens
+    // cannot read the version.
     if let Ok(version) = &version {
         client.check_version("GitLab", &version.version, OLDEST_VERSION)?;
     }
     let merge_request = merge_request?;
     check(&path, &merge_request, change.number)?;
     let mut raw = RawMergeRequest { merge_request, ..RawMergeRequest::default() };
-    // Job tokens cannot read their account, and cannot comment.
+    // A job token cannot read its account. It needs none, because it cannot comment.
     raw.viewer = viewer_or_none(viewer)?;
     raw.files = required("files", files?, &mut raw);
     raw.discussions = required("discussions", discussions?, &mut raw);

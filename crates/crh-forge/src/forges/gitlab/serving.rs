@@ -1,4 +1,4 @@
-//! GitLab: webhooks, and the API calls of a server.
+//! GitLab: webhooks, and the API calls of crh's server.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ struct NoteMergeRequest {
     state: String,
 }
 
-/// A merge request of the API.
+/// A merge request in a reply of the API.
 #[derive(Deserialize)]
 struct MergeRequestReply {
     iid: u64,
@@ -208,7 +208,8 @@ impl RestServing for GitLab {
         Some(ForgeRequest { verb: Verb::Put, path, body: json!({ "resolved": true }) })
     }
 
-    /// GitLab refuses lines that the change does not add, because the position has no old line.
+    /// The position has no old line, so GitLab refuses suggestions on lines that the change does
+    /// not add.
     fn suggestion_request(
         &self,
         change: &RestChangeRef,
@@ -240,7 +241,7 @@ impl RestServing for GitLab {
         format!("{}/repository/files/{path}?ref={commit}", self.repository_path(repository))
     }
 
-    /// The reply about a file does not tell a symlink from a file.
+    /// Unlike the reply about a file, the list of its folder tells symlinks from files.
     fn folder_path(&self, repository: &str, commit: &str, path: &str) -> Option<String> {
         let folder = path.rsplit_once('/').map(|(folder, _)| encode(folder).replace('/', "%2F"));
         let folder = folder.unwrap_or_default();
@@ -276,8 +277,8 @@ impl RestServing for GitLab {
     }
 }
 
-/// Whether a delivery counts as one of a program. It does not say what kind of account sent it.
-/// Deleted accounts count, too.
+/// Whether crh treats the sender of a delivery as a program. Only the name tells, because a
+/// delivery does not have the kind of the account. crh treats deleted accounts as programs, too.
 fn is_bot(username: &str) -> bool {
     is_program(username) || username == "ghost"
 }

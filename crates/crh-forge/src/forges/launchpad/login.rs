@@ -1,5 +1,5 @@
 //! Login at Launchpad: requests a token, waits until the user authorizes it in a browser, and
-//! exchanges it. The caller opens the browser and stores the credentials.
+//! exchanges it for credentials. The caller opens the browser and stores the credentials.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ pub enum LoginError {
     Forge(#[from] ForgeError),
 }
 
-/// Retries while requesting a token.
+/// How to retry the request for a token.
 #[derive(Debug, Clone, Copy)]
 pub struct LoginRetry {
     /// Retry policy.
@@ -135,8 +135,8 @@ impl LoginRequest {
         format!("{}/+authorize-token?{query}", self.service.web())
     }
 
-    /// Waits for the user's decision and exchanges the token. Retries transient errors, because the
-    /// user may be busy at the page.
+    /// Waits for the user's decision and exchanges the token. A transient error does not end the
+    /// wait, because the user may still be busy at the page.
     pub async fn wait(
         &self,
         network: &NetworkSettings,

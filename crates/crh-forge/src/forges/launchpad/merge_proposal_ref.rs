@@ -52,8 +52,8 @@ pub enum MergeProposalRefError {
 }
 
 impl MergeProposalRef {
-    /// Whether the text is an address on the configured or a known Launchpad server, or contains
-    /// `/+merge/`, which only merge proposals do.
+    /// Whether the text is an address on the configured or a known Launchpad server, or another
+    /// address that contains `/+merge/`, as only those of merge proposals do.
     pub fn is_launchpad_url(text: &str, service: &LaunchpadService) -> bool {
         let address = text.trim().split(['?', '#']).next().unwrap_or_default();
         let Ok(url) = address.parse::<BaseUrl>() else { return false };

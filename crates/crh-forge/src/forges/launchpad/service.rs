@@ -7,7 +7,7 @@ use crh_http::{BaseUrl, BaseUrlError};
 /// API version: the only version with git and inline comments.
 const VERSION: &str = "devel";
 
-/// Instances with a name.
+/// Names of instances, each with the address of its web service.
 const NAMED_INSTANCES: [(&str, &str); 5] = [
     ("production", "https://api.launchpad.net"),
     ("staging", "https://api.staging.launchpad.net"),

@@ -28,7 +28,7 @@ pub(super) struct PostingAnalysis<'a> {
     pub(super) report: Report,
     /// Placement of each issue in the report.
     pub(super) placements: Vec<IssuePlacement<'a>>,
-    /// Issues with an effective dismissal since the review.
+    /// Issues of the report that an effective dismissal hides.
     pub(super) dismissed_issues: Vec<(Issue, ThreadDismissal)>,
     /// All dismissals, effective or not.
     pub(super) dismissals: Vec<ThreadDismissal>,
@@ -171,7 +171,7 @@ impl<'a> PostingAnalysis<'a> {
     }
 
     /// Whether the code of a thread changed, and a review of the file did not find its issue again,
-    /// under any fate. A full review covers all files.
+    /// not even as a hidden finding. A full review covers all files.
     fn is_gone(&self, own: &OwnThread<'_>) -> bool {
         let report = self.posting.report;
         let was_reviewed = self.posting.carried_issues.is_none()
@@ -236,8 +236,8 @@ impl<'a> PostingAnalysis<'a> {
     }
 }
 
-/// Whether a dismissal hides an issue: only if it is for exactly the same key, or the issue is
-/// minor. Otherwise a later push could hide new code behind an old decision.
+/// Whether a dismissal hides an issue: only if it is for exactly the same key, or the issue is P2
+/// or P3. Otherwise a later push could hide a serious issue behind an old decision.
 fn covers(dismissal: &ThreadDismissal, issue: &Issue) -> bool {
     match issue.severity {
         Severity::P0 | Severity::P1 => dismissal.key == issue.dedupe_key,
@@ -268,8 +268,8 @@ fn refused_keys(
     earlier_keys.chain(&constraints.refused_keys).cloned().collect()
 }
 
-/// Recomputes the verdict after dismissed issues were removed. Keeps the verdict if the report
-/// hides issues because of its size limit, because they count, too.
+/// Recomputes the verdict after dismissed issues were removed. Issues that the report's limit hides
+/// count, too, so if there are any, the verdict stays.
 fn recompute_verdict(report: &mut Report) {
     if report.suppressed.iter().any(|dropped| dropped.fate == Fate::OverCap) {
         return;

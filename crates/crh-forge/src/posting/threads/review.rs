@@ -1,4 +1,4 @@
-//! Plans the reviews: inline comments in batches, then the vote.
+//! Plans the reviews: inline comments in batches, then the vote or the withdrawal of an approval.
 
 use super::analysis::{IssuePlacement, NotInline, PostingAnalysis};
 use crate::posting::position::Anchor;

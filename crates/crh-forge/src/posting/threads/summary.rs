@@ -139,8 +139,9 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
         basis: analysis.posting.basis.clone(),
         models: report.model_set.clone(),
         strategy: report.strategy,
-        // After an incomplete review, the next one covers everything. So it sees what the change
-        // suppresses and does not approve.
+        // After an incomplete review, the next one covers everything. If the change suppresses
+        // findings about itself, the review is saved as incomplete, so that the next one notices
+        // the suppression, too, and does not approve.
         complete: analysis.is_complete() && !report.is_suppressed_by_change(),
         issues,
         withheld: report.over_cap.len() + report.hidden_open_findings().count(),
@@ -277,7 +278,7 @@ fn overflow_count(analysis: &PostingAnalysis<'_>) -> usize {
     analysis.placements.iter().filter(is_over_limit).count()
 }
 
-/// Whether the account's last vote still requests changes although nothing is left to fix.
+/// Whether this installation's last vote still requests changes although nothing is left to fix.
 fn still_requests_changes(analysis: &PostingAnalysis<'_>) -> bool {
     let has_nothing_to_fix = match analysis.report.verdict {
         Verdict::ReadyToMerge | Verdict::ChecksPassed => true,

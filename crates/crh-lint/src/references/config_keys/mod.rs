@@ -20,22 +20,22 @@ use crate::{ChangeView, ChangedFile, SearchHit, paths};
 use crh_review::finding::Side;
 use crh_syntax::{Language, SyntaxTree};
 
-/// Removed keys that are checked. A change that removes more keys moves or deletes a whole file.
+/// Maximum removed keys to check. A change that removes more keys moves or deletes a whole file.
 const KEYS_MAX: usize = 200;
 
 /// Limit for the search for all keys at once. Keys are long words, so few lines contain them.
 const HITS_MAX: usize = 5_000;
 
-/// Reads quoted as evidence. Five show the pattern and keep the report short.
+/// Maximum reads quoted as evidence. Five show the pattern and keep the report short.
 const WITNESSES_MAX: usize = 5;
 
 struct RemovedKey<'a> {
     file: &'a ChangedFile,
     kind: ConfigKind,
     name: String,
-    /// Whether an added key seems to replace this key: it has the same value, or the change removes
-    /// one key and adds one. Then crh also reports reads with a fallback, because they use the
-    /// fallback from now on.
+    /// Whether an added key of the file seems to replace this key: it has the same value, or the
+    /// file loses one key and gains one. Then crh also reports reads with a fallback, because they
+    /// use the fallback from now on.
     is_renamed: bool,
 }
 

@@ -67,7 +67,8 @@ pub(super) fn completion(result: &Value) -> Value {
     })
 }
 
-/// The events of a chat request that streams. Without usage, crh estimates the tokens.
+/// The events of a chat request that streams. They report no usage, so crh counts its upper
+/// estimate of the tokens.
 pub(super) fn stream_events(result: &Value) -> Vec<Value> {
     let answer = ChatAnswer::new(result);
     let event = |delta: Value, finish_reason: Option<&str>| {
@@ -134,7 +135,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// Adds a message. A single block is not put into an array, as older clients expect.
+/// Adds a message. Older clients expect a single block without an array around it.
 fn push(messages: &mut Vec<Value>, role: &str, mut blocks: Vec<Value>) {
     let content = match blocks.len() {
         0 => json!({ "type": "text", "text": "" }),

@@ -59,7 +59,7 @@ impl HttpReply {
     }
 }
 
-/// Reads a request; none if it is malformed or too long.
+/// Reads a request; `None` if it is malformed or too long.
 pub(super) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<HttpRequest> {
     let mut bytes = Vec::new();
     let (mut request, head, length) = loop {
@@ -82,8 +82,8 @@ pub(super) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Optio
     Some(request)
 }
 
-/// The request without its body, and the lengths of head and body. The inner option is none if the
-/// head is incomplete, the outer one if it is malformed.
+/// The request without its body, and the lengths of head and body. `Some(None)` if the head is
+/// incomplete, `None` if it is malformed.
 #[expect(clippy::option_option, reason = "incomplete is not malformed")]
 fn parse_head(bytes: &[u8]) -> Option<Option<(HttpRequest, usize, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];

@@ -1,5 +1,6 @@
-//! Rules of the `delegate` strategy for tool calls. All agents see the same tools; these rules
-//! decide per call whether this agent may use the tool, and what the model is told otherwise.
+//! Rules of the `delegate` strategy for tool calls. All agents see the same tools. For each call,
+//! the rules decide whether this agent may use the tool. If not, they give the message for the
+//! model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +71,8 @@ pub(super) struct RuleViolation {
 /// Classes of tools that the rules distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolClass {
-    /// Reads or searches code beyond the diff. Sub-agents may call such a tool once per file.
+    /// Reads or searches code beyond the diff. Sub-agents may make as many such calls as they have
+    /// files.
     Lookup,
     /// Other access to the repository.
     Repository,

@@ -2,7 +2,8 @@
 //! parallel, and the orchestrator decides about their findings.
 //!
 //! Code enforces the rules (`agent_rules.rs`, `scopes.rs`, `board.rs`); nothing depends on a model
-//! following its instructions. Every file is assigned to a sub-agent, and no finding is lost.
+//! following its instructions. Every file is assigned to a sub-agent or reported as not reviewed,
+//! and no finding is lost.
 
 mod agent_rules;
 mod agent_tools;
@@ -71,7 +72,7 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
             | ModelError::NoCredit { .. }
             | ModelError::Loading { .. }
             | ModelError::NoServer { .. } => false,
-            // crh itself returns this error instead of asking a model without a price.
+            // For a model without a price, crh itself returns this error, for sub-agents too.
             ModelError::BadRequest { .. } => ctx.models.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }

@@ -47,7 +47,7 @@ pub(super) struct SharedBoard {
 pub(super) struct WorkOrder {
     pub(super) division: ScopeDivision,
     pub(super) delegation: Delegation,
-    /// Receives the answer when all sub-agents of the order have ended.
+    /// Sends the answer to the orchestrator when all sub-agents of the order have ended.
     pub(super) answer_sender: oneshot::Sender<String>,
 }
 

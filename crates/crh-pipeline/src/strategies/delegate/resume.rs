@@ -40,7 +40,7 @@ impl EarlierAttempt {
         earlier
     }
 
-    /// All results, if nothing is left to do.
+    /// All results. None if a part is not reviewed or the orchestrator did not submit.
     pub(super) fn finished_runs(&self, files: &DelegateFiles) -> Option<RunResults> {
         let orchestrator = self.orchestrator.as_ref()?;
         let mut pieces = files.iter().flat_map(|file| &file.pieces);

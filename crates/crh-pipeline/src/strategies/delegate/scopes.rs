@@ -1,5 +1,6 @@
 //! Turns the scopes that the orchestrator requests into those that sub-agents get: each file, or
-//! each part of a large file, in exactly one scope, none too large.
+//! each part of a large file, in exactly one scope, none too large. Scopes that confirm findings
+//! may repeat files.
 
 use std::collections::{BTreeMap, BTreeSet};
 

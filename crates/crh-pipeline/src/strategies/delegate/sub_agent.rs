@@ -121,9 +121,9 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
     }
 }
 
-/// The tool that reports findings. crh sends a report back once for unmarked files, and once for
-/// findings with problems. The agent may mark files in the turn of the report, even if it has
-/// reached the limit on tool calls.
+/// The tool that reports findings. crh sends a report back once for unmarked files, once for
+/// findings with problems, and always for diffs that the agent has not read yet. The agent may mark
+/// files in the turn of the report, even if it has reached the limit on tool calls.
 fn report_tool(
     own_tools: Arc<AgentTools>,
     repair: Arc<ReportRepair>,

@@ -98,8 +98,8 @@ fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer) {
     }
 }
 
-/// The reviewer's notes, each cut to one line, up to the reviewer's cap. The second value has a
-/// remark of crh if it left notes out.
+/// The reviewer's notes, each truncated and on one line, up to the reviewer's cap. The second value
+/// has a remark of crh if it left notes out.
 pub(super) fn bounded_notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<String>, Vec<String>) {
     let notes: Vec<String> = notes
         .iter()

@@ -137,7 +137,7 @@ impl PanelRun {
     async fn run_reviewer(&self, reviewer_run: ReviewerRun) -> RunRecord {
         let mut record = RunRecord::new(reviewer_run.assignment.clone());
         loop {
-            // Wait until the vendor's prompt cache is warm.
+            // Unless this run starts first, wait until the vendor's cache has the prompt prefix.
             reviewer_run.cache_ticket.wait().await;
             // The semaphore is never closed, so this always returns a permit.
             let permit = self.permits.acquire().await;

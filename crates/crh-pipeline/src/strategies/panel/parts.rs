@@ -20,7 +20,7 @@ const SIGNATURES_DIVISOR: u64 = 4;
 /// Maximum characters of a signature.
 const LINE_CHARS: usize = 200;
 
-/// A declaration outside of a part. The order is the rank.
+/// A declaration outside of a part. Declarations are sorted by their fields.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Declaration {
     /// Whether the change does not touch it.

@@ -33,7 +33,7 @@ use crh_review::report::{CoverageState, FileCoverage};
 const FINDER_TURNS: u32 = 4;
 /// Maximum turns of other reviewers.
 const TURNS: u32 = 3;
-/// Maximum tool calls: one or two lookups per candidate.
+/// Maximum tool calls: one or two lookups per suspected defect.
 const TOOL_CALLS: u32 = 60;
 /// Maximum tokens. This stops a runaway reviewer before it spends the budget of all reviewers.
 const TOKENS: u64 = 1_500_000;
@@ -134,7 +134,7 @@ pub(super) async fn run_attempt(
     }
 }
 
-/// Limits of an attempt: the limits of the run minus the usage of earlier attempts.
+/// Limits of an attempt. Tool calls and tokens of earlier attempts are subtracted.
 fn limits(ctx: &ReviewContext, reviewer: &Reviewer, earlier_attempts: &RunRecord) -> RunLimits {
     let used_totals = &earlier_attempts.totals;
     RunLimits {

@@ -8,7 +8,8 @@ use CalcNumber::{Real, Whole};
 const DIGITS: usize = 14;
 /// Exponents outside this range are shown in scientific notation.
 const PLAIN_EXPONENTS: std::ops::Range<i32> = -7..21;
-/// Safely below the maximum of `i128`, 1.7e38.
+/// Largest float that rounding turns into an exact integer, safely below the maximum of `i128`,
+/// 1.7e38.
 const WHOLE_MAX: f64 = 1e38;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -127,7 +127,7 @@ fn groups(groups: &[RecallGroup]) -> String {
     out
 }
 
-/// Wraps a fixed sentence.
+/// Wraps a sentence of crh, which has no untrusted text.
 pub(super) fn sentence(text: &str) -> String {
     width::wrap("", "", text, WIDTH)
 }

@@ -63,7 +63,7 @@ impl Votes {
         let [both, judge_alone, text_alone, neither] =
             [self.both, self.judge_alone, self.text_alone, self.neither].map(i128::from);
         let pairs = both + judge_alone + text_alone + neither;
-        // Both are scaled by the square of the number of pairs.
+        // `observed` and `by_chance` are scaled by the square of the number of pairs.
         let observed = pairs * (both + neither);
         let by_chance = (both + judge_alone) * (both + text_alone)
             + (neither + judge_alone) * (neither + text_alone);

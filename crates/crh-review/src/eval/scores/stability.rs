@@ -66,7 +66,8 @@ impl<'a> CaseReports<'a> {
             let mut run_classes: BTreeMap<_, Class> = BTreeMap::new();
             for (place, reported) in places(run) {
                 let class = (reported.severity, reported.category);
-                // Two reports at one place count as one, the more severe of them.
+                // Of two reports at one place, one counts: one without a severity, or else the more
+                // severe.
                 run_classes
                     .entry(place)
                     .and_modify(|existing| *existing = class.min(*existing))

@@ -172,7 +172,7 @@ impl ExcerptRow {
         };
         let number = |number: u32| (number > 0).then_some(number);
         let text = String::from_utf8_lossy(line.text());
-        // Show a carriage return as a symbol, because some files have CRLF throughout.
+        // Show a carriage return as a short symbol: a file with CRLF has one on every line.
         let text = match text.strip_suffix('\r') {
             Some(text) => format!("{}␍", escape_invisible(text)),
             None => escape_invisible(&text),

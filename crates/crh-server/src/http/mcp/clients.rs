@@ -15,9 +15,9 @@ pub(super) struct ClientSessions(Mutex<BTreeMap<String, ClientSession>>);
 struct ClientSession {
     /// Name of the person who started it.
     owner: String,
-    /// HTTP answers that the client reads right now.
+    /// Number of HTTP answers that the client reads right now.
     connections: usize,
-    /// End of the last connection.
+    /// End of the last connection, or the start of the session.
     left_at: Instant,
 }
 
@@ -34,7 +34,7 @@ impl ClientSessions {
         self.lock().insert(id.to_owned(), ClientSession { owner, connections: 0, left_at });
     }
 
-    /// Forgets sessions that ended by themselves.
+    /// Forgets sessions that are not open any more.
     pub(super) fn retain(&self, is_open: impl Fn(&str) -> bool) {
         self.lock().retain(|id, _| is_open(id));
     }
@@ -43,7 +43,7 @@ impl ClientSessions {
         self.lock().remove(id);
     }
 
-    /// Sessions whose clients left this long ago.
+    /// Sessions that have had no connection for longer than `time`.
     pub(super) fn idle(&self, time: Duration) -> Vec<String> {
         let sessions = self.lock();
         let idle = sessions

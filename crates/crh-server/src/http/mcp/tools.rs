@@ -38,7 +38,7 @@ const POLL: Duration = Duration::from_millis(500);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Longest wait for a job, with its time in the queue. The job goes on; a new call joins it.
 pub(super) const JOB_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
-/// Reviews that are listed as resources, the newest ones.
+/// Maximum number of reviews that are listed as resources: the newest ones.
 const LISTED_REVIEWS: usize = 20;
 /// Longest reason of a dismissal, in bytes.
 const REASON_MAX: usize = 1_000;
@@ -142,7 +142,7 @@ impl ReviewTools {
         self.record(caller, "review_change", &change).await?;
         let ended = self.wait_for(job, caller, context).await;
         if matches!(ended, Err(ToolFailure::Cancelled)) && !is_shared {
-            // Cancels only a review that this call started. It may have ended meanwhile.
+            // Cancels only a review that this call started. The review may have ended meanwhile.
             match self.state.store.cancel(job, caller.viewer.name()).await {
                 Ok(()) | Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// Deepest nesting of selections, similar to GitHub's.
+/// Deepest nesting of selections and arguments, similar to GitHub's.
 const MAX_DEPTH: usize = 25;
 
 /// A parsed document.
@@ -32,7 +32,7 @@ pub(crate) enum OperationKind {
     Mutation,
 }
 
-/// Fields for objects of a type.
+/// Fields for objects of a type, or of any type.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fragment {
     pub(crate) on: Option<String>,
@@ -80,7 +80,7 @@ impl Argument {
 }
 
 impl Argument {
-    /// Collects the variables in it.
+    /// Collects the names of the variables in it.
     fn names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Self::Value(_) => {}
@@ -114,7 +114,8 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
 }
 
 impl Document {
-    /// A name that is unused or undefined. GitHub refuses both.
+    /// Message about an unused fragment, an unused variable or an undeclared variable. GitHub
+    /// refuses all three.
     pub(crate) fn unused_name(&self, operation: &Operation) -> Option<String> {
         let (mut fragments, mut variables) = (BTreeSet::new(), BTreeSet::new());
         let mut open: Vec<&Selection> = operation.selections.iter().collect();

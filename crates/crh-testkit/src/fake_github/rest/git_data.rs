@@ -126,7 +126,7 @@ pub(super) fn create_commit(
     Ok(Reply::with(201, commit(&api, repository, &sha)))
 }
 
-/// Moves a branch. Without `force`, only forward.
+/// Moves a branch, only forward. A request that does not forbid a forced move is a surprise.
 pub(super) fn update_branch(
     state: &mut FakeGitHubState,
     server: &str,

@@ -97,7 +97,7 @@ fn pulls(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
             && call.parameter("head").is_none_or(|asked| asked.eq_ignore_ascii_case(&head))
             && call.parameter("base").is_none_or(|asked| asked == pull.base)
     };
-    // Newest first, unless asked otherwise.
+    // Newest first, unless the request asks for `asc`.
     let mut pulls: Vec<_> = repository.pulls.values().filter(|pull| is_selected(pull)).collect();
     if call.parameter("direction") != Some("asc") {
         pulls.reverse();
@@ -178,7 +178,7 @@ fn check_runs(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) 
     let runs = repository.check_runs.iter();
     let mut runs: Vec<_> = runs.filter(|run| run.head_sha == sha && has_name(&name(run))).collect();
     if call.parameter("filter") != Some("all") {
-        // The newest of each name and App.
+        // Keep the newest run of each name and App.
         let mut seen_names = BTreeSet::new();
         runs.reverse();
         runs.retain(|run| seen_names.insert((name(run), &run.app)));

@@ -32,7 +32,7 @@ pub(super) fn post(
     let body = sent.get("body").and_then(Value::as_str).unwrap_or_default().to_owned();
     let event = sent.get("event").and_then(Value::as_str);
     if event.is_none() {
-        // GitHub would create a pending review. crh never wants that.
+        // GitHub would create a pending review. crh never wants that, so the fake refuses it below.
         state.surprises.push("a review without an event stays a draft".to_owned());
     }
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;

@@ -20,7 +20,7 @@ pub(super) const MAX_BODY: usize = 65_536;
 /// Maximum number of annotations per request.
 const MAX_ANNOTATIONS: usize = 50;
 
-/// Largest unpacked SARIF report. GitHub limits the packed size.
+/// Largest unpacked SARIF report, in bytes. GitHub limits the packed size instead.
 const MAX_SARIF: u64 = 64 * 1024 * 1024;
 
 /// Owner and name of a repository.
@@ -103,7 +103,7 @@ pub(super) fn answer(
     }
 }
 
-/// Only Apps can create check runs.
+/// Only Apps can create and change check runs.
 fn check_is_app(state: &FakeGitHubState, call: &Call) -> Result<(), Reply> {
     let account = call.login.as_ref().and_then(|login| state.account(login));
     if account.is_some_and(|account| !account.bot) {
@@ -128,7 +128,7 @@ pub(super) fn fields<'a>(
     Ok(fields)
 }
 
-/// A required text of limited length.
+/// The required field `body`, of limited length.
 fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
     let refused = |code: &str, message: &str| {
         let error =
@@ -145,7 +145,7 @@ fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
     }
 }
 
-/// Opens a pull request for a pushed branch. A branch has at most one.
+/// Opens a pull request for a pushed branch. A branch has at most one open pull request.
 fn open_pull(
     state: &mut FakeGitHubState,
     server: &str,
@@ -208,7 +208,7 @@ fn post_comment(
     Ok(Reply::with(201, view.comment(repository, number, &comment)))
 }
 
-/// Replies in the thread that starts with a comment.
+/// Replies in the thread whose first comment has the given id.
 fn post_reply(
     state: &mut FakeGitHubState,
     server: &str,

@@ -92,7 +92,7 @@ fn chunk(context: &ReplyContext<'_>, parts: Value, finish_reason: Option<&str>) 
     Event::data(chunk)
 }
 
-/// Every chunk has the input tokens; only the last one has all output tokens.
+/// Every chunk has the input tokens; only the last one has the output tokens.
 fn usage(tokens: &Tokens, is_last: bool) -> Value {
     let written = if is_last { tokens.output.saturating_sub(tokens.thoughts) } else { 0 };
     let thoughts = if is_last { tokens.thoughts } else { 0 };

@@ -21,7 +21,7 @@ use crh_pipeline::target_args::ParsedTarget;
 /// Shown at the first Ctrl-C.
 const STOPPING: &str = "stopping; finished reviews are stored; press Ctrl-C again to end at once";
 
-/// The command that runs an evaluation.
+/// Gives an evaluation its files, changes, clock and terminal.
 pub(super) struct CommandHost<'a> {
     environment: &'a Environment,
     /// Environment of the repository with the changes.

@@ -122,6 +122,7 @@ fn stored(
 }
 
 /// Exit code of the command: 0 if no case is missing, 3 if all are missing, 4 if some are missing.
+/// A case is missing if its review failed or did not run.
 fn exit_code<'a>(endings: impl Iterator<Item = &'a Ending>) -> ExitCode {
     let (missing, reviewed): (Vec<_>, Vec<_>) = endings.partition(|ending| is_missing(ending));
     ExitCode::from(match (missing.len(), reviewed.len()) {

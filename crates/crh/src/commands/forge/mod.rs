@@ -43,7 +43,7 @@ pub(crate) struct ForgeProposal {
     /// of the proposal.
     pub(crate) has_clone: bool,
     pub(crate) reviewed_head: ReviewedHead,
-    /// Secrets to mask that are not in environment variables.
+    /// Secrets to mask, besides those in environment variables.
     pub(crate) secrets: Vec<SecretString>,
     /// State of the proposal, for posting.
     pub(crate) state: Box<ProposalState>,

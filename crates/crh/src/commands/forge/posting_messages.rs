@@ -36,7 +36,7 @@ pub(crate) fn check_sinks(sinks: &[ForgeSink]) -> Result<(), Failure> {
     }
 }
 
-/// A hint that names the sinks for reviews of some forges.
+/// A hint that names the sinks for reviews of the forges that `is_named` accepts.
 pub(crate) fn sink_hint(is_named: impl Fn(ForgeName) -> bool) -> String {
     let forges = ForgeName::ALL.into_iter().filter(|forge| is_named(*forge));
     let flags = forges.map(|forge| format!("`--sink {}`", forge.name()));

@@ -11,7 +11,7 @@ use crh_forge::posting::{PostingWrite, send_withdrawal};
 use crh_pipeline::sinks::PostKind;
 
 impl GitHubSession {
-    /// Sends a withdrawal of an own approval.
+    /// Withdraws an approval by crh.
     pub(crate) fn withdraw(
         &self,
         pull_ref: &PullRequestRef,

@@ -1,4 +1,4 @@
-//! Finds the token for a GitHub server. crh sends a token only to its own host.
+//! Finds the token for a GitHub server. crh sends a token only to the host that it is for.
 
 use secrecy::{ExposeSecret, SecretString};
 

@@ -103,7 +103,7 @@ pub(super) fn git_token(
     (is_configured_service(service, settings) && !token.is_empty()).then(|| token.into())
 }
 
-/// Whether this is the configured server. The environment variables are only for that one.
+/// Whether this is the configured server. Credentials in variables are for no other server.
 fn is_configured_service(service: &LaunchpadService, settings: &Settings) -> bool {
     settings.launchpad_service_root.value.service() == service
 }

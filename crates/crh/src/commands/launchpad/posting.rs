@@ -20,7 +20,7 @@ impl LaunchpadSession {
         result.map_err(|error| self.to_failure(error))
     }
 
-    /// Sends a withdrawal of an own approval.
+    /// Withdraws an approval by crh.
     pub(crate) fn withdraw(
         &self,
         proposal_ref: &MergeProposalRef,

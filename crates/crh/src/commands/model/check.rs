@@ -24,9 +24,9 @@ use crh_llm::{
 use crh_pipeline::review_options::MIN_CONTEXT;
 use crh_review::stable_json;
 
-/// Enough for a sentence, even of a model that thinks first.
+/// Maximum output tokens of an answer: enough for a sentence, even if the model thinks first.
 const ANSWER_TOKENS: u32 = 2_000;
-/// Six questions, plus retries.
+/// Maximum model calls: six questions, plus retries.
 const CALLS_MAX: u32 = 40;
 /// Time limit for all questions; local models are slow.
 const TIME_MAX: Duration = Duration::from_secs(600);
@@ -35,7 +35,8 @@ const TIME_MAX: Duration = Duration::from_secs(600);
 const WAIT_NOTE_DELAY: Duration = Duration::from_secs(20);
 /// Caller name in vendor logs.
 const CALLER: &str = "check";
-/// Vendors cache prompts from 1,024 or 4,096 tokens on; these lines are about 5,000 tokens.
+/// Lines of the prompt that tests caching: about 5,000 tokens. Vendors cache prompts from 1,024 or
+/// 4,096 tokens on.
 const CACHED_LINES: usize = 400;
 /// Context length in the suggested entry of the config, as in [`LARGER_CONTEXT`].
 const SUGGESTED_CONTEXT: u64 = 32_768;

@@ -17,7 +17,8 @@ const MILLION: u64 = 1_000_000;
 #[derive(Serialize)]
 struct ModelListing {
     providers: Vec<ProviderRow>,
-    /// Models in use with the current settings; none without an API key.
+    /// Models in use with the current settings; none if no model is configured and no API key is
+    /// set.
     #[serde(rename = "asked")]
     roles: Option<ModelRoles>,
 }
@@ -27,7 +28,7 @@ struct ProviderRow {
     name: &'static str,
     base_url: String,
     key: Option<KeyRow>,
-    /// Provider whose models it serves through another API.
+    /// Provider whose models this provider serves through another API.
     #[serde(skip_serializing_if = "Option::is_none")]
     models_of: Option<Provider>,
     models: Vec<ModelRow>,
@@ -42,7 +43,7 @@ struct KeyRow {
 #[derive(Serialize)]
 struct ModelRow {
     name: String,
-    /// Roles for which it is the default.
+    /// Roles for which this model is the default.
     default_for: Vec<&'static str>,
     context: u64,
     max_output: u64,

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input;
 use crh_pipeline::resolve::PinnedChange;
 
-/// Largest file. Forges limit bodies to 64 KiB.
+/// Largest description, in bytes. Forges limit bodies to 64 KiB.
 const FILE_MAX: usize = 256 << 10;
 
 /// Title and body of a change.

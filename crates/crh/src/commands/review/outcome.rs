@@ -77,7 +77,7 @@ impl Outcome {
     }
 }
 
-/// The worst open severity, including hidden and truncated issues.
+/// The worst open severity, including hidden issues and those over the limit.
 pub(super) fn worst_open(report: &Report) -> Option<Severity> {
     let shown = report.open_issues().map(|issue| issue.severity);
     let hidden = report.hidden_open_findings();

@@ -29,7 +29,7 @@ const OFF: &str = "reviewers.off";
 /// Maximum size of a requirements document, in bytes; larger files are something else.
 const PLAN_MAX: usize = 500_000;
 
-/// Maximum number of untracked plans, which crh reads before it chooses one.
+/// Maximum number of untracked plans to read. crh reads them before it chooses one.
 const UNTRACKED_PLANS_MAX: usize = 100;
 
 impl ReviewRequest {
@@ -145,7 +145,7 @@ pub(crate) fn are_known(names: &[String], catalogue: &ReviewerCatalogue) -> Resu
     Err(Failure::usage(format!("unknown reviewer `{shown}`")).hint(hint))
 }
 
-/// Minimum similarity for a suggestion.
+/// crh suggests a reviewer whose name is more similar than this to an unknown one.
 const NEAR: f64 = 0.75;
 
 /// Reads the named requirements document from the change, else from the disk.

@@ -20,7 +20,7 @@ pub(super) struct Progress {
     /// Number of the last fix that was reviewed again.
     #[serde(rename = "looked_at")]
     pub(super) reviewed_up_to: u32,
-    /// Whether safe fixes were tried. crh does not try those again that failed.
+    /// Whether safe fixes were tried. If so, crh does not try the failed ones again.
     #[serde(default)]
     pub(super) has_tried: bool,
     /// The mode in which the run finished.
@@ -40,12 +40,13 @@ impl Progress {
             (ReviewMode::Autofix | ReviewMode::Headless, Some(run)) => {
                 run.read(FIXING).unwrap_or_default()
             }
-            // crh undoes the fixes that the user chose before it asks the questions again.
+            // Before crh asks the questions again, it undoes the fixes that the user chose.
             (ReviewMode::Interactive | ReviewMode::ReportOnly, _) | (_, None) => Self::default(),
         }
     }
 
-    /// Resets the progress, because a new review numbers its issues anew.
+    /// Clears everything stored about fixes and answers, because a new review numbers its issues
+    /// anew.
     pub(super) fn begin_anew(session: &ReviewSession) {
         let Some(run) = session.place.folder() else { return };
         let fixing = match run.read::<Self>(FIXING).unwrap_or_default() == Self::default() {

@@ -1,5 +1,5 @@
-//! Rolls back an interrupted fix before crh reviews its checkout. A review that may not edit the
-//! checkout only prints a warning.
+//! Rolls back an interrupted fix of a checkout before crh reviews that checkout. A review that may
+//! not edit the checkout only prints a warning.
 
 use std::path::Path;
 

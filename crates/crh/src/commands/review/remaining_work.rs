@@ -50,7 +50,8 @@ impl RemainingWork {
         match left {
             Some(report) => Ok(Self::Rest(report)),
             None if applied_fixes.is_empty() => Ok(Self::Review),
-            // If the user left the questions, crh would undo these fixes, too.
+            // Another command applied these fixes. If the user left the questions, crh would undo
+            // them, too.
             None if person.is_some() => Err(interactive::others_fixes()),
             None => stored_report(session).map(Self::Rest),
         }

@@ -150,7 +150,7 @@ enum WorkspaceSource {
 }
 
 impl ResolvedChange {
-    /// Resolves a target. `runs` is the folder of all runs, which is not part of the checkout.
+    /// Resolves a target. `runs` is the folder of all runs, which crh leaves out of the change.
     /// Calls `on_change` as soon as the change is known. `pull` is the pull request. If crh found
     /// it by the current branch and cannot fetch its commits, crh sets it to `None`.
     pub(in crate::commands) fn target(
@@ -199,7 +199,7 @@ impl ResolvedChange {
         let folder = bare.as_ref().map(|bare| bare.folder().to_owned());
         let objects = bare.zip(commits).map(|(bare, (base, head))| (bare, base, head));
         let baseline = match (&parsed.target, &checkout) {
-            // Uncommitted changes: author and reader are the same user.
+            // The user made the uncommitted changes, so crh trusts the baseline in the checkout.
             (Target::Uncommitted | Target::Staged, Some(root)) => BaselineAt::Checkout(root),
             (_, _) => baseline_before(objects.as_ref(), tip.as_deref()),
         };
@@ -316,7 +316,7 @@ impl ResolvedChange {
         })
     }
 
-    /// The same change with the decisions of an interrupted run.
+    /// The same change with the facts that were stored when the resumed run began.
     fn resumed(self, change_facts: ResumeState) -> Self {
         let ResumeState { change, notes, untracked, checkout, origin, has_commits, .. } =
             change_facts;
@@ -478,7 +478,8 @@ fn baseline_before<'a>(
     }
 }
 
-/// The settings for a prepared change, including those of its archive, and warnings about them.
+/// The settings for a prepared change, including those of its archive, and a warning if crh ignores
+/// those.
 fn settings_of(
     policy: Option<&BranchPolicy>,
     environment: &Environment,

@@ -115,7 +115,7 @@ fn run_pipeline(
     for dismissal in &session.dismissed {
         dismissal.remember(&mut remembered);
     }
-    // The ledger limits the time of models.
+    // With models, the ledger limits the time.
     let time_left = session.terms.budget.wall.saturating_sub(session.since.elapsed());
     let time_left = time_left.max(REPEATED_REVIEW_TIME);
     let _time = session.model_set.is_none().then(|| WorkTime::start(time_left));

@@ -162,7 +162,7 @@ pub(super) struct BasisInputs<'a> {
 /// storage, concurrency and report style.
 #[derive(Serialize)]
 struct Configuration<'a, R> {
-    /// Another version may review other files and find other issues.
+    /// Version of crh. Another version may review other files and find other issues.
     crh: &'static str,
     rules: R,
     asked: crh_review::verdict::CommandKind,

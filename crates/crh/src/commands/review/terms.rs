@@ -37,7 +37,7 @@ pub(crate) fn terms(
     };
     Ok(ReviewOptions {
         strategy,
-        // The static strategy, chosen by name, is the same as `crh check`.
+        // A review with the strategy `static` is the same as `crh check`.
         command: if strategy == Strategy::Static { CommandKind::Checks } else { command },
         mode,
         budget: match strategy {

@@ -11,7 +11,7 @@ use crh_os::names::repository_path;
 use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::target_args::Target;
 
-/// Maximum number of files in the question; it must fit into a small window.
+/// Maximum number of files in the question, which must fit into a small window.
 const LISTED_MAX: usize = 5;
 
 /// Note if the user stops.
@@ -25,7 +25,8 @@ pub(super) enum UntrackedAnswer {
     Stop,
 }
 
-/// Asks if the target is the checkout and has untracked files, and a user is at the terminal.
+/// Asks the user whether to review untracked files. Without untracked files, without a terminal, or
+/// for a target other than the checkout, asks nothing and leaves them out.
 pub(super) fn ask(target: &Target, environment: &Environment) -> Result<UntrackedAnswer, Failure> {
     let unasked = UntrackedAnswer::Review(UntrackedPolicy::Listed);
     let is_checkout = match target {

@@ -19,7 +19,8 @@ use crh_review::stable_json;
 /// Folder of the watchers in the state folder.
 pub(super) const FOLDER: &str = "watch";
 const FILE: &str = "spending.json";
-/// Minimum share of a review's limit. With less money, the review would stop early.
+/// Minimum share of its cost limit that a review needs to start. With less money, it would stop
+/// early.
 const SHARE_MIN_PERCENT: u64 = 10;
 
 /// Why crh cannot use the stored spending of the day.

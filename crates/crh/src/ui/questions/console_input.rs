@@ -16,7 +16,7 @@ fn lines() -> MutexGuard<'static, Receiver<String>> {
         let read = move || {
             io::stdin().lines().map_while(Result::ok).all(|line| sender.send(line + "\n").is_ok())
         };
-        // Without the thread, the input has ended.
+        // If the thread cannot start, the channel is closed, as at the end of the input.
         drop(std::thread::Builder::new().name("input".to_owned()).spawn(read));
         Mutex::new(receiver)
     });

@@ -10,7 +10,7 @@ use rustix::termios::{QueueSelector, tcflush};
 
 use super::TerminalInput;
 
-/// Larger input is read in several steps.
+/// Bytes to read at once. Larger input is read in several steps.
 const READ_SIZE: usize = 256;
 
 /// Waits for input, at most for `time`.
@@ -18,7 +18,7 @@ pub(super) fn poll_input(time: Duration) -> TerminalInput {
     let stdin = io::stdin();
     let time = Timespec::try_from(time).ok();
     match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], time.as_ref()) {
-        // Interrupted by a signal, which the next poll handles.
+        // The time is up, or a signal interrupted the wait. The caller polls again.
         Ok(0) | Err(Errno::INTR) => return TerminalInput::Nothing,
         Ok(_) => {}
         Err(_) => return TerminalInput::End,

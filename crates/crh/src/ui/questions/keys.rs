@@ -17,7 +17,7 @@ pub(super) enum MenuKey {
 const ESCAPE: u8 = 0x1b;
 const CTRL_C: u8 = 0x03;
 const CTRL_D: u8 = 0x04;
-/// Longer sequences are discarded as noise.
+/// Maximum bytes of a key sequence. Longer sequences are discarded as noise.
 const SEQUENCE_MAX: usize = 32;
 
 /// Holds the bytes of an incomplete key.

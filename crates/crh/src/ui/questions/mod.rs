@@ -29,7 +29,7 @@ use crh_review::render::Colour;
 /// How often to check for a resized terminal or a signal. Longer than a terminal needs to send the
 /// rest of a key sequence.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Longer lines are discarded.
+/// Maximum bytes of an answer line. Longer lines are discarded.
 const LINE_MAX: usize = 1_024;
 
 /// A question with options, one of which the user chooses.
@@ -56,7 +56,7 @@ pub(crate) enum LeaveEffect {
 /// An option of a menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MenuOption {
-    /// Letter that chooses it; without one, its number does.
+    /// Letter that chooses the option. Without a letter, the number of the option does.
     pub(crate) key: Option<char>,
     /// Label, already escaped.
     pub(crate) label: String,

@@ -56,7 +56,7 @@ struct Saved(tempfile::TempDir);
 struct State(BTreeMap<String, String>);
 
 impl State {
-    /// The differences; most of both is equal and long.
+    /// Only the differences, because most of both states is equal and long.
     fn unlike(&self, other: &Self) -> Vec<String> {
         let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let differ = names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name));
@@ -219,8 +219,8 @@ enum Next {
 }
 
 impl Next {
-    /// Both where files are moved into place, else alternating, because neighbouring writes leave
-    /// almost the same state.
+    /// Both next commands after a write that moves a file into place. After other writes they
+    /// alternate, because neighbouring writes leave almost the same state.
     fn after(at: usize, write: &str) -> &'static [Self] {
         let is_placing = ["rename shop", "unlink shop", "rename tools", "unlink tools"];
         match at % 2 {

@@ -121,7 +121,7 @@ fn undo_restores_the_report_of_the_review() {
     let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&["--undo", &run]).code, 0);
     let (report, calls) = (desk.stored("review.json"), model.requests().len());
-    // Findings in undone code are gone; their cost stays.
+    // Findings in undone code are gone, but the cost of finding them stays.
     expect![[r#"
         #1 open: The total is divided by the count
     "#]]

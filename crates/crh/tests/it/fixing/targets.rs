@@ -67,7 +67,7 @@ fn other_branch_is_not_fixed() {
     }
 }
 
-/// A checkout in the middle of a fix: one of two files has it.
+/// A checkout in the middle of a fix: one of two files is fixed.
 fn half_fixed() -> Desk {
     let desk = with_branch();
     desk.reviewed(&[mean(), swallowed()]);

@@ -21,7 +21,7 @@ fn unverifiable_fix_is_named_before_the_fixer_runs() {
     let desk = Desk::new();
     let vague = json!({ "replacement": null, "requires_verification": true });
     desk.reviewed(&[with(mean(), vague)]);
-    // The fixer would be asked and paid, and its work dropped.
+    // crh would ask and pay the fixer, and then drop its work.
     let model = FakeModel::start();
     let output = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
@@ -79,7 +79,7 @@ fn failed_second_look_makes_the_review_incomplete() {
     assert_eq!(report["verdict"], "Incomplete");
 }
 
-/// The second look may find something outside the fixed file, or quote code that is not there.
+/// The repeated review may find something outside the fixed file, or quote code that is not there.
 #[test]
 fn second_look_loses_no_finding() {
     let desk = Desk::new();
@@ -173,7 +173,7 @@ fn one_failing_fix_of_many_is_found_by_bisection() {
     let left = "#11 not fixed: its fix was dropped, because `fix.verify` fails with it";
     assert!(output.stderr.contains(left), "{}", output.shown());
     assert_eq!(desk.text("many.py").matches("fixed_").count(), 14);
-    // With all, without any, and then a bisection that may test both halves.
+    // With all fixes, without any, and then a bisection that may test both halves.
     assert!(runs_of(&desk) <= 2 + 2 * 4, "{}", runs_of(&desk));
 }
 

@@ -373,7 +373,7 @@ fn action_installs_only_the_attested_release_of_its_commit() {
     let gitlab = format!("{pin}; unset RUNNER_OS RUNNER_ARCH RUNNER_TEMP");
     let replaced = format!("{pin}; echo x >>$NAME.tar.gz");
     let missing = format!("{pin}; rm $NAME.tar.gz");
-    // The attested commit, a change of the release, and which program is installed why.
+    // The attested commit, a change of the release, which program is installed, and why.
     let cases = [
         ("aaa", "true", "downloaded", "was downloaded and verified"),
         ("bbb", "true", "built", "it has no attestation for the action's commit"),

@@ -1,4 +1,5 @@
-//! Lessons: from a dismissal on one pull request to the review of another, and what plants none.
+//! Lessons: from a dismissal on one pull request to the review of another, and texts that plant no
+//! lesson.
 
 use std::fs;
 

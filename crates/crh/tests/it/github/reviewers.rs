@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{GitHubScenario, SHOP};
 use crh_testkit::Repo;
 
-/// A reviewer of a repository's own that looks wherever a total is.
+/// A reviewer of the repository, for changes that contain the word "total".
 fn reviewer(name: &str, lens: &str) -> String {
     format!(
         "---\nname: {name}\nlens: {lens}\nwhen:\n  - words: [total]\ntier: mid\ncategory: bug\nroute: manual -> human\ncap: 3\nreturns: findings\n---\nYou look at sums.\n"

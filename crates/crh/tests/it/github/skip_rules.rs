@@ -1,4 +1,5 @@
-//! Pull requests that are left alone, and that to be left alone, limited or not posted is never green and never silent.
+//! Pull requests that crh skips. A review that is skipped, limited or not posted never passes and
+//! always says so.
 
 use expect_test::expect;
 

@@ -15,7 +15,8 @@ pub(super) fn key_line() -> String {
 
 /// What a review of a change must say.
 pub(super) enum Outcome {
-    /// It is harmless and passes, so the suite can fail.
+    /// The change is harmless and passes. Without such changes, a review that refuses everything
+    /// would pass the suite.
     Passes,
     /// It passes, and the report names this file.
     Accepted(&'static str),

@@ -27,7 +27,7 @@ struct Run {
     report: Value,
 }
 
-/// Reviews it with a model that finds nothing.
+/// Reviews the merge proposal with a model that finds nothing.
 fn reviewed(pad: &LaunchpadScenario) -> Run {
     let model = FakeModel::start().on("single", [answers(&[])]);
     let args = ["review", &pad.url(), "--strategy", "single", "--run-dir", "runs"];

@@ -1,4 +1,4 @@
-//! Converts Gitea's replies to our own types.
+//! Converts Gitea's replies to crh's types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,8 +132,8 @@ fn review(review: &wire::Review) -> ProposalReview {
     }
 }
 
-/// Threads: comments on the same line, oldest first. A comment of crh starts a thread of its own,
-/// because crh may comment twice on a line.
+/// Threads: comments on the same line, oldest first. Each comment of crh starts a new thread,
+/// because crh may comment on two issues in the same line.
 fn threads(raw: &RawPullRequest, instance: &str) -> Vec<InlineThread> {
     let diff = Diff::read(raw.diff.clone());
     let mut threads: Vec<InlineThread> = Vec::new();
@@ -190,7 +190,7 @@ fn thread(comment: &wire::ReviewComment, diff: &Diff) -> InlineThread {
     }
 }
 
-/// Text of a line that the diff shows.
+/// Text of the line; `None` if the diff does not show it.
 fn line_text(diff: &Diff, path: &str, side: Side, line: u32) -> Option<String> {
     let file = diff.files().iter().find(|file| file.path.shown() == path)?;
     let mut lines = file.hunks.iter().flat_map(|hunk| diff.lines(hunk));
@@ -255,7 +255,7 @@ fn checks(statuses: &[wire::Status]) -> Vec<ForgeCheck> {
     checks
 }
 
-/// The head of the last own review, and the current head.
+/// The head of crh's last review, if it differs from the current head, and the current head.
 fn rounds(raw: &RawPullRequest, state: &ProposalState, instance: &str) -> Vec<ProposalRound> {
     let head = &state.properties.head;
     let last = last_saved_review(state, instance).ok().map(|saved| saved.head);

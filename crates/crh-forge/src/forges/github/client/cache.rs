@@ -22,7 +22,7 @@ const FILES_MAX: usize = 2_000;
 /// Maximum bytes that the cache holds, and maximum bytes that one process stores.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// Part of each file name, so that a new format never reads old files.
+/// Part of the hash in each file name, so that a new format never reads old files.
 const FORMAT_VERSION: &str = "1";
 
 const FILE_SUFFIX: &str = ".reply";
@@ -70,8 +70,8 @@ impl ReplyCache {
 
     pub(super) fn find(&self, name: &str) -> Option<CachedReply> {
         let path = self.folder.as_ref()?.join(name);
-        // crh writes no file of this size.
         let size = fs::metadata(&path).ok()?.len();
+        // crh writes no file of this size, so the file is damaged.
         if size > ENTRY_MAX * 2 {
             return None;
         }
@@ -113,7 +113,7 @@ impl ReplyCache {
         Ok(())
     }
 
-    /// Marks a reply as recently used, so that pruning removes it last.
+    /// Marks a reply as recently used, so that pruning removes older ones first.
     pub(super) fn touch(&self, name: &str, now: SystemTime) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         fs::File::open(folder.join(name))?.set_modified(now)
@@ -124,7 +124,7 @@ impl Drop for ReplyCache {
     fn drop(&mut self) {
         let has_grown = *self.remaining_bytes.get_mut() < BYTES_MAX;
         if let Some(folder) = self.folder.as_ref().filter(|_| has_grown) {
-            // Errors do not matter: the next run prunes again.
+            // Errors do not matter: the next process that stores a reply prunes again.
             drop(prune(folder, FILES_MAX, BYTES_MAX));
         }
     }

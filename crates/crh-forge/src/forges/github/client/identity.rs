@@ -11,7 +11,7 @@ use super::cache;
 /// Lifetime of an App's token: always one hour.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
-/// Time before its expiry at which crh renews a token, so that no token expires during a request.
+/// Time before a token's expiry at which crh renews it, so that no token expires during a request.
 const TOKEN_MARGIN: Duration = Duration::from_secs(5 * 60);
 
 /// The account that a client uses.

@@ -197,7 +197,7 @@ impl GitHubClient {
         format!("{}{path}", self.inner.host.api())
     }
 
-    /// Gets an address, from the cache if the host says "not modified".
+    /// Gets the reply of an address. If the host says "not modified", the body is from the cache.
     async fn get(&self, url: &str) -> Result<GetReply, ForgeError> {
         let cache_name = ReplyCache::name(url, ACCEPT, self.inner.account.cache_id());
         let lookup_name = cache_name.clone();

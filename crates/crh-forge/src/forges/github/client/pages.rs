@@ -15,11 +15,12 @@ const PAGE_ENTRIES: usize = 100;
 
 /// Maximum number of pages of one list: twice the comments of the largest pull requests, and more
 /// files than GitHub lists. With comments of GitHub's maximum length (65,536 characters) that is
-/// 0.7 GB to download, up to four times as much for non-Latin text. At most [`CONCURRENT_MAX`]
-/// pages are in memory besides the current one.
+/// 0.7 GB to download, up to four times as much for non-Latin text. Besides the current page, at
+/// most [`CONCURRENT_MAX`] downloaded pages wait in memory.
 const PAGES_MAX: usize = 100;
 
-/// Maximum bytes of one list, so that a hostile list cannot fill the memory.
+/// Maximum bytes of a list that [`GitHubClient::pages`] keeps, so that a hostile list cannot fill
+/// the memory.
 const BYTES_MAX: usize = 64 << 20;
 
 /// The pages of a list, in order.
@@ -69,7 +70,8 @@ impl GitHubClient {
         let mut reply = self.get(&self.address(&first_path)).await?;
         let last = links(&reply).last.unwrap_or(1).min(PAGES_MAX);
         let mut page_numbers = 2..=last;
-        // crh takes pages in order, so that the same pages are dropped on every read.
+        // crh takes pages in order, so that a list beyond the limits loses the same pages on every
+        // read.
         let mut pending: VecDeque<PageRequest> = VecDeque::new();
         let mut page_count = 0;
         loop {

@@ -14,7 +14,7 @@ pub(super) struct ReplyHead {
     pub(super) location: Option<String>,
     /// Permissions that GitHub names as sufficient for the request.
     pub(super) accepted_permissions: Option<String>,
-    /// GitHub sends seconds, never a date.
+    /// The header `Retry-After`. GitHub sends seconds, never a date.
     pub(super) retry_after: Option<Duration>,
     pub(super) limit: Option<RateLimit>,
     /// Time of the host. crh compares rate limit resets with this time, because the local clock may
@@ -25,7 +25,7 @@ pub(super) struct ReplyHead {
 /// Latest known state of a rate limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Limited resource: `core`, `graphql`.
+    /// Limited resource, such as `core` or `graphql`.
     pub resource: String,
     /// Requests (for GraphQL: points) per hour.
     pub limit: u64,

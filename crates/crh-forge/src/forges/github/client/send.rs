@@ -23,8 +23,8 @@ const API_VERSION: &str = "2022-11-28";
 /// Maximum number of redirects to follow. A renamed repository redirects once.
 const REDIRECTS_MAX: u32 = 3;
 
-/// Permissions that crh requests for App tokens. A token is for one repository, and the App must
-/// have the permissions there.
+/// Permissions that crh requests for App tokens. A token is for one repository. crh leaves out
+/// permissions that the App does not have there.
 const APP_PERMISSIONS: [(&str, &str); 7] = [
     ("checks", "write"),
     // A review only reads files, but resolving a thread requires write access.
@@ -144,7 +144,7 @@ impl GitHubClient {
         Ok(self.bearer().await?.0)
     }
 
-    /// Forgets a rejected App token. Returns whether this is an App.
+    /// Forgets a rejected App token. Returns whether the client belongs to an App.
     async fn forget_token(&self, bearer: &Bearer) -> bool {
         let IdentityKind::App(app_installation) = self.inner.account.kind() else { return false };
         let mut token = app_installation.token.lock().await;

@@ -55,7 +55,8 @@ pub fn check_run_requests(
     annotations.truncate(inline_max);
     let runs = format!("/repos/{}/check-runs", change.repo);
     // The first two lines of a summary are markers by which crh recognises its comments. Without
-    // them, the text also fits GitHub's limit for check runs, which is one less than for comments.
+    // them, the text also fits GitHub's limit for check runs, which is one character less than for
+    // comments.
     let links = repo_link_prefix(&change.url, &change.repo);
     let summary = summary(
         &report,

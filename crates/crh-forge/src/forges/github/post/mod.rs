@@ -29,8 +29,8 @@ const RESOLVE: &str = "mutation($id: ID!) { resolveReviewThread(input: { threadI
 
 /// GitHub's abilities. It accepts about five hundred comments an hour from one account, and may not
 /// answer in time with more than fifty comments in a review. It cuts a request off after ten
-/// seconds but may continue to work on it, so crh reads the state a second time after twenty. GitHub
-/// asks for a second between writes.
+/// seconds but may continue to work on it, so crh reads the state a second time after twenty.
+/// GitHub asks for a second between writes.
 const PROFILE: ForgeProfile = ForgeProfile {
     name: "GitHub",
     sinks: &[
@@ -120,7 +120,7 @@ impl ForgeRules for GitHubRules {
                 "/graphql".to_owned(),
                 json!({ "query": RESOLVE, "variables": { "id": node_id } }),
             ),
-            // The plan for threads has no such write.
+            // Only plans for Launchpad have this write.
             WriteKind::WholeReview { arguments, .. } => (Verb::Post, pull, arguments.clone()),
         };
         ForgeRequest { verb, path, body }

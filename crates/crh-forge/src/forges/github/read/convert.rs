@@ -1,4 +1,4 @@
-//! Converts GitHub's replies to our own types.
+//! Converts GitHub's replies to crh's types.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ pub(super) fn convert(
     let viewer = conversations.viewer;
     let discussion = general_comments(&comments, &reviews);
     let mut threads: Vec<InlineThread> = conversations.threads.into_iter().map(thread).collect();
-    // Comments of a pending review are visible only to their author.
+    // `thread` left out comments of pending reviews, which only their author can see.
     threads.retain(|thread| !thread.comments.is_empty());
     threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
     let reviewed_heads = reviewed_heads(&reviews, &viewer, instance);
@@ -288,7 +288,7 @@ fn checks(runs: Vec<wire::CheckRuns>, statuses: Vec<wire::Statuses>) -> Vec<Forg
 /// A reviewed head with the time of the review.
 type ReviewedCommit = (String, Option<String>);
 
-/// Heads of own reviews, oldest first.
+/// Heads of the reviews and votes that this instance posted, oldest first.
 fn reviewed_heads(
     reviews: &[wire::Review],
     viewer: &ForgeUser,

@@ -1,4 +1,4 @@
-//! Converts GitLab's replies to our own types.
+//! Converts GitLab's replies to crh's types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,8 +109,8 @@ fn account(user: &wire::User) -> ForgeUser {
     ForgeUser::new(user.id, user.username.clone())
 }
 
-/// Whether a user is a bot. GitLab says so only in some replies. A deleted account may have been a
-/// person's.
+/// Whether a user is a bot. GitLab says so only in some replies. A deleted account is none, because
+/// it may have been a person's.
 fn is_bot(user: &wire::User) -> bool {
     user.bot == Some(true) || is_program(&user.username)
 }

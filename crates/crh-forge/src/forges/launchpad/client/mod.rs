@@ -1,5 +1,5 @@
-//! HTTP client for Launchpad. All requests go through this client: it signs them, retries if that
-//! is safe, and limits the size of replies.
+//! HTTP client for Launchpad. All requests except those of the login go through this client: it
+//! signs them, retries if that is safe, and limits the size of replies.
 
 pub(super) mod form;
 

@@ -129,7 +129,8 @@ impl ForgePoster for LaunchpadPoster<'_> {
         let request = &write.request;
         let argument = |name: &str| {
             let value = request.body.get(name)?;
-            // The service parses arguments as JSON, so that text is not parsed as a number.
+            // The service parses all arguments except the operation as JSON. As a JSON string, a
+            // text such as `12` is not taken for a number.
             let text = match value.as_str().filter(|_| name == OPERATION) {
                 Some(operation) => operation.to_owned(),
                 None => value.to_string(),

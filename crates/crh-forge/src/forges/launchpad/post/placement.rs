@@ -94,8 +94,9 @@ impl<'d> DiffSideLines<'d> {
         self.lines.get(&line).map(|(_, text)| *text)
     }
 
-    /// The line of this diff that shows a line of the reviewed file. It has the same line number if the
-    /// texts of that line and of its neighbours are equal; otherwise it is the only line with the text.
+    /// The line of this diff that shows a line of the reviewed file. It has the same line number if
+    /// the texts of that line and of its neighbours are equal; otherwise it is the only line with
+    /// the text.
     fn diff_line(&self, line: u32, reviewed: &Self) -> Option<u32> {
         let text = reviewed.text(line)?;
         let has_same_text = |line: u32| match (self.text(line), reviewed.text(line)) {
@@ -119,8 +120,8 @@ impl<'d> DiffSideLines<'d> {
     }
 }
 
-/// The file with the path of a location, or else, on the old side, the file that had the path before
-/// a rename.
+/// The file with the path of a location, or else, on the old side, the file that had the path
+/// before a rename.
 fn find_file<'d>(diff: &'d Diff, location: &Location) -> Option<&'d FileDiff> {
     let has_path = |file: &&FileDiff| file.path.shown() == location.file;
     let had_path = |file: &&FileDiff| {

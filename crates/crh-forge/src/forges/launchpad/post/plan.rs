@@ -47,8 +47,9 @@ pub(super) fn current_summary<'s>(
     matching_summary(posting, &report, proposal_state)
 }
 
-/// The newest own summary, or the newest of this review, if it has the same state. A repeated
-/// review with another result has the same id, but another state, so it is posted again.
+/// The newest own summary, or else the newest own summary of this review, whichever has the state
+/// of the summary to post. A repeated review with another result has the same id, but another
+/// state, so crh posts it again.
 fn matching_summary<'s>(
     posting: &ReviewPosting<'_>,
     report: &Report,

@@ -181,7 +181,7 @@ pub(super) fn marker_lines<'t>(instance: &str, text: &'t str) -> Option<[&'t str
     (instance_line == summary_marker(instance)).then_some([review_line, instance_line, state_line])
 }
 
-/// Cuts a text to whole lines.
+/// Cuts a long text at the end of a line.
 fn cut_to_lines(text: &str, max_chars: usize) -> String {
     const SHORTENED: &str = "\n(Shortened.)\n";
     if length(text) <= max_chars {

@@ -49,8 +49,9 @@ pub(super) fn intended_vote(
     }
 }
 
-/// The vote to cast. Launchpad keeps one vote per account. crh does not replace a person's vote,
-/// but it replaces its own vote if that no longer holds.
+/// The vote to cast. Launchpad keeps one vote per account, and crh does not replace a person's
+/// vote. If crh may not cast the new vote, it replaces this installation's vote against the change
+/// by Abstain.
 pub(super) fn vote_to_cast(
     posting: &ReviewPosting<'_>,
     report: &Report,

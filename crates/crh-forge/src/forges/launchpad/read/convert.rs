@@ -1,4 +1,4 @@
-//! Converts Launchpad's replies to our own types.
+//! Converts Launchpad's replies to crh's types.
 
 use std::collections::BTreeMap;
 
@@ -171,7 +171,8 @@ fn prerequisite_note(merge: &wire::Merge) -> Option<String> {
     ))
 }
 
-/// Conflicts of the newest diff. Launchpad's diff shows conflict markers; crh's own diff does not.
+/// Note about the conflicts of the newest diff. Launchpad's diff shows conflict markers; the diff
+/// that crh makes with git does not.
 fn conflict_note(last_round: &RawRound) -> Option<String> {
     let lines: Vec<&str> = last_round.diff.conflicts.as_deref()?.lines().map(str::trim).collect();
     let conflicts = message::single_line(&lines.join(", "), NO_SECRET);

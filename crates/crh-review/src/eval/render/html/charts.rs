@@ -16,7 +16,7 @@ const PLOT_LEFT: f64 = 52.0;
 const PLOT_TOP: f64 = 24.0;
 /// Size of a plot. With its axes a diagram is 440 wide, which is readable on a phone.
 const PLOT_SIZE: f64 = 360.0;
-/// Minimum distance between two marks.
+/// Minimum distance between two marks, which are the numbers of tools at their points.
 const MIN_MARK_DISTANCE: f64 = 21.0;
 /// Values of the F1 curves.
 const F1_VALUES: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
@@ -194,7 +194,7 @@ fn f1_curve(f1: f64) -> Value {
     json!({ "label": format!("F1 {f1:.1}"), "path": path, "at": label_at })
 }
 
-/// Marks that do not overlap.
+/// Marks that do not overlap, as far as there is room.
 #[derive(Default)]
 struct MarkLayout {
     points: Vec<Value>,

@@ -22,7 +22,8 @@ pub(super) struct Card {
     interval: Option<String>,
     /// What the number is based on, and the best baseline.
     notes: Vec<String>,
-    /// Positions of number and interval on the meter; `None` if it is not a share.
+    /// Positions of number and interval on the meter; `None` if the number is not a share, or not
+    /// defined.
     meter: Option<Meter>,
 }
 
