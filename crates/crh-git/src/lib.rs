@@ -14,6 +14,8 @@ mod change_repository;
 mod checkout_state;
 mod child;
 mod database;
+mod definition_words;
+mod definitions;
 mod demo_repository;
 mod fast_import;
 mod glob;
@@ -29,6 +31,7 @@ mod read_error;
 mod recent;
 mod remote;
 mod repository;
+mod required_parts;
 mod running_fetches;
 mod search;
 mod store;
@@ -49,6 +52,8 @@ pub use change_repository::{
     ChangeRepository, ChangeRepositoryError, ChangeSpec, CommitContents, CommittedChange,
 };
 pub use checkout_state::CheckoutState;
+pub use definition_words::LINE_BYTES_MAX;
+pub use definitions::{DefinitionLine, find_definitions};
 pub use demo_repository::{DemoCommit, create_demo_repository};
 pub use glob::{GlobError, PathGlobs};
 pub use history::{BlameLine, ChangeHistory, CommitDetails, HISTORY_BEFORE_BASE, LogError};
@@ -66,9 +71,7 @@ pub use recent::RecentCommit;
 pub use remote::{MissingError, NetworkMode};
 pub use repository::{OpenError, Remote, Repository};
 pub use running_fetches::stop_fetches;
-pub use search::{
-    LINE_BYTES_MAX, LineMatch, SearchError, SearchPattern, SearchQuery, SearchResult, search,
-};
+pub use search::{LineMatch, SearchError, SearchPattern, SearchQuery, SearchResult, search};
 pub use store::{SNAPSHOT_SUBJECT, SnapshotScope, Store, StoreError};
 pub use temp_checkout::{
     CheckoutDifference, DifferenceKind, SkippedEntry, TempCheckout, TempCheckoutError,

@@ -12,18 +12,18 @@ use grep_searcher::sinks::Bytes;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 
 use crate::database::{DatabaseHandle, parse_id};
+use crate::definition_words::LINE_BYTES_MAX;
 use crate::glob::PathGlobs;
 use crate::objects::{Objects, PathEntry};
 use crate::read_error::ReadError;
-use crate::word_index::{IndexedFiles, hash_longest_words, hash_words};
+use crate::required_parts::required_parts;
+use crate::word_index::{IndexedFiles, NewFiles, cut, item_lines, longest_words};
 
 /// Memory limit of a compiled pattern.
 const PATTERN_SIZE_MAX: usize = 10 << 20;
 /// Files per work item of a thread. Enough to make taking an item cheap, few enough to balance the
 /// load.
 const CHUNK_FILES: usize = 32;
-/// Longer lines of a result are truncated.
-pub const LINE_BYTES_MAX: usize = 64 << 10;
 /// Bytes that git checks for NUL to detect binary files.
 const BINARY_BYTES: usize = 8_000;
 
@@ -72,7 +72,7 @@ pub enum SearchPattern {
     Regex(String),
     /// Literal text.
     Literal(String),
-    /// One of these literal texts, with no letter, digit or underscore before and after it.
+    /// One of these literal texts, with no letter, digit or underscore right before or after it.
     Words(Vec<String>),
 }
 
@@ -135,57 +135,35 @@ pub fn search(
     let matcher = build_matcher(&query.pattern, query.ignore_case)?;
     let filter = query.line_filter.clone().map(SearchPattern::Regex);
     let filter = filter.map(|filter| build_matcher(&filter, query.ignore_case)).transpose()?;
-    let files = objects.shared_files(revision)?;
-    let files = files_to_search(&files, query, accepts_path)?;
+    let all_files = objects.shared_files(revision)?;
+    let files = files_to_search(&all_files, query, accepts_path)?;
     let word_filter = WordFilter::new(objects, query);
-    let (next_file, match_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let chunk_results = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(files.len() / CHUNK_FILES + 1);
+    let match_count = AtomicUsize::new(0);
     let start_time = Instant::now();
     let is_late = || query.time_limit.is_some_and(|limit| start_time.elapsed() > limit);
     let is_partial = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let mut worker =
-                SearchWorker::new(objects, (&matcher, filter.as_ref()), &word_filter, stop);
-            let (files, next_file, match_count, chunk_results) =
-                (&files, &next_file, &match_count, &chunk_results);
-            let (is_late, is_partial) = (&is_late, &is_partial);
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    let start = next_file.fetch_add(CHUNK_FILES, Ordering::Relaxed);
-                    let Some(chunk) = files.get(start..files.len().min(start + CHUNK_FILES)) else {
-                        break;
-                    };
-                    if chunk.is_empty() {
-                        break;
-                    }
-                    if is_late() {
-                        is_partial.store(true, Ordering::Relaxed);
-                        break;
-                    }
-                    // All chunks taken so far come before this one, so their matches come first.
-                    let is_full = match_count.load(Ordering::Relaxed) >= query.max_matches;
-                    let chunk_result =
-                        worker.search(chunk, if is_full { 0 } else { query.max_matches });
-                    match_count.fetch_add(chunk_result.matches.len(), Ordering::Relaxed);
-                    if let Ok(mut chunk_results) = chunk_results.lock() {
-                        chunk_results.push((start, chunk_result));
-                    }
-                }
-            });
+    let chunk_results = in_parallel(&files, stop, || {
+        let mut worker =
+            SearchWorker::new(objects, (&matcher, filter.as_ref()), &word_filter, stop);
+        let (is_late, is_partial, match_count) = (&is_late, &is_partial, &match_count);
+        move |chunk: &[&PathEntry]| {
+            if is_late() {
+                is_partial.store(true, Ordering::Relaxed);
+                return None;
+            }
+            // All chunks taken so far come before this one, so their matches come first.
+            let is_full = match_count.load(Ordering::Relaxed) >= query.max_matches;
+            let chunk_result = worker.search(chunk, if is_full { 0 } else { query.max_matches });
+            match_count.fetch_add(chunk_result.matches.len(), Ordering::Relaxed);
+            Some(chunk_result)
         }
     });
     if stop.load(Ordering::Relaxed) {
         return Err(SearchError::Stopped);
     }
-    let mut chunk_results = chunk_results.into_inner().unwrap_or_default();
-    chunk_results.sort_by_key(|(start, _)| *start);
     let is_partial = is_partial.into_inner();
     let mut result = SearchResult { files: files.len(), is_partial, ..SearchResult::default() };
-    for (_, chunk_result) in chunk_results {
+    for chunk_result in chunk_results {
         let remaining_matches = query.max_matches - result.matches.len();
         result.matches.extend(chunk_result.matches.into_iter().take(remaining_matches));
         result.total += chunk_result.total;
@@ -194,9 +172,43 @@ pub fn search(
         }
         result.unreadable_files.extend(chunk_result.unreadable_files);
     }
-    let current = || files.iter().filter_map(|file| parse_id(&file.id).ok()).collect();
-    objects.word_index().add(word_filter.into_new_files(), &current);
+    let new_files = word_filter.new_files.into_inner().unwrap_or_default();
+    if let Some(indexed_files) = &word_filter.indexed_files {
+        objects.word_index().add(new_files, indexed_files, &all_files);
+    }
     Ok(result)
+}
+
+/// Calls a function with chunks of the files, on one thread per processor, until it returns `None`.
+/// Returns its results in the order of the files.
+pub(crate) fn in_parallel<R: Send, F: FnMut(&[&PathEntry]) -> Option<R> + Send>(
+    files: &[&PathEntry],
+    stop: &AtomicBool,
+    new_worker: impl Fn() -> F,
+) -> Vec<R> {
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(files.len() / CHUNK_FILES + 1);
+    let (next_chunk, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let mut work = new_worker();
+            let (next_chunk, results) = (&next_chunk, &results);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let index = next_chunk.fetch_add(1, Ordering::Relaxed);
+                    let chunk = files.chunks(CHUNK_FILES).nth(index);
+                    let Some(result) = chunk.and_then(&mut work) else { break };
+                    if let Ok(mut results) = results.lock() {
+                        results.push((index, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut results: Vec<(usize, R)> = results.into_inner().unwrap_or_default();
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Files that the glob and `accepts_path` accept.
@@ -220,48 +232,77 @@ fn files_to_search<'f>(
 }
 
 /// Rules out files by the word index.
+#[derive(Default)]
 struct WordFilter {
-    /// Hashes of words. A file that contains none of these words has no match. `None` if the index
-    /// cannot rule out files for this query.
-    word_hashes: Option<Vec<u32>>,
-    indexed_files: Arc<IndexedFiles>,
-    new_files: Mutex<Vec<(ObjectId, Vec<u32>)>>,
+    /// A file has no match if it has no word of one of these sets.
+    required: Vec<Vec<bool>>,
+    /// `None` if the index cannot rule out files for this query.
+    indexed_files: Option<Arc<IndexedFiles>>,
+    new_files: Mutex<NewFiles>,
+    /// A search with a time limit adds no file to the index after this time.
+    end_of_indexing: Option<Instant>,
 }
 
 impl WordFilter {
     fn new(objects: &Objects, query: &SearchQuery) -> Self {
-        let word_hashes = match &query.pattern {
-            SearchPattern::Words(words) if !query.ignore_case => hash_longest_words(words),
-            SearchPattern::Words(_) | SearchPattern::Regex(_) | SearchPattern::Literal(_) => None,
+        let pattern = match &query.pattern {
+            SearchPattern::Words(words) if !query.ignore_case => {
+                return longest_words(words).map_or_else(Self::default, |words| {
+                    let files = objects.word_index().files();
+                    let set = files.words_where(|word| words.contains(cut(word)));
+                    Self::with_sets(vec![set], files, query)
+                });
+            }
+            SearchPattern::Words(words) => {
+                words.iter().map(|word| regex_syntax::escape(word)).collect::<Vec<_>>().join("|")
+            }
+            SearchPattern::Regex(pattern) => pattern.clone(),
+            SearchPattern::Literal(text) => regex_syntax::escape(text),
         };
-        let indexed_files = word_hashes.as_ref().map(|_| objects.word_index().files());
-        let indexed_files = indexed_files.unwrap_or_default();
-        Self { word_hashes, indexed_files, new_files: Mutex::default() }
+        let parts = required_parts(&pattern, query.ignore_case).into_iter();
+        let parts = parts.map(|part| build_matcher(&SearchPattern::Regex(part), false));
+        let parts: Vec<RegexMatcher> = parts.filter_map(Result::ok).collect();
+        if parts.is_empty() {
+            return Self::default();
+        }
+        let files = objects.word_index().files();
+        let set =
+            |part: &RegexMatcher| files.words_where(|word| part.is_match(word).unwrap_or(true));
+        Self::with_sets(parts.iter().map(set).collect(), files, query)
     }
 
-    /// Whether the file cannot match.
-    fn rules_out(&self, id: ObjectId) -> bool {
-        let words = self.indexed_files.get(&id);
-        let has_none = |words: &Arc<[u32]>, word_hashes: &Vec<u32>| {
-            word_hashes.iter().all(|word| words.binary_search(word).is_err())
-        };
-        words
-            .zip(self.word_hashes.as_ref())
-            .is_some_and(|(words, word_hashes)| has_none(words, word_hashes))
+    fn with_sets(required: Vec<Vec<bool>>, files: Arc<IndexedFiles>, query: &SearchQuery) -> Self {
+        let end_of_indexing = query.time_limit.map(|limit| Instant::now() + limit / 4);
+        Self { required, indexed_files: Some(files), end_of_indexing, ..Self::default() }
     }
 
     /// Collects the words of a file that is not indexed yet.
     fn read_words(&self, id: ObjectId, text: &[u8]) {
-        if self.word_hashes.is_none() || self.indexed_files.contains_key(&id) {
-            return;
-        }
-        if let (Some(words), Ok(mut new_files)) = (hash_words(text), self.new_files.lock()) {
-            new_files.push((id, words));
+        let Some(indexed_files) = &self.indexed_files else { return };
+        if self.end_of_indexing.is_none_or(|end| Instant::now() < end) {
+            read_words(indexed_files, &self.new_files, id, text);
         }
     }
 
-    fn into_new_files(self) -> Vec<(ObjectId, Vec<u32>)> {
-        self.new_files.into_inner().unwrap_or_default()
+    /// Whether the file cannot match.
+    fn rules_out(&self, id: &ObjectId) -> bool {
+        self.indexed_files.as_ref().is_some_and(|files| files.rules_out(id, &self.required))
+    }
+}
+
+/// Collects the words of a file that is not indexed yet.
+pub(crate) fn read_words(
+    indexed_files: &IndexedFiles,
+    new_files: &Mutex<NewFiles>,
+    id: ObjectId,
+    text: &[u8],
+) {
+    if indexed_files.contains(&id) {
+        return;
+    }
+    let lines = if is_binary(text) { Vec::new() } else { item_lines(text) };
+    if let Ok(mut new_files) = new_files.lock() {
+        new_files.push(indexed_files, id, lines);
     }
 }
 
@@ -300,7 +341,7 @@ impl<'a> SearchWorker<'a> {
             }
             let name = String::from_utf8_lossy(&file.path);
             let id = parse_id(&file.id);
-            if id.as_ref().is_ok_and(|id| self.word_filter.rules_out(*id)) {
+            if id.as_ref().is_ok_and(|id| self.word_filter.rules_out(id)) {
                 continue;
             }
             match id.and_then(|id| Ok((id, self.handle.blob(&name, id)?))) {
@@ -321,7 +362,7 @@ impl<'a> SearchWorker<'a> {
         max_matches: usize,
         result: &mut SearchResult,
     ) {
-        if text[..text.len().min(BINARY_BYTES)].contains(&0) {
+        if is_binary(text) {
             return;
         }
         let stop = self.stop;
@@ -348,6 +389,11 @@ impl<'a> SearchWorker<'a> {
             *result.folders.entry(folder).or_default() += result.total - matches_before;
         }
     }
+}
+
+/// Whether git treats the file as binary.
+pub(crate) fn is_binary(text: &[u8]) -> bool {
+    text[..text.len().min(BINARY_BYTES)].contains(&0)
 }
 
 fn build_matcher(pattern: &SearchPattern, ignore_case: bool) -> Result<RegexMatcher, SearchError> {

@@ -1,9 +1,11 @@
 //! Search, compared with `git grep`.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crh_git::{
-    LINE_BYTES_MAX, Objects, SearchError, SearchPattern, SearchQuery, SearchResult, search,
+    DefinitionLine, LINE_BYTES_MAX, Objects, SearchError, SearchPattern, SearchQuery, SearchResult,
+    find_definitions, search,
 };
 use crh_testkit::Repo;
 
@@ -142,6 +144,34 @@ fn state_of_word_index_does_not_change_results() {
                 assert_eq!(result_text(&result), expected, "{word}");
             }
         }
+        for pattern in ["nder_3", "only_1[0-9] .*nder", "(name_3_7|ALL)\\(", "absent_word", "m"] {
+            let git =
+                ["-c", "core.quotePath=false", "grep", "-n", "-I", "-E", "-e", pattern, &second];
+            let expected = String::from_utf8(repo.git_or_nothing(&git)).unwrap();
+            let result = run_search(&repo, &second, &query(pattern)).unwrap();
+            assert_eq!(
+                result_text(&result),
+                expected.replace(&format!("{second}:"), ""),
+                "{pattern}"
+            );
+        }
+        let objects = Objects::open(&git_dir).unwrap();
+        let names = BTreeSet::from(["name_3_7", "only_7", "call"]);
+        let find = |max_lines| {
+            let stop = AtomicBool::new(false);
+            find_definitions(&objects, &second, &names, max_lines, &|_| true, &stop).unwrap()
+        };
+        let lines = find(usize::MAX);
+        assert_eq!(lines.len(), 120 * 50 + 3);
+        let has_two = lines.iter().filter(|line| line.names.len() == 2);
+        let line = DefinitionLine {
+            path: b"src/module_3/file_3.rs".to_vec(),
+            line: 8,
+            names: ["call", "name_3_7"].map(str::to_owned).into(),
+            value: None,
+        };
+        assert_eq!(has_two.collect::<Vec<_>>(), [&line]);
+        assert_eq!(find(70), lines[..70]);
     };
     check();
     assert!(!index.exists(), "crh writes nothing into a repository of the user");

@@ -10,17 +10,19 @@ use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::finding::Side;
 use crh_syntax::{Language, MentionRole, Symbol, SymbolKind, Symbols, mentions};
 
-/// Maximum changed functions and used names. A change with more of them is reviewed in parts, and
-/// most of the pack would not fit into a prompt.
+/// Maximum number of changed functions in a pack. The code of more functions would mostly not fit
+/// into a prompt.
 const FUNCTIONS_MAX: usize = 80;
+/// Maximum number of used names in a pack, for the same reason.
 const USED_NAMES_MAX: usize = 80;
-/// Maximum changed files with code. Both versions of each are parsed.
+/// Maximum number of changed files with code that are parsed, each before and after the change.
 const FILES_MAX: usize = 500;
 /// Maximum removed lines that are searched for copies.
 const REMOVED_LINES_MAX: usize = 12;
-/// Shorter removed lines have copies by chance.
+/// Minimum length of a removed line that is searched for copies. Shorter lines have copies by
+/// chance.
 const REMOVED_LINE_CHARS: usize = 30;
-/// Shorter names have too many uses to be helpful.
+/// Minimum length of a name that is searched. Shorter names have too many uses to be helpful.
 const NAME_CHARS: usize = 4;
 /// Maximum length of a type that is shown as a whole if a line outside its functions changed.
 const TYPE_LINES_MAX: u32 = 60;
@@ -52,7 +54,8 @@ pub(super) struct UsedName {
     pub(super) path: String,
 }
 
-/// What the change touches. Functions and used names are in diff order, those of tests last.
+/// What the change touches. Functions and used names are in the diff order of their files, those of
+/// tests last.
 #[derive(Debug, Default)]
 pub(super) struct ChangedCode {
     pub(super) functions: Vec<ChangedFunction>,
@@ -89,8 +92,8 @@ impl ChangedCode {
                 continue;
             }
             let old_symbols = code_reader.symbols(Side::Old, &path);
-            let removed = old_symbols.iter().flat_map(|symbols| searchable_names(symbols));
-            old_names.extend(removed.map(|name| (name, path.clone())));
+            let old_symbol_names = old_symbols.iter().flat_map(|symbols| searchable_names(symbols));
+            old_names.extend(old_symbol_names.map(|name| (name, path.clone())));
             let new_symbols = code_reader.symbols(Side::New, &path);
             new_names.extend(new_symbols.iter().flat_map(|symbols| searchable_names(symbols)));
             if let Some(symbols) = &new_symbols {
@@ -188,7 +191,8 @@ impl ChangedCode {
         }
     }
 
-    /// Names without qualifiers of changed functions.
+    /// Names of changed functions, without qualifiers. Names that are not worth a search are left
+    /// out.
     pub(super) fn changed_names(&self) -> BTreeSet<String> {
         let names = self.functions.iter().map(ChangedFunction::own_name);
         names.filter(|name| is_searchable(name)).map(str::to_owned).collect()
@@ -202,7 +206,7 @@ impl ChangedCode {
     }
 }
 
-/// Changed lines at head. A removed line has the position where it was.
+/// Changed lines at head. A removed line counts as the next line that exists at head.
 pub(crate) fn touched_lines(diff: &Diff, file: &FileDiff) -> Vec<u32> {
     touched_lines_within(diff, file, &(0..=u32::MAX))
 }
@@ -239,7 +243,8 @@ fn added_lines(diff: &Diff, file: &FileDiff) -> BTreeSet<u32> {
     lines.filter(|line| line.kind == LineKind::Added).map(|line| line.new).collect()
 }
 
-/// Long removed lines that the change does not add elsewhere, without indentation.
+/// Long removed lines of code that the change does not add elsewhere, without indentation, with
+/// their files.
 fn removed_lines(
     change: &ChangeUnderReview,
     is_wanted: &dyn Fn(&str) -> bool,

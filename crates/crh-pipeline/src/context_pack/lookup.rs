@@ -6,13 +6,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use super::changed::own_name;
 use crate::revisions::Revisions;
 use crate::scope::{FileKind, FileRole};
 use crate::tools::ToolContext;
-use crh_git::{LineMatch, SearchQuery, search};
+use crh_git::{DefinitionLine, LineMatch, Objects, SearchQuery, find_definitions, search};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
 use crh_syntax::{Language, Symbols, imports};
@@ -25,10 +26,6 @@ const PARSED_FILES_MAX: usize = 60;
 const VALUE_LINES: u32 = 3;
 /// Maximum copies of a removed line. A line with more copies is boilerplate.
 const COPIES_MAX: usize = 4;
-
-/// Words that start a definition in one of the languages.
-const DEFINITION_WORDS: &str = "def|class|func|fn|fun|function|interface|struct|enum|type|trait|\
-                                module|object|const|static|let|var|val|protocol|record|extension";
 
 /// A definition at head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +47,7 @@ impl DefinitionSite {
 /// A line at head that may define a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefinitionCandidate {
-    pub(super) path: String,
+    pub(super) path: Rc<str>,
     pub(super) line: u32,
     /// Whether the line assigns the name.
     is_value: bool,
@@ -63,18 +60,16 @@ pub(crate) struct UseSite {
     pub(crate) line: u32,
     pub(crate) text: String,
     pub(super) is_import: bool,
-    is_test: bool,
 }
 
 impl UseSite {
     fn new(hit: &LineMatch) -> Self {
-        let path = shown_path(hit);
+        let path = shown_path(&hit.path);
         let text = String::from_utf8_lossy(&hit.text).into_owned();
         let starts = ["import ", "from ", "use ", "using ", "require"];
         Self {
             line: line_number(hit),
             is_import: starts.iter().any(|start| text.trim_start().starts_with(start)),
-            is_test: FileKind::of_path(&path).role == FileRole::Test,
             path,
             text,
         }
@@ -82,7 +77,7 @@ impl UseSite {
 
     /// Whether the line is in a test file.
     pub(crate) fn is_test(&self) -> bool {
-        self.is_test
+        FileKind::of_path(&self.path).role == FileRole::Test
     }
 }
 
@@ -91,7 +86,7 @@ pub(crate) struct CodeLookup<'a> {
     ctx: &'a ToolContext,
     repository: &'a Revisions,
     head: &'a str,
-    /// Imports of files, by path. One file often uses many names.
+    /// Cached imports of files, by path. One file often uses many names.
     imported_modules: RefCell<BTreeMap<String, Rc<str>>>,
 }
 
@@ -112,7 +107,6 @@ impl<'a> CodeLookup<'a> {
     ) -> Vec<LineMatch> {
         let query =
             SearchQuery { max_matches: MATCHES_MAX, line_filter, ..SearchQuery::for_words(words) };
-        let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
         search(self.repository.objects(), self.head, &query, &is_code, self.ctx.stop())
             .map(|result| result.matches)
             .unwrap_or_default()
@@ -120,11 +114,23 @@ impl<'a> CodeLookup<'a> {
 
     /// The text of a file at head. Invalid UTF-8 is replaced.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
-        let objects = self.repository.objects();
-        let quoted = || RepoPath::from_quoted(path.as_bytes());
-        let bytes = objects.file(self.head, path).ok();
-        let bytes = bytes.or_else(|| objects.file(self.head, quoted()?.as_bytes()).ok())?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        file_text(self.repository.objects(), self.head, path)
+    }
+
+    /// Parses files at head into the cache, on all processors.
+    pub(super) fn parse_ahead<'p>(&self, paths: impl Iterator<Item = &'p str>) {
+        let paths: BTreeSet<&str> = paths.collect();
+        let paths = Mutex::new(paths.into_iter());
+        let (ctx, objects, head) = (self.ctx, self.repository.objects(), self.head);
+        let parse_next = || {
+            let path = paths.lock().ok().and_then(|mut paths| paths.next());
+            path.map(|path| ctx.symbols(Side::New, path, || file_text(objects, head, path)))
+        };
+        thread::scope(|scope| {
+            for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| while parse_next().is_some() {});
+            }
+        });
     }
 
     /// Functions and types of a file at head. None if the file does not parse.
@@ -142,17 +148,15 @@ impl<'a> CodeLookup<'a> {
         if words.is_empty() {
             return candidates;
         }
-        let definitions = definition_pattern(&words.join("|"));
-        for hit in self.search(words, Some(definitions)) {
-            let text = String::from_utf8_lossy(&hit.text);
-            let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
-            let words: BTreeSet<&str> = words.filter(|word| names.contains(*word)).collect();
-            for word in words {
-                candidates.entry(word.to_owned()).or_default().push(DefinitionCandidate {
-                    path: shown_path(&hit),
-                    line: line_number(&hit),
-                    is_value: defined_value(&text) == Some(word),
-                });
+        let objects = self.repository.objects();
+        let lines =
+            find_definitions(objects, self.head, &words, MATCHES_MAX, &is_code, self.ctx.stop());
+        for DefinitionLine { path, line, names, value } in lines.unwrap_or_default() {
+            let path: Rc<str> = shown_path(&path).into();
+            for name in names {
+                let is_value = value.as_ref() == Some(&name);
+                let candidate = DefinitionCandidate { path: Rc::clone(&path), line, is_value };
+                candidates.entry(name).or_default().push(candidate);
             }
         }
         candidates
@@ -167,12 +171,12 @@ impl<'a> CodeLookup<'a> {
         max_files: usize,
     ) -> Vec<DefinitionSite> {
         let mut sites: Vec<DefinitionSite> = Vec::new();
-        let mut parsed_files = BTreeSet::new();
+        let mut parsed_files: BTreeSet<&str> = BTreeSet::new();
         for DefinitionCandidate { path, line, is_value } in candidates {
-            if !parsed_files.contains(path) && parsed_files.len() == max_files {
+            if !parsed_files.contains(&**path) && parsed_files.len() == max_files {
                 break;
             }
-            let is_first_of_file = parsed_files.insert(path.clone());
+            let is_first_of_file = parsed_files.insert(path);
             let Some(symbols) = self.symbols(path) else { continue };
             if is_first_of_file {
                 // `?` and `!` at the end of a Ruby method are not part of a word.
@@ -181,16 +185,16 @@ impl<'a> CodeLookup<'a> {
                     .iter()
                     .filter(|symbol| own_name(&symbol.name).trim_end_matches(['?', '!']) == name);
                 sites.extend(symbols.map(|symbol| DefinitionSite {
-                    path: path.clone(),
+                    path: path.to_string(),
                     name: symbol.name.clone(),
                     lines: symbol.start..=symbol.end,
                 }));
             }
             let is_symbol =
-                sites.iter().any(|site| site.path == *path && site.lines.contains(line));
+                sites.iter().any(|site| site.path == **path && site.lines.contains(line));
             if *is_value && !is_symbol {
                 let lines = *line..=line.saturating_add(VALUE_LINES - 1);
-                sites.push(DefinitionSite { path: path.clone(), name: name.to_owned(), lines });
+                sites.push(DefinitionSite { path: path.to_string(), name: name.to_owned(), lines });
             }
         }
         sites
@@ -203,7 +207,8 @@ impl<'a> CodeLookup<'a> {
         self.confirm(name, &candidates, PARSED_FILES_MAX)
     }
 
-    /// Lines that use these names, in the order of their paths.
+    /// Lines of code that contain these names, by name and in the order of their paths. Comment
+    /// lines are left out.
     pub(crate) fn uses(&self, names: &BTreeSet<String>) -> BTreeMap<String, Vec<UseSite>> {
         let mut uses: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
         let words = searchable(names);
@@ -227,10 +232,10 @@ impl<'a> CodeLookup<'a> {
 
     /// Lines that declare a type which extends or implements the type `name`.
     pub(crate) fn implementations(&self, name: &str) -> Vec<UseSite> {
-        let after_word = format!(
+        let declaration_pattern = format!(
             r"\b(?:class|interface|struct|record|object|enum|trait|protocol|extension|impl|module)\b[^\n]*(?:extends|implements|[:(<,]|for|with)\s*[^\n]*\b{name}\b"
         );
-        let hits = self.search([name], Some(after_word));
+        let hits = self.search([name], Some(declaration_pattern));
         let sites = hits.iter().map(UseSite::new);
         let declares = |site: &UseSite| {
             let rest = site.text.trim_start();
@@ -272,28 +277,35 @@ impl<'a> CodeLookup<'a> {
         by_text
     }
 
-    /// Keeps candidates in languages whose code the file `path` can use. Sorts near candidates
-    /// first: those in its folder or in a file that it imports. Returns the number of near ones.
-    pub(super) fn sort_candidates(
+    /// Candidates in languages whose code the file `path` can use, and how many of them are near:
+    /// those in its folder or in a file that it imports. These come first.
+    pub(super) fn usable_candidates(
         &self,
-        candidates: &mut Vec<DefinitionCandidate>,
+        candidates: &[DefinitionCandidate],
         path: &str,
-    ) -> usize {
+    ) -> (Vec<DefinitionCandidate>, usize) {
         let language = Language::from_path(path);
-        candidates
-            .retain(|candidate| is_same_family(language, Language::from_path(&candidate.path)));
+        let usable = candidates
+            .iter()
+            .filter(|candidate| is_same_family(language, Language::from_path(&candidate.path)));
         let imported = self.imported_modules(path);
-        let is_near = |candidate: &DefinitionCandidate| {
-            imported.contains(module_tail(&candidate.path).as_str())
-                || folder(&candidate.path) == folder(path)
-        };
+        let (mut near, far): (Vec<_>, Vec<_>) = usable.cloned().partition(|candidate| {
+            folder(&candidate.path) == folder(path)
+                || imported.contains(module_tail(&candidate.path).as_str())
+        });
+        let near_count = near.len();
+        near.extend(far);
+        (near, near_count)
+    }
+
+    /// Sorts candidates for the file `path`: its own ones first, those of tests last.
+    pub(super) fn sort_candidates(&self, candidates: &mut [DefinitionCandidate], path: &str) {
         candidates.sort_by_cached_key(|candidate| {
             let is_test = FileKind::of_path(&candidate.path).role == FileRole::Test;
             let distance = self.distance(&candidate.path, path);
             let DefinitionCandidate { path: own_path, line, .. } = candidate;
-            (!is_near(candidate), own_path != path, is_test, distance, own_path.clone(), *line)
+            (**own_path != *path, is_test, distance, Rc::clone(own_path), *line)
         });
-        candidates.iter().take_while(|candidate| is_near(candidate)).count()
     }
 
     /// The imports of a file, with `/` between the parts of a module.
@@ -321,60 +333,14 @@ impl<'a> CodeLookup<'a> {
     }
 }
 
-/// Pattern for lines that may define one of `names`, which are joined by `|`.
-fn definition_pattern(names: &str) -> String {
-    let with_word = format!(r"\b(?:{DEFINITION_WORDS})\b[^\n=;]{{0,60}}?\b(?:{names})\b");
-    // Methods without a word before them: `Result name(`, `async name(`.
-    let method = format!(r"^\s*[\w@<>\[\],.?*&:\s]*\b(?:{names})\s*(?:<[^>\n]*>)?\([^;\n]*$");
-    // Methods of an interface in TypeScript: `name(): Result;`.
-    let signature = format!(r"^\s*[\w\s]*\b(?:{names})\??(?:<[^>\n]*>)?\([^\n]*\)\s*:[^\n]*;\s*$");
-    let value = format!(r"^(?: {{0,4}}|\t)(?:export\s+)?(?:{names})\s*(?::[^=\n]*)?=[^=>]");
-    format!("{with_word}|{method}|{signature}|{value}")
-}
-
-/// The name that a line defines as a value: `NAME = 1`, `const name = `.
-fn defined_value(line: &str) -> Option<&str> {
-    let (left, right) = line.split_once('=')?;
-    if right.starts_with(['=', '>']) || left.contains(['(', '[', '{', '"', '\'']) {
-        return None;
-    }
-    let left =
-        left.split_once(':').map_or(left, |(name, _)| name).trim_end_matches(['!', '<', '+']);
-    let name = left.split_whitespace().last()?;
-    let qualifiers = left.split_whitespace().rev().skip(1);
-    let are_words = qualifiers.into_iter().all(|word| {
-        matches!(
-            word,
-            "const"
-                | "static"
-                | "let"
-                | "var"
-                | "val"
-                | "export"
-                | "pub"
-                | "public"
-                | "private"
-                | "protected"
-                | "final"
-                | "readonly"
-                | "mut"
-                | "type"
-                | "declare"
-                | "internal"
-        ) || word.starts_with(char::is_uppercase)
-            || matches!(word, "int" | "long" | "boolean" | "bool" | "string" | "double" | "float")
-    });
-    are_words.then_some(name)
-}
-
 /// Names that need no escaping in patterns.
-fn searchable(names: &BTreeSet<String>) -> Vec<&str> {
+fn searchable(names: &BTreeSet<String>) -> BTreeSet<&str> {
     let is_word = |name: &&str| name.chars().all(|char| char.is_alphanumeric() || char == '_');
     names.iter().map(String::as_str).filter(is_word).collect()
 }
 
-/// Whether a line without indentation starts with a comment, or continues one. `*name`, `*(` and
-/// `**name` are pointers, and `#` starts directives in some languages.
+/// Whether a line starts with a comment, or continues one. `line` comes without its indentation.
+/// `*name`, `*(` and `**name` are pointers, and `#` starts directives in some languages.
 fn is_comment(language: Option<Language>, line: &str) -> bool {
     match language {
         // Most files without a grammar are scripts and settings.
@@ -401,8 +367,19 @@ fn escape_pattern(text: &str) -> String {
     escaped
 }
 
-fn shown_path(hit: &LineMatch) -> String {
-    RepoPath::new(hit.path.as_slice()).shown().into_owned()
+fn file_text(objects: &Objects, revision: &str, path: &str) -> Option<String> {
+    let quoted = || RepoPath::from_quoted(path.as_bytes());
+    let bytes = objects.file(revision, path).ok();
+    let bytes = bytes.or_else(|| objects.file(revision, quoted()?.as_bytes()).ok())?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn is_code(path: &[u8]) -> bool {
+    Language::from_path(&String::from_utf8_lossy(path)).is_some()
+}
+
+fn shown_path(path: &[u8]) -> String {
+    RepoPath::new(path).shown().into_owned()
 }
 
 fn line_number(hit: &LineMatch) -> u32 {

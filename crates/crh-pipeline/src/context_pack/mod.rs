@@ -28,8 +28,9 @@ use crate::code_reader::CodeReader;
 use crate::text::numbered_line;
 use crh_review::finding::Side;
 
+/// Maximum lines of an item. A changed function with more lines is shown in parts.
 const ITEM_LINES_MAX: u32 = 120;
-/// Lines to show around a change in a function that is too long.
+/// Lines to show before and after a change in a function that is too long.
 const LONG_FUNCTION_LINES: u32 = 25;
 /// Lines to show after the first line of a function that is too long.
 const LONG_FUNCTION_HEAD: u32 = 5;
@@ -39,14 +40,17 @@ const DEFINITION_LINES: u32 = 30;
 const SAME_NAME_LINES: u32 = 20;
 /// Lines before and after a use.
 const USE_LINES_AROUND: u32 = 2;
-/// Maximum shown uses of a symbol outside of tests, and in tests.
+/// Maximum shown uses of a symbol outside of tests.
 const USES_MAX: usize = 5;
+/// Maximum shown uses of a symbol in tests.
 const TEST_USES_MAX: usize = 2;
-/// Maximum definitions per used name, and of the same name as a changed function.
+/// Maximum definitions per used name.
 const DEFINITIONS_PER_NAME: usize = 2;
+/// Maximum files, besides that of a changed function, to parse for definitions with its name.
 const SAME_NAMES_MAX: usize = 2;
-/// A name with more definitions is too common: only definitions in imported files and in the same
-/// folder are shown.
+/// A name with more lines that may define it is too common. For a used name without an owner, crh
+/// then shows only definitions in imported files and in the same folder. For a changed function, it
+/// shows no other definitions with the name.
 const COMMON_NAME_DEFINITIONS: usize = 6;
 /// A name with more uses is too common: only uses in the same folder are shown.
 const COMMON_NAME_USES: usize = 80;
@@ -211,7 +215,7 @@ struct NewItem<'a> {
     range: RangeInclusive<u32>,
 }
 
-/// Collects items. Lines that the diff or an earlier item shows are not shown again.
+/// Collects items. Leaves out items whose lines the diff and earlier items mostly show.
 struct PackBuilder<'a> {
     code_reader: &'a CodeReader<'a>,
     changed: &'a ChangedCode,
@@ -280,29 +284,45 @@ impl<'a> PackBuilder<'a> {
 
     fn add_definitions(&mut self, lookup: &CodeLookup<'_>) {
         let candidates = lookup.candidates(&self.changed.names_to_define());
-        for UsedName { name, owner, path } in &self.changed.used_names {
-            let Some(mut candidates) = candidates.get(name).cloned() else { continue };
-            let near = lookup.sort_candidates(&mut candidates, path);
-            let sites = match owner {
-                Some(owner) => {
-                    let sites = lookup.confirm(name, &candidates, OWNER_FILES_MAX);
-                    sites.into_iter().filter(|site| site.belongs_to(owner)).collect()
-                }
+        let mut used_names = Vec::new();
+        for used in &self.changed.used_names {
+            let Some(candidates) = candidates.get(&used.name) else { continue };
+            let (mut candidates, near) = lookup.usable_candidates(candidates, &used.path);
+            let max_files = match used.owner {
+                Some(_) => OWNER_FILES_MAX,
                 // If none of many definitions is near, crh cannot tell which one is used.
                 None if near == 0 && candidates.len() > COMMON_NAME_DEFINITIONS => continue,
-                None => {
-                    let count = if near == 0 { candidates.len() } else { near };
-                    lookup.confirm(name, &candidates[..count], DEFINITIONS_PER_NAME)
-                }
+                None => DEFINITIONS_PER_NAME,
             };
+            if used.owner.is_none() && near > 0 {
+                candidates.truncate(near);
+            }
+            let (near, far) = candidates.split_at_mut(near);
+            lookup.sort_candidates(near, &used.path);
+            lookup.sort_candidates(far, &used.path);
+            used_names.push((used, candidates, max_files));
+        }
+        lookup.parse_ahead(used_names.iter().flat_map(|(_, candidates, max_files)| {
+            let mut paths: Vec<&str> = candidates.iter().map(|it| &*it.path).collect();
+            paths.dedup();
+            paths.into_iter().take(*max_files)
+        }));
+        for (UsedName { name, owner, path }, candidates, max_files) in used_names {
+            let mut sites = lookup.confirm(name, &candidates, max_files);
+            if let Some(owner) = owner {
+                sites.retain(|site| site.belongs_to(owner));
+            }
             let sites = sites.iter().take(DEFINITIONS_PER_NAME);
             self.add_sites(ItemKind::Definition, path, sites, DEFINITION_LINES);
         }
         for function in &self.changed.functions {
             let name = function.own_name();
-            let Some(mut candidates) = candidates.get(name).cloned() else { continue };
+            let Some(candidates) = candidates.get(name) else { continue };
             if candidates.len() <= COMMON_NAME_DEFINITIONS {
-                lookup.sort_candidates(&mut candidates, &function.path);
+                let (mut candidates, near) = lookup.usable_candidates(candidates, &function.path);
+                let (near, far) = candidates.split_at_mut(near);
+                lookup.sort_candidates(near, &function.path);
+                lookup.sort_candidates(far, &function.path);
                 let sites = lookup.confirm(name, &candidates, SAME_NAMES_MAX + 1);
                 self.add_sites(ItemKind::SameName, &function.path, sites.iter(), SAME_NAME_LINES);
             }
@@ -336,6 +356,7 @@ impl<'a> PackBuilder<'a> {
             self.add_use_sites(ItemKind::RemovedSymbolUse, (&name, path), &sites, USES_MAX);
         }
         let uses = lookup.uses(&self.changed.changed_names());
+        let mut used_functions = Vec::new();
         for function in &self.changed.functions {
             let used = (function.own_name(), function.path.as_str());
             let Some(mut sites) = uses.get(used.0).cloned() else { continue };
@@ -348,6 +369,13 @@ impl<'a> PackBuilder<'a> {
             sites.sort_by_key(|site| lookup.distance(&site.path, &function.path));
             let (tests, others): (Vec<UseSite>, Vec<UseSite>) =
                 sites.into_iter().partition(UseSite::is_test);
+            used_functions.push((used, others, tests));
+        }
+        lookup.parse_ahead(used_functions.iter().flat_map(|(_, others, tests)| {
+            let sites = others.iter().take(USES_MAX).chain(tests.iter().take(TEST_USES_MAX));
+            sites.map(|site| site.path.as_str())
+        }));
+        for (used, others, tests) in used_functions {
             self.add_use_sites(ItemKind::Use, used, &others, USES_MAX);
             self.add_use_sites(ItemKind::Test, used, &tests, TEST_USES_MAX);
         }

@@ -283,7 +283,7 @@ impl<'a> AskedName<'a> {
     }
 
     /// Removes lines that have the name only in a comment or inside a string. Sorts the others:
-    /// lines outside of tests first, and by rank in each half.
+    /// lines outside of tests first, then by rank.
     fn rank_sites(
         &self,
         ctx: &ToolContext,
@@ -305,7 +305,7 @@ impl<'a> AskedName<'a> {
             let rank = rank.or_else(|| is_quoted().then_some(LineRank::DoubtfulUse));
             ranked.extend(rank.map(|rank| (rank, site)));
         }
-        ranked.sort_by_key(|(rank, site)| (site.is_test(), *rank));
+        ranked.sort_by_cached_key(|(rank, site)| (site.is_test(), *rank));
         Ok(ranked.into_iter().map(|(_, site)| site).collect())
     }
 }
