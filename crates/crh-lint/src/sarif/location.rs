@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use super::log::{ArtifactLocation, SarifResult, ToolRun};
 
-/// Parts of a path. No real path is as deep, and crh joins every suffix of the parts.
+/// Maximum parts of a path. No real path is as deep. crh looks up every suffix of a path, so the cost
+/// grows with the square of its parts.
 const PARTS_MAX: usize = 200;
-/// Bases that are followed. A base can be relative to another base, and a longer chain is a cycle.
+/// Maximum bases that are followed. A base can be relative to another base, and a longer chain is a
+/// cycle.
 const BASES_MAX: usize = 8;
 
 /// Resolves the locations of a tool's run to paths of one tree.
@@ -41,15 +43,12 @@ impl<'a> LocationResolver<'a> {
             Some(_) | None => location,
         };
         let uri = uri_parts(&location.uri)?;
-        let relative = (!uri.is_absolute).then(|| uri.parts.join("/"));
-        if let Some(path) = relative.filter(|path| self.paths.contains(path.as_str())) {
-            return Some(path);
-        }
-        let mut parts = self.base_parts(&location.uri_base_id);
-        if uri.is_absolute {
-            parts.clear();
-        }
+        let mut parts = match uri.is_absolute {
+            true => Vec::new(),
+            false => self.base_parts(&location.uri_base_id),
+        };
         parts.extend(uri.parts);
+        let parts = resolve_parents(parts)?;
         // The folder of the tool's checkout is unknown, so take the longest suffix of the path that
         // is in the tree.
         let suffixes = (0..parts.len()).map(|from| parts[from..].join("/"));
@@ -75,7 +74,7 @@ struct UriParts {
     is_absolute: bool,
 }
 
-/// The decoded path parts of a URI; `None` if the URI is not a file or leaves its root with `..`.
+/// The decoded path parts of a URI, `..` included; `None` if the URI is not a file.
 fn uri_parts(uri: &str) -> Option<UriParts> {
     let (uri, is_absolute) = match uri.split_once("://") {
         Some(("file", rest)) => (rest, true),
@@ -90,7 +89,6 @@ fn uri_parts(uri: &str) -> Option<UriParts> {
     for part in uri.split(['/', '\\']) {
         match percent_decode(part)?.as_str() {
             "" | "." => {}
-            ".." => drop(parts.pop()?),
             part if part.contains('/') => return None,
             part => parts.push(part.to_owned()),
         }
@@ -98,11 +96,25 @@ fn uri_parts(uri: &str) -> Option<UriParts> {
     (parts.len() <= PARTS_MAX).then_some(UriParts { parts, is_absolute })
 }
 
+/// Removes each `..` with the part before it; `None` if the path leaves its root.
+fn resolve_parents(parts: Vec<String>) -> Option<Vec<String>> {
+    let mut resolved = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part.as_str() {
+            ".." => drop(resolved.pop()?),
+            _ => resolved.push(part),
+        }
+    }
+    (resolved.len() <= PARTS_MAX).then_some(resolved)
+}
+
 fn percent_decode(part: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        // `from_str_radix` accepts a sign.
+        let hex = hex.filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match (first, byte) {
             (b'%', Some(byte)) => {

@@ -118,6 +118,20 @@ fn every_location_style_is_resolved() {
 }
 
 #[test]
+fn base_is_applied_before_the_tree_is_searched() {
+    let tree = "//- a.py\nold = 1\n//- src/a.py\nold = 1\n//- head\n//- a.py\nold = 1\neval(old)\n//- src/a.py\nold = 1\neval(old)\n";
+    for (uri, base) in [("a.py", "src/"), ("../src/a.py", "lib/")] {
+        let location = json!({ "uri": uri, "uriBaseId": "BASE" });
+        let result = json!({ "message": { "text": "x" }, "locations": [{ "physicalLocation": {
+            "artifactLocation": location, "region": { "startLine": 2 } } }] });
+        let run = json!({ "tool": { "driver": { "name": "t" } }, "results": [result],
+            "originalUriBaseIds": { "BASE": { "uri": base } } });
+        let output = format_findings(&log(run), None, tree);
+        assert!(output.contains(" src/a.py:2 "), "{output}");
+    }
+}
+
+#[test]
 fn rules_set_severity_and_title() {
     let rules = json!([
         { "id": "py/eval", "shortDescription": { "text": "Code injection." },

@@ -21,16 +21,18 @@ pub(super) const RULE: LintRule = LintRule {
 };
 
 const DESCRIPTION: &str = "Private key";
-/// Bytes of a key row. Placeholders are shorter.
+/// Minimum bytes of a key row. Placeholders are shorter.
 const ROW_BYTES_MIN: usize = 32;
-/// Distance from the header to the first row. Between them may be `Proc-Type`, `DEK-Info` and an
-/// empty line, or `Version` and `Comment`.
+/// Maximum distance from the header to the first row. Between them may be `Proc-Type`, `DEK-Info`
+/// and an empty line, or `Version` and `Comment`.
 const LINES_BEFORE_ROWS_MAX: usize = 4;
-/// Lines read per key. The longest keys have a few hundred.
+/// Maximum distance between two added rows of a key, for keys of which a change replaces some rows.
+const UNCHANGED_ROWS_MAX: u32 = 8;
+/// Maximum lines read per key. The longest keys have a few hundred.
 const KEY_LINES_MAX: usize = 400;
-/// Rows of a block that counts as part of a key although its header is missing.
+/// Minimum rows of a block that counts as part of a key although its header is missing.
 const BLOCK_ROWS_MIN: usize = 3;
-/// Distinct characters in such a block. Hexadecimal data has fewer.
+/// Minimum distinct characters in such a block. Hexadecimal data has fewer.
 const CHARACTERS_MIN: usize = 24;
 
 static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -206,13 +208,19 @@ fn is_key_block(rows: &[&[u8]]) -> bool {
     length >= ROW_BYTES_MIN && is_uniform && characters.len() >= CHARACTERS_MIN
 }
 
-/// The rows of a key, from the added line with its header or first added row on.
+/// The rows of a key. `at` is the added line that has the header or, if the change does not add the
+/// header, the first added row. Unchanged rows may be in between, but no more than a few: added lines
+/// further below are other code.
 fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
     let mut has_ended = false;
     let mut row_count = 0_usize;
+    let mut line_above = file.added[at].number;
     let lines =
         file.added[at..].iter().enumerate().take(KEY_LINES_MAX).take_while(move |(below, line)| {
-            let is_in_key = !has_ended && (row_count > 0 || *below <= LINES_BEFORE_ROWS_MAX);
+            let is_near = line.number.saturating_sub(line_above) <= UNCHANGED_ROWS_MAX;
+            let is_in_key =
+                !has_ended && is_near && (row_count > 0 || *below <= LINES_BEFORE_ROWS_MAX);
+            line_above = line.number;
             has_ended = is_end(&line.text);
             row_count += usize::from(has_row(&line.text));
             is_in_key

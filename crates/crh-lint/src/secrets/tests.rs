@@ -202,6 +202,18 @@ fn private_key_needs_rows_after_its_header() {
 }
 
 #[test]
+fn line_far_below_a_header_is_no_row_of_its_key() {
+    let lines = |second| {
+        let texts = ["const HEADER: &str = \"-----BEGIN PRIVATE KEY-----\";", ROWS_OF_KEY[0]];
+        let lines = [1, second].into_iter().zip(texts);
+        let added = lines.map(|(number, text)| AddedLine { number, text: text.into() }).collect();
+        let file = ChangedFile { path: "src/a.rs".to_owned(), added, ..ChangedFile::default() };
+        review(&[file], None).findings.len()
+    };
+    assert_eq!((lines(3), lines(200)), (1, 0));
+}
+
+#[test]
 fn values_are_complete_and_sorted() {
     let token = token();
     let line = format!("a = '{token}'; b = '{token}'");
