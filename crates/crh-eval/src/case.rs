@@ -49,7 +49,7 @@ pub(crate) enum CaseSource {
 }
 
 impl CaseSource {
-    /// Size in memory.
+    /// Size in memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of = |files: &Files| files.values().map(Vec::len).sum::<usize>();
         match self {
@@ -92,7 +92,7 @@ impl Case {
             }
             CaseSource::Commits { .. } | CaseSource::Diff(_) => {
                 return Err(CaseError::new("`twin` needs whole files to reverse the change")
-                    .hint("write the twin as a separate case with `twin_of`"));
+                    .hint("write the reversed change as a separate case with `twin_of`"));
             }
         };
         Ok(Self {

@@ -188,10 +188,13 @@ fn check_labels(case: &Case) -> Result<(), CaseError> {
             .hint("split it into several cases"));
     }
     if let (Some(other), false) = (&case.twin_of, expected.is_empty()) {
-        let message =
-            format!("the case is a twin of `{}`, but `expected` is not empty", shown(other));
-        return Err(CaseError::new(message)
-            .hint("a twin fixes the defects of its case: leave `expected` out"));
+        let message = format!(
+            "`twin_of` says that the case reverses `{}`, but `expected` is not empty",
+            shown(other)
+        );
+        return Err(
+            CaseError::new(message).hint("a reversed change has no defects: leave `expected` out")
+        );
     }
     for (at, issue) in expected.iter().enumerate() {
         let key = format!("expected[{at}]");

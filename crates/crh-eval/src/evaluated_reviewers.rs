@@ -45,7 +45,7 @@ impl EvaluatedReviewers {
         }
     }
 
-    /// Keeps cases with issues of the reviewers' categories, their twins (the reversed changes),
+    /// Keeps cases with issues of the reviewers' categories, their twins (the changes that undo them),
     /// and clean cases. Keeps all if no reviewer is named.
     pub(crate) fn choose(&self, cases: &mut Vec<Case>, host: &dyn EvalHost) -> Result<(), Failure> {
         if self.named.is_empty() {
@@ -77,8 +77,8 @@ impl EvaluatedReviewers {
     }
 }
 
-/// Category of each reviewer that reports findings.
-pub(crate) fn evaluated() -> BTreeMap<String, Category> {
+/// Category of each built-in reviewer that reports findings.
+pub(crate) fn category_by_reviewer() -> BTreeMap<String, Category> {
     let reviewers = ReviewerCatalogue::built_in().reviewers().iter();
     let findings = reviewers.filter(|reviewer| match reviewer.returns {
         Returns::Findings => true,

@@ -89,7 +89,8 @@ fn by_ruff(
     (failed < all).then_some(evaluation)
 }
 
-/// Returns an empty folder: the given one, or a new one in `.crh/evals` of `here`.
+/// Returns a folder that has only an empty folder for reports: the given one, or a new one in
+/// `.crh/evals` of `here`.
 pub fn create_folder(
     out: Option<&Path>,
     here: &Path,
@@ -161,7 +162,7 @@ pub fn write_files(sheet: &Sheet, folder: &Path) -> Result<(), Failure> {
     for (name, text) in files {
         let path = folder.join(name);
         write_atomic(&path, text.as_bytes())
-            .with_context(|| format!("writing `{}`", path.display()))
+            .with_context(|| format!("cannot write `{}`", path.display()))
             .or_fail(FailureKind::Usage)?;
     }
     Ok(())

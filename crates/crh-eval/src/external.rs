@@ -60,9 +60,10 @@ enum RawSide {
 /// Whether the other tool also reviewed the twins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Twins {
-    /// The user says so.
+    /// The user says that it did.
     Asked,
-    /// Only if the file has a finding on a twin. Without one, twins count as not reviewed.
+    /// The user does not say it. Only a finding on a twin shows that it did. Without one, twins
+    /// count as not reviewed.
     IfNamed,
 }
 
@@ -120,7 +121,9 @@ impl ToolFindings {
             let mut findings = self.findings.remove(&labels.id).unwrap_or_default();
             let ending = match labels.twin_of.is_none() || are_asked {
                 true => Ending::Reviewed,
-                false => Ending::NotRun("the tool did not review the twins".to_owned()),
+                false => Ending::NotRun(
+                    "the tool did not review reversed changes (`--with-twins`)".to_owned(),
+                ),
             };
             *runs = (1..=self.repeats)
                 .map(|repeat| {

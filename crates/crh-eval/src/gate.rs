@@ -73,7 +73,7 @@ pub fn write_baseline(path: &Path, mut evaluation: Evaluation) -> Result<(), Fai
     }
     let text = stable_json(&evaluation).or_fail(FailureKind::Bug)?;
     write_atomic(path, text.as_bytes())
-        .with_context(|| format!("writing `{}`", path.display()))
+        .with_context(|| format!("cannot write `{}`", path.display()))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("`--baseline FILE` needs an existing, writable folder"))
 }

@@ -61,7 +61,7 @@ struct ImportedChange {
 
 /// An imported case.
 pub struct ImportedCase {
-    /// Its folder, relative like the output folder that the user gave.
+    /// Its folder, below the output folder as the user wrote it.
     pub place: PathBuf,
     /// Its `case.toml`, if the user must add the expected issues.
     pub draft: Option<PathBuf>,
@@ -177,7 +177,7 @@ impl History {
 }
 
 fn temp_folder() -> Result<TempDir, Failure> {
-    tempfile::tempdir().context("creating a temporary folder").or_fail(FailureKind::External)
+    tempfile::tempdir().context("cannot create a temporary folder").or_fail(FailureKind::External)
 }
 
 /// Base and head commit of a change.

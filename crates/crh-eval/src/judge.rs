@@ -34,7 +34,7 @@ pub struct JudgeModel {
     pub side_by_side: usize,
 }
 
-/// A run of a case, or of its twin (the reversed change), that needs judging.
+/// A run of a case, or of its twin (the change that undoes it), that needs judging.
 struct UnjudgedRun {
     /// Index of the case in the evaluation.
     case: usize,
@@ -54,7 +54,7 @@ struct AnswerKey<'a> {
     judge: &'a str,
     /// Model limits, which determine how the question is asked.
     facts: &'a ModelFacts,
-    prompt: &'a str,
+    prompt_version: &'a str,
     question: &'a str,
 }
 
@@ -91,12 +91,17 @@ impl JudgeModel {
         host: &dyn EvalHost,
     ) -> Result<(), Failure> {
         let open = unjudged_runs(evaluation);
-        let prompt = judge::version();
+        let prompt_version = judge::version();
         let mut names = Vec::new();
         for UnjudgedRun { question, .. } in &open {
             let question = &question.text();
             let facts = self.model.facts();
-            let key = AnswerKey { judge: &self.identity, facts, prompt: &prompt, question };
+            let key = AnswerKey {
+                judge: &self.identity,
+                facts,
+                prompt_version: &prompt_version,
+                question,
+            };
             names.push(ReviewCache::name(&key).or_fail(FailureKind::Bug)?);
         }
         let mut shown = host.show_progress(open.len());
@@ -127,7 +132,8 @@ impl JudgeModel {
         })?;
         drop(shown);
         for run in evaluation.cases.iter_mut().flat_map(|case| &mut case.runs) {
-            // Every finding was published unchanged, so the answer about the reports covers it.
+            // If each finding and issue equals a published comment, the answer about the comments
+            // covers them.
             if let Some(funnel) = &mut run.funnel
                 && funnel.unpublished(&run.reported).is_empty()
             {
@@ -135,7 +141,7 @@ impl JudgeModel {
             }
         }
         sums.warn(open.len(), host);
-        self.record_judge(evaluation, prompt, &sums);
+        self.record_judge(evaluation, prompt_version, &sums);
         Ok(())
     }
 
@@ -187,7 +193,7 @@ impl JudgeModel {
         runtime.block_on(judge.ask(questions, |place, JudgeAnswer { pairs, cost }| {
             // Rounds to millionths; no question costs more than fits.
             let cost_usd = Decimal((cost.as_dollars() * 1e6).round() as u64);
-            // A vendor's error may repeat what it was sent.
+            // A provider's error may repeat what crh sent.
             let pairs = pairs.map_err(|why| self.redactor.redact(&why).into_owned());
             ended(places[place], JudgeReply { pairs, cost_usd, before: AlreadyDone::No });
         }));
@@ -196,12 +202,17 @@ impl JudgeModel {
     }
 
     /// Records the judge in the evaluation.
-    fn record_judge(&self, evaluation: &mut Evaluation, prompt: String, sums: &JudgeTotals) {
+    fn record_judge(
+        &self,
+        evaluation: &mut Evaluation,
+        prompt_version: String,
+        sums: &JudgeTotals,
+    ) {
         evaluation.rule = Rule::Judge;
         evaluation.about.is_repeatable &= !self.is_paid;
         evaluation.judged_by = Some(JudgedBy {
             model: self.model.name().to_owned(),
-            prompt,
+            prompt: prompt_version,
             brief: judge::brief(),
             cost_usd: Decimal(sums.cost_usd),
             unanswered: sums.unanswered,
@@ -233,8 +244,9 @@ impl JudgeTotals {
     }
 }
 
-/// Runs with something to decide. Runs of twins are compared with the expected issues of their
-/// cases, because a pair gets credit only for what is not reported on the twin.
+/// Runs with something to decide. A run of a twin is compared with the expected issues of the case
+/// that the twin undoes: an issue found in that case counts only if it is not reported on the twin,
+/// too.
 fn unjudged_runs(evaluation: &Evaluation) -> Vec<UnjudgedRun> {
     let cases = evaluation.cases.iter().map(|case| (case.labels.id.as_str(), &case.labels));
     let labels: BTreeMap<&str, &Labels> = cases.collect();

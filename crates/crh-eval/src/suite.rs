@@ -53,7 +53,7 @@ impl Suite {
         read_file: ReadFile<'_>,
     ) -> Result<Self, Failure> {
         let metadata = fs::metadata(place)
-            .with_context(|| format!("reading the suite `{}`", place.display()))
+            .with_context(|| format!("cannot read the suite `{}`", place.display()))
             .or_fail(FailureKind::Usage)
             .map_err(|failure| {
                 failure.hint("a suite is a folder of cases, or a file of JSON lines")
@@ -124,7 +124,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         entries.collect::<std::io::Result<Vec<PathBuf>>>()
     };
     let mut entries = list()
-        .with_context(|| format!("reading the suite `{}`", folder.display()))
+        .with_context(|| format!("cannot read the suite `{}`", folder.display()))
         .or_fail(FailureKind::Usage)?;
     let is_hidden = |path: &PathBuf| {
         path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
@@ -224,17 +224,17 @@ fn check_twins(found: &[LoadedCase]) -> Result<(), Failure> {
                 let near = nearest(of, others).filter(|id| is_slip(of, id));
                 let near = near.map(|id| format!("did you mean `{id}`?"));
                 CaseError::new(format!(
-                    "the case is a twin of `{}`, which does not exist",
+                    "`twin_of` names the case `{}`, which does not exist",
                     shown(of)
                 ))
-                .hint(near.unwrap_or_else(|| "add that case, or remove the twin".to_owned()))
+                .hint(near.unwrap_or_else(|| "add that case, or remove this one".to_owned()))
             }
             Some(other) if other.twin_of.is_some() => {
-                CaseError::new(format!("the case is a twin of `{of}`, which is a twin itself"))
+                CaseError::new(format!("`twin_of` names `{of}`, which is a reversed change itself"))
                     .hint("name the case that has the issues")
             }
             Some(_) if !taken.insert(of) => {
-                CaseError::new(format!("the case is the second twin of `{of}`"))
+                CaseError::new(format!("`{of}` already has a reversed change (twin)"))
                     .hint("remove one of them")
             }
             Some(_) => continue,

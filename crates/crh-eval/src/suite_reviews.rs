@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tempfile::TempDir;
 
-use crate::evaluated_reviewers::{EvaluatedReviewers, evaluated};
+use crate::evaluated_reviewers::{EvaluatedReviewers, category_by_reviewer};
 use crate::evaluation_files;
 use crate::host::EvalHost;
 use crate::ready_case::{ReadyCase, write_cases};
@@ -162,7 +162,7 @@ impl OpenedSuite {
             strategy: reviews.arm.name(),
             reviewers: reviews.reviewers().to_vec(),
             lenses: match reviews.arm {
-                EvalArm::Strategy(Strategy::Panel) => evaluated(),
+                EvalArm::Strategy(Strategy::Panel) => category_by_reviewer(),
                 EvalArm::Strategy(Strategy::Single | Strategy::Delegate | Strategy::Static)
                 | EvalArm::Bare => BTreeMap::new(),
             },
@@ -241,6 +241,6 @@ fn write_report(out: &Path, case: &str, repeat: u32, report: &Report) -> Result<
     let written = stable_json(report).map_err(std::io::Error::from);
     written
         .and_then(|text| write_atomic(&path, text.as_bytes()))
-        .with_context(|| format!("writing `{}`", path.display()))
+        .with_context(|| format!("cannot write `{}`", path.display()))
         .or_fail(FailureKind::Usage)
 }

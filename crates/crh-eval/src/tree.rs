@@ -7,9 +7,10 @@ use std::{fs, io};
 
 use super::case_error::{CaseError, shown};
 
-/// Deeper than any repository.
+/// Maximum depth of folders, more than any repository has.
 const DEPTH_MAX: usize = 64;
-/// More files and folders than any repository that becomes a case. Listing this many takes a second.
+/// Maximum number of files and folders, more than any repository that becomes a case has. Listing
+/// this many takes a second.
 const ENTRIES_MAX: usize = 200_000;
 
 /// A file, link or device.
@@ -33,8 +34,9 @@ fn entries_up_to(root: &Path, skipped: &str, max: usize) -> Result<Vec<Entry>, C
     let mut entry_count = 0;
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
     while let Some((folder, prefix, depth)) = folders.pop() {
-        let unread =
-            |error: io::Error| CaseError::new(format!("reading `./{}`: {error}", shown(&prefix)));
+        let unread = |error: io::Error| {
+            CaseError::new(format!("cannot read `./{}`: {error}", shown(&prefix)))
+        };
         let too_large = |message: String| CaseError::new(message).hint("use only a part of it");
         if depth > DEPTH_MAX {
             return Err(too_large(format!("folders are nested deeper than {DEPTH_MAX}")));

@@ -164,7 +164,7 @@ impl Snapshot {
         }
         let read = |entry: &tree::Entry| {
             bounded(&entry.file, FILE_MAX)
-                .map_err(|error| wrong(CaseError::new(format!("reading it: {error}"))))
+                .map_err(|error| wrong(CaseError::new(format!("it cannot be read: {error}"))))
         };
         let (before, after) = (before.map(read).transpose()?, after.map(read).transpose()?);
         for (end, bytes) in [(SnapshotSide::Base, before), (SnapshotSide::Head, after)] {

@@ -543,8 +543,8 @@ fn invalid_imports_are_refused() {
         &repo,
         &["--trees", "pay", "nothing", "--title", "t"],
         expect![[r#"
-        error: `REPO/nothing`: reading `./`: No such file or directory (os error 2)
-    "#]],
+            error: `REPO/nothing`: cannot read `./`: No such file or directory (os error 2)
+        "#]],
     );
     check(
         &repo,

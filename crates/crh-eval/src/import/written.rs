@@ -44,7 +44,9 @@ pub(super) fn write(out: &Path, case: &Case, twin: Option<&ChangeWords>) -> Resu
         // Clean up; the first error is the one to report.
         fs::remove_dir_all(&partial).unwrap_or_default();
     }
-    written.with_context(|| format!("writing `{}`", folder.display())).or_fail(FailureKind::Usage)
+    written
+        .with_context(|| format!("cannot write `{}`", folder.display()))
+        .or_fail(FailureKind::Usage)
 }
 
 /// Writes the files of the change. Returns the paths that it deletes.

@@ -130,7 +130,7 @@ fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
     let path = folder.join(CASE_FILE);
     let hint = "every folder of a suite is a case; hidden folders are ignored";
     let bytes = bounded(&path, CASE_FILE_MAX)
-        .with_context(|| format!("reading {place}"))
+        .with_context(|| format!("cannot read {place}"))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint(hint))?;
     let read = || {
@@ -213,7 +213,7 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<CaseSource, Fai
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
             return Err(error)
-                .with_context(|| format!("reading `{id}/{DIFF}`"))
+                .with_context(|| format!("cannot read `{id}/{DIFF}`"))
                 .or_fail(FailureKind::Usage);
         }
     };
@@ -276,7 +276,7 @@ fn files(folder: &Path, id: &str, side: &str) -> Result<Files, Failure> {
         }
         let bytes = bounded(&file, FILE_MAX).map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => wrong(too_large(&path)),
-            _ => wrong(CaseError::new(format!("reading `{}`: {error}", shown(&path)))),
+            _ => wrong(CaseError::new(format!("cannot read `{}`: {error}", shown(&path)))),
         })?;
         total += bytes.len();
         if total > CASE_MAX {

@@ -262,9 +262,9 @@ fn json_lines_file_is_a_suite() {
     check_place(
         &folder.path().join("s/other.jsonl"),
         expect![[r#"
-        error: reading the suite `…/other.jsonl`: No such file or directory (os error 2)
-        hint: a suite is a folder of cases, or a file of JSON lines
-    "#]],
+            error: cannot read the suite `…/other.jsonl`: No such file or directory (os error 2)
+            hint: a suite is a folder of cases, or a file of JSON lines
+        "#]],
     );
 }
 
@@ -347,7 +347,7 @@ fn empty_suite_is_refused() {
     check(
         "//- s/a/base/x\nx\n",
         expect![[r#"
-            error: reading `a/case.toml`: No such file or directory (os error 2)
+            error: cannot read `a/case.toml`: No such file or directory (os error 2)
             hint: every folder of a suite is a case; hidden folders are ignored
         "#]],
     );
@@ -421,8 +421,8 @@ fn invalid_case_file_is_reported_with_key() {
             hint: write it relative to the repository root
             error: `a/case.toml`: `sum.py` is both in `head` and in `removed`
             hint: remove it from one of them
-            error: `a/case.toml`: the case is a twin of `b`, which does not exist
-            hint: add that case, or remove the twin
+            error: `a/case.toml`: `twin_of` names the case `b`, which does not exist
+            hint: add that case, or remove this one
             error: `a/case.toml`, `[twin]`: `title` must be one line of text
             hint: use the title that the author of the change would use
             error: `a/case.toml`: unknown key `twin.name`
