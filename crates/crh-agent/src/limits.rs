@@ -51,7 +51,7 @@ pub struct BudgetRefusal {
 /// What a call may cost, and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortfall {
-    /// Reservation that the call needs.
+    /// Highest possible cost of the call, which the ledger has to reserve.
     pub cost: Money,
     /// Money that is left for the call.
     pub left: Money,
@@ -80,7 +80,16 @@ impl fmt::Display for ContextShortage {
     }
 }
 
-/// A server's count of prompt tokens that is less than the prompt has.
+/// What a too low count of prompt tokens means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LowCount {
+    /// The server certainly cut the prompt, so the run fails.
+    Cut(DoubtfulCount),
+    /// The server may have cut the prompt, so the review is incomplete.
+    Doubtful(DoubtfulCount),
+}
+
+/// A server's count of prompt tokens that is too low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoubtfulCount {
     /// Lower bound of the tokens that crh sent.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use self::turn::TurnCalls;
 use self::usage::{RunUsage, UsageForecast};
 use crate::call_history::CallHistory;
+use crate::limits::LowCount;
 use crate::model_texts::LastTurnReason;
 use crate::protocol::{ToolProtocol, TurnDemand};
 use crate::trim::TokenEstimator;
@@ -22,8 +23,8 @@ use crate::{
     model_texts, trim,
 };
 use crh_llm::{
-    Conversation, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Money, Price,
-    TokenUsage,
+    Conversation, Effort, LeastTokens, ModelError, ModelFacts, ModelReply, ModelRequest, Money,
+    Price, TokenUsage,
 };
 
 /// Maximum characters of all results of a turn: about 20,000 tokens.
@@ -51,7 +52,8 @@ pub struct AgentRun<A> {
     /// Number of initial messages, which hold the task.
     task_messages: usize,
     max_output_tokens: u32,
-    /// Output tokens that a turn usually needs, at least as many as the longest turn of this run had.
+    /// Output tokens that a turn usually needs, at least as many as the longest turn of this run
+    /// had.
     usual_output: u64,
     /// Output tokens of the last reply, if the vendor counted them.
     last_output: Option<u64>,
@@ -218,14 +220,12 @@ impl<A: Clone> AgentRun<A> {
         let RunState::Asking(turn_kind, estimate) = self.state else { return };
         self.usage.turns += 1;
         if let Some(usage) = &reply.usage {
-            if let Some(count @ DoubtfulCount { sent, read }) =
-                self.low_count(turn_kind, usage.input)
-            {
-                // Tokenizers that join words make fewer tokens, but not a third fewer.
-                if read * 3 < sent * 2 {
+            match self.low_count(turn_kind, usage.input) {
+                Some(LowCount::Cut(DoubtfulCount { sent, read })) => {
                     return self.end(AgentOutcome::Model(ModelError::PromptCut { sent, read }));
                 }
-                self.doubtful_count.get_or_insert(count);
+                Some(LowCount::Doubtful(count)) => drop(self.doubtful_count.get_or_insert(count)),
+                None => {}
             }
             self.largest_input = self.largest_input.max(usage.input);
             self.tokens.record_count(estimate, usage.input);
@@ -239,16 +239,25 @@ impl<A: Clone> AgentRun<A> {
         self.handle_reply(&reply, turn_kind);
     }
 
-    /// The server's count, if it is clearly less than the prompt has.
+    /// The server's count, if it is clearly lower than the number of tokens in the prompt.
     ///
     /// Apart from trimming, a conversation only grows, so a count well below an earlier one means
     /// that the server does not count cached tokens. Such a count does not show how much the server
     /// read.
-    fn low_count(&self, turn_kind: TurnKind, read: u64) -> Option<DoubtfulCount> {
-        let sent = crh_llm::least_tokens(&self.request(turn_kind));
+    fn low_count(&self, turn_kind: TurnKind, read: u64) -> Option<LowCount> {
+        let LeastTokens { texts, tools } = crh_llm::least_tokens(&self.request(turn_kind));
+        let sent = texts + tools;
         let is_whole_count = read > 0 && read >= self.largest_input - self.largest_input / 8;
         // An eighth of margin for other tokenizers.
-        (read < sent - sent / 8 && is_whole_count).then_some(DoubtfulCount { sent, read })
+        let is_low = |sent: u64| read < sent - sent / 8;
+        if !is_whole_count || !is_low(sent) {
+            return None;
+        }
+        let count = DoubtfulCount { sent, read };
+        // Tokenizers that join words make fewer tokens, but not a third fewer. If the count covers
+        // all texts, the server may have left out only the tools.
+        let is_cut = read * 3 < sent * 2 && is_low(texts);
+        Some(if is_cut { LowCount::Cut(count) } else { LowCount::Doubtful(count) })
     }
 
     /// The server's first count of prompt tokens that is too low, if it did not fail the run.
@@ -557,7 +566,7 @@ fn least_output(max_output_tokens: u32, context: u64) -> u64 {
 }
 
 /// What is missing if the first request of a run does not fit into the context; `None` if it fits.
-/// Pass a request whose only tool is the submit tool, because a run leaves out the others.
+/// Pass a request whose only tool is the submit tool, because a run can leave out the others.
 pub fn context_shortage(request: &ModelRequest, context: u64) -> Option<ContextShortage> {
     let tokens = TokenEstimator::default().likely_tokens(crh_llm::estimated_tokens(request));
     let needed = tokens.saturating_add(least_output(request.max_output_tokens, context));

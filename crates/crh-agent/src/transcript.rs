@@ -108,8 +108,8 @@ impl TranscriptSink {
         }
     }
 
-    /// An error of a model call. The vendor may quote the reviewed code in it, so with `LengthsOnly`
-    /// only the error's kind and the length of its message remain.
+    /// An error of a model call. The vendor may quote the reviewed code in it, so with
+    /// `LengthsOnly` only the error's kind and the length of its message remain.
     fn model_error(&self, error: &ModelError) -> Value {
         match self.detail {
             TranscriptDetail::Full => json!(error.to_string()),
@@ -139,8 +139,8 @@ fn text_lengths(value: Value) -> Value {
 #[derive(Debug)]
 pub(crate) struct TranscriptWriter<'a> {
     sink: Option<&'a TranscriptSink>,
-    /// Name of the task, such as that of its reviewer; part of every event.
-    caller: String,
+    /// Name of the task, such as the name of a reviewer; part of every event.
+    task_name: String,
     start: Instant,
     /// The last request. For the next one only new parts are written.
     last_request: Option<ModelRequest>,
@@ -176,9 +176,9 @@ pub(crate) struct AttemptSummary {
 }
 
 impl<'a> TranscriptWriter<'a> {
-    pub(crate) fn new(transcript: &'a Transcript, caller: &str, start: Instant) -> Self {
-        let (sink, caller) = (transcript.sink.as_deref(), caller.to_owned());
-        Self { sink, caller, start, last_request: None, request_written: false }
+    pub(crate) fn new(transcript: &'a Transcript, task_name: &str, start: Instant) -> Self {
+        let (sink, task_name) = (transcript.sink.as_deref(), task_name.to_owned());
+        Self { sink, task_name, start, last_request: None, request_written: false }
     }
 
     pub(crate) fn write_start(&self, model: &str, limits: &RunLimits, conversation: &Conversation) {
@@ -357,7 +357,7 @@ impl<'a> TranscriptWriter<'a> {
         let Some(sink) = self.sink else { return };
         let mut line = fields(sink);
         line["event"] = json!(event);
-        line["caller"] = json!(self.caller);
+        line["caller"] = json!(self.task_name);
         line["at_ms"] = json!(milliseconds(self.start.elapsed()));
         sink.write(&line);
     }

@@ -41,7 +41,7 @@ pub use redact::Redactor;
 pub use reply::{ModelReply, ReplyProgress, StopCause, TokenUsage};
 pub use request::{Effort, ModelRequest, OutputForm, ToolChoice, ToolSpec, usual_output};
 pub use resolve::{ContextSource, DefaultModelNames, LiveModel, ResolveError, ResolvedModel};
-pub use token_estimate::{SharedPrefix, estimated_tokens, least_tokens, text_tokens};
+pub use token_estimate::{LeastTokens, SharedPrefix, estimated_tokens, least_tokens, text_tokens};
 
 pub use crh_http::{BaseUrl, BaseUrlError, NetworkSettings, Timeouts};
 

@@ -39,7 +39,7 @@ pub struct LiveName {
 #[expect(missing_docs, reason = "the message of a variant explains its fields")]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelNameError {
-    #[error("`{name}` has no provider{}; write `PROVIDER:MODEL` with one of {}", did_you_mean(.similar), provider_list())]
+    #[error("`{name}` has no `PROVIDER:` before the model{}; the providers are {}", did_you_mean(.similar), provider_list())]
     NoProvider { name: String, similar: Vec<String> },
     #[error("unknown provider `{provider}`{}; available: {}", suggestion(.nearest.as_deref()), provider_list())]
     UnknownProvider { provider: String, nearest: Option<String> },

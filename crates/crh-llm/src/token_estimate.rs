@@ -92,20 +92,51 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
         + instructions
 }
 
-/// Lower bound of a request's input tokens: its words, and its runs of symbols that do not join a
+/// Lower bounds of a request's input tokens: its words, and its runs of symbols that do not join a
 /// word. Tokenizers split a text between these. For 135 source files and documents, the tokenizers
 /// of GPT, Llama 2 and 3, Mistral and Claude 2 made at least 1.08 tokens of each, usually 1.26 to
 /// 1.64.
-///
-/// Only texts that every server reads count. Some servers drop tools and earlier thoughts.
-pub fn least_tokens(request: &ModelRequest) -> u64 {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeastTokens {
+    /// Tokens of the texts that every server reads. Some servers drop earlier thoughts.
+    pub texts: u64,
+    /// Tokens of the tools.
+    pub tools: u64,
+}
+
+/// Lower bounds of a request's input tokens.
+pub fn least_tokens(request: &ModelRequest) -> LeastTokens {
     let Conversation { system, messages } = &request.conversation;
     let texts = messages.iter().flat_map(|message| match message {
         Message::User(user_text) => vec![user_text.text.as_str()],
         Message::Assistant(_) => Vec::new(),
         Message::Results(results) => results.iter().map(|result| result.text.as_str()).collect(),
     });
-    texts.chain([system.as_str()]).map(count_pieces).sum()
+    LeastTokens {
+        texts: texts.chain([system.as_str()]).map(count_pieces).sum(),
+        tools: request.tools.iter().map(count_tool).sum(),
+    }
+}
+
+/// What every server shows the model of a tool: its name, its description, and the names and
+/// descriptions of its fields. Servers write schemas in notations of their own, such as TypeScript,
+/// and OpenAI leaves out the descriptions of nested fields.
+fn count_tool(tool: &ToolSpec) -> u64 {
+    let fields = tool.schema["properties"].as_object();
+    let described = fields.into_iter().flat_map(|fields| fields.values());
+    let descriptions = described.filter_map(|field| field["description"].as_str());
+    count_pieces(&tool.name)
+        + count_pieces(&tool.description)
+        + descriptions.map(count_pieces).sum::<u64>()
+        + count_field_names(&tool.schema)
+}
+
+/// The names of all fields of a JSON schema, nested ones too.
+fn count_field_names(schema: &Value) -> u64 {
+    let fields = schema["properties"].as_object();
+    let of_field = |(name, field): (&String, &Value)| count_pieces(name) + count_field_names(field);
+    let own: u64 = fields.into_iter().flatten().map(of_field).sum();
+    own + schema.get("items").map_or(0, count_field_names)
 }
 
 /// Runs of letters and digits, and runs of symbols. A token may join one symbol with the word after
@@ -326,13 +357,13 @@ mod tests {
                 Conversation { system: String::new(), messages: vec![user] },
                 100,
             );
-            let least = least_tokens(&request);
+            let LeastTokens { texts: least, tools: _ } = least_tokens(&request);
             assert!((tokens * 2 / 3..=tokens).contains(&least), "{least}: {text}");
         }
     }
 
     #[test]
-    fn least_tokens_skip_what_servers_may_drop() {
+    fn least_tokens_count_tools_and_skip_thoughts() {
         let thought = Thinking::Readable { text: Some("one two three".into()), signature: None };
         let turn = Turn { parts: vec![TurnPart::Thinking(thought), TurnPart::Text("four".into())] };
         let result =
@@ -341,12 +372,23 @@ mod tests {
             tools: vec![ToolSpec {
                 name: "read".into(),
                 description: "Reads a file of the change.".into(),
-                schema: json!({ "type": "object" }),
+                schema: json!({
+                    "type": "object",
+                    "properties": {
+                        "path": { "type": "string", "description": "Path of the file." },
+                        "lines": { "type": "array", "items": {
+                            "type": "object",
+                            "properties": { "first": { "description": "First line." } },
+                        } },
+                    },
+                }),
             }],
             ..request_with(vec![Message::Assistant(turn), Message::Results(vec![result])])
         };
-        // Six words of the result and one of the system prompt.
-        assert_eq!(least_tokens(&with_tool), 7);
+        // Six words of the result and one of the system prompt. The tool has its name, its
+        // description, the names of three fields and the description of the outer one.
+        let expected = LeastTokens { texts: 7, tools: 1 + 7 + 3 + 5 };
+        assert_eq!(least_tokens(&with_tool), expected);
     }
 
     /// Actual counts: the larger one of `cl100k_base` and `o200k_base`. These texts have more

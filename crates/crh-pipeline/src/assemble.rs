@@ -55,7 +55,7 @@ pub struct ReportInputs<'a> {
     pub edit: &'a EditOutcome,
     /// Collected findings. Its `dropped` findings are not part of `merged`.
     pub collected: &'a ReviewFindings,
-    /// Selected issues, numbered.
+    /// Issues that the editor and validation left, numbered.
     pub merged: MergeResult,
     /// Results of validation.
     pub validation: &'a ValidationOutcome,
@@ -63,7 +63,7 @@ pub struct ReportInputs<'a> {
     pub models: String,
     /// Hash of the prompts.
     pub prompt_version: String,
-    /// Id of this run.
+    /// Id of this review: the name of its run folder, if there is one.
     pub run_id: String,
     /// Path of the run folder. Empty if there is none.
     pub artifact: String,
@@ -175,11 +175,16 @@ fn was_skipped(record: &RunRecord) -> bool {
         && record.ended == RunEnd::Completed
 }
 
+/// The runs of all stages.
+fn all_runs<'a>(inputs: &'a ReportInputs<'_>) -> impl Iterator<Item = &'a RunRecord> {
+    let later_runs = inputs.edit.run.iter().chain(&inputs.validation.runs);
+    inputs.context.scout.iter().chain(&inputs.runs.records).chain(later_runs)
+}
+
 /// Names of the models that answered, sorted and joined by `+`.
 fn models_used(inputs: &ReportInputs<'_>) -> String {
-    let later_runs = inputs.edit.run.iter().chain(&inputs.validation.runs);
-    let runs = inputs.context.scout.iter().chain(&inputs.runs.records).chain(later_runs);
-    let names: BTreeSet<&str> = runs.flat_map(|run| &run.models).map(String::as_str).collect();
+    let names: BTreeSet<&str> =
+        all_runs(inputs).flat_map(|run| &run.models).map(String::as_str).collect();
     names.into_iter().collect::<Vec<_>>().join("+")
 }
 
@@ -237,7 +242,8 @@ fn reviewer_row(runs: &[&RunRecord]) -> ReviewerRow {
     ReviewerRow { name, origin, why, outcome, note }
 }
 
-/// Why runs of one reviewer failed, each reason once, with the numbers of its parts of the change.
+/// Why runs of one reviewer failed: each reason once, with the numbers of the runs that failed for
+/// it. The report calls each run a part.
 fn failures(runs: &[&RunRecord]) -> Vec<String> {
     let mut parts_by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for (number, run) in (1..).zip(runs) {
@@ -265,16 +271,15 @@ fn reviewed_paths(coverage: &[FileCoverage]) -> Vec<String> {
 }
 
 /// Removes empty and duplicate texts.
-fn unique<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+fn unique<'a, T: AsRef<str> + ?Sized + 'a>(texts: impl Iterator<Item = &'a T>) -> Vec<String> {
     let mut seen_texts = BTreeSet::new();
-    texts.filter(|text| !text.is_empty() && seen_texts.insert(text.as_str())).cloned().collect()
+    let texts = texts.map(AsRef::as_ref);
+    texts.filter(|text| !text.is_empty() && seen_texts.insert(*text)).map(str::to_owned).collect()
 }
 
 fn stats(inputs: &ReportInputs<'_>) -> Stats {
     let spent = &inputs.spent;
-    let extra_runs = inputs.context.scout.iter().chain(&inputs.edit.run);
-    let runs = inputs.runs.records.iter().chain(&inputs.validation.runs).chain(extra_runs);
-    let model_ms: u64 = runs.map(|record| record.model_ms).sum();
+    let model_ms: u64 = all_runs(inputs).map(|record| record.model_ms).sum();
     let seconds = |ms: u64| Decimal(ms.saturating_mul(1_000));
     let times = Stats {
         latency_seconds_e2e: seconds(inputs.took_ms),

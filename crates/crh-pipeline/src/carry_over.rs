@@ -1,8 +1,9 @@
 //! Carries open issues of the previous review over into an incremental review.
 //!
-//! If a run of this review covered the file of an old issue, the result of that run replaces the
-//! old issue. For every other old issue, crh looks for the quoted code: if the code still exists,
-//! the issue is carried over. If the code is gone, the issue is dropped.
+//! If runs of this review covered the whole file of an old issue, their results replace the issue.
+//! Issues about requirements are not carried over either. For every other old issue, crh looks for
+//! the quoted code: if the code still exists, the issue is carried over. If the code is gone, the
+//! issue is dropped.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,8 @@ const NAME_MAX: usize = 64;
 /// Minimum number of visible characters in a quote of one line. A shorter line, such as `}`, occurs
 /// too often to identify a place. A quote of two or more lines has no minimum.
 const VISIBLE_MIN: usize = 8;
-/// Maximum length of a quote.
+/// Maximum bytes of a quote that is copied from the current code. If that code is longer, the
+/// stored quote stays.
 const SNIPPET_MAX: usize = 2_000;
 /// Replaces a missing `why_it_matters`.
 const MISSING_REASON: &str = "An earlier review found it; its comment says more.";
@@ -70,7 +72,8 @@ pub(crate) fn carry_over(
                 collected.members.extend(members);
                 carried.push(issue_label(old));
             }
-            // This review reported the same title in the same file, so the issue is not dropped.
+            // This review has a finding with the same title in the same file. It replaces the old
+            // issue, which therefore is not listed as dropped.
             None if is_reported_again(old, &collected.members) => {}
             None => {
                 collected.dropped.push(dropped_issue(old, &previous.head));
@@ -157,7 +160,11 @@ fn earlier_validation(old: &OpenIssue, finding: &Finding) -> Option<CheckedFindi
     let result = match old.validation {
         Validation::Confirmed => JudgementResult::Confirmed,
         Validation::Unsure if old.severity <= Severity::P1 => JudgementResult::Unsure,
-        Validation::Unsure | Validation::NotRun | Validation::ByCode | Validation::Degraded => {
+        Validation::Unsure
+        | Validation::NoVerdict
+        | Validation::NotRun
+        | Validation::ByCode
+        | Validation::Degraded => {
             return None;
         }
     };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crh_memory::calibration::{Weights, issue_features};
-use crh_review::finding::{Member, Side};
+use crh_review::finding::{Member, Severity, Side};
 use crh_review::report::{Issue, Validation};
 use crh_review::{
     EditedGroup, EditorJudgement, FindingCheck, Grouping, Judgement, JudgementResult, Location,
@@ -72,7 +72,8 @@ pub fn split_by_editor(
     crh_review::consolidate_for_editor(members.to_vec(), &sources, remembered, grouping)
 }
 
-/// The findings of an issue by the editor's group, in the order of the issue.
+/// The findings of an issue, one list for each group of the editor. Findings in no group come
+/// first, in a list of their own.
 fn parts(issue: &Issue, groups: &[EditedGroup]) -> Vec<Vec<Member>> {
     let mut parts: BTreeMap<Option<usize>, Vec<Member>> = BTreeMap::new();
     for member in &issue.members {
@@ -114,18 +115,22 @@ pub fn select_issues(
         let by_key = by_confidence.issues.iter().filter_map(judgement).collect();
         return apply_judgements(by_confidence, &by_key);
     };
-    // Validation checks the first finding of a group. Its judgement holds for the whole group.
+    // The judgement on the first finding of a group holds for its other findings, except for those
+    // of another P0 or P1: the editor may have grouped different defects.
+    let urgent = merged.issues.iter().filter(|issue| issue.severity <= Severity::P1);
+    let urgent: BTreeSet<&Member> = urgent.flat_map(|issue| &issue.members).collect();
     for group in *groups {
         let judgement = group.members.first().and_then(|lead| by_member.get(lead)).cloned();
-        for member in judgement.iter().flat_map(|_| &group.members) {
-            if let Some(judgement) = judgement.clone() {
-                by_member.entry(member.clone()).or_insert(judgement);
-            }
+        let Some(judgement) = judgement else { continue };
+        for member in group.members.iter().filter(|member| !urgent.contains(member)) {
+            by_member.entry(member.clone()).or_insert_with(|| judgement.clone());
         }
     }
     for (member, judgement) in by_editor {
         by_member.entry(member.clone()).or_insert_with(|| judgement.clone());
     }
+    let mut groups: Vec<EditedGroup> =
+        groups.iter().flat_map(|group| split_refuted(group, &by_member)).collect();
     let member_groups: Vec<Vec<Member>> =
         groups.iter().map(|group| group.members.clone()).collect();
     let sources = sources(members, change);
@@ -133,11 +138,30 @@ pub fn select_issues(
     let regrouped =
         crh_review::consolidate_for_editor(members.to_vec(), &sources, remembered, grouping);
     let Some(calibration) = calibration else {
-        return apply_edit(regrouped, groups, &by_member, *rules);
+        return apply_edit(regrouped, &groups, &by_member, *rules);
     };
-    let mut groups = groups.to_vec();
     calibration.replace_probabilities(&regrouped.issues, &mut groups, &mut by_member);
     apply_edit(regrouped, &groups, &by_member, *rules)
+}
+
+/// Splits a group of which validation refuted only a part. The editor's words are about the first
+/// finding, so the other part keeps the words of its reviewer.
+fn split_refuted(
+    group: &EditedGroup,
+    judgements: &BTreeMap<Member, Judgement>,
+) -> Vec<EditedGroup> {
+    let is_refuted = |member: &Member| {
+        let judgement = judgements.get(member);
+        judgement.is_some_and(|judgement| judgement.result == JudgementResult::Refuted)
+    };
+    let (refuted, upheld): (Vec<Member>, Vec<Member>) =
+        group.members.iter().cloned().partition(is_refuted);
+    let parts = [refuted, upheld].into_iter().filter(|members| !members.is_empty());
+    let part = |members: Vec<Member>| match members.first() == group.members.first() {
+        true => EditedGroup { members, ..group.clone() },
+        false => EditedGroup { members, title: None, text: None, test: None, ..group.clone() },
+    };
+    parts.map(part).collect()
 }
 
 /// Fitted weights of the repository, and the models of this review.
@@ -150,8 +174,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Replaces the probabilities of the editor and of validation by the fitted one. Then one
-    /// threshold applies, and issues have one order.
+    /// Replaces the probabilities of the editor and of validation by the fitted one, so that the
+    /// threshold and the order of issues depend on it alone.
     fn replace_probabilities(
         &self,
         issues: &[Issue],
@@ -170,6 +194,7 @@ impl Calibration {
                 None => Validation::NotRun,
                 Some(JudgementResult::Confirmed) => Validation::Confirmed,
                 Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
+                Some(JudgementResult::NoVerdict) => Validation::NoVerdict,
                 Some(JudgementResult::Failed) => Validation::Degraded,
             };
             let probabilities =

@@ -75,8 +75,9 @@ pub struct EditOutcome {
 
 impl EditOutcome {
     /// Keys of the issues that validation has to check: one per group that the editor would
-    /// publish, one per group with a P0 or P1, and one per group that may be graded too low. None
-    /// if the editor gave no answer.
+    /// publish, one per group with a P0 or P1, one per group that may be graded too low, and every
+    /// further P0 or P1 of a group, since the editor may group different defects. None if the
+    /// editor gave no answer.
     pub fn undecided_issues(
         &self,
         merged: &MergeResult,
@@ -91,8 +92,17 @@ impl EditOutcome {
                 || is_urgent(group)
                 || may_be_graded_too_low(group)
         };
-        let groups = self.groups.as_ref()?.iter().filter(is_undecided);
-        Some(groups.filter_map(|group| lead_issue(group, merged)).collect())
+        let groups = self.groups.as_ref()?;
+        let lead_keys =
+            groups.iter().filter(is_undecided).filter_map(|group| lead_issue(group, merged));
+        let grouped: BTreeSet<&Member> = groups.iter().flat_map(|group| &group.members).collect();
+        let is_urgent_part = |issue: &&Issue| {
+            issue.severity <= Severity::P1
+                && issue.members.iter().any(|member| grouped.contains(member))
+        };
+        let urgent_parts = merged.issues.iter().filter(is_urgent_part);
+        let urgent_keys = urgent_parts.map(|issue| issue.dedupe_key.clone());
+        Some(lead_keys.chain(urgent_keys).collect())
     }
 
     /// The editor's decisions as judgements on findings, for a budget without validation. A P0 or
@@ -208,7 +218,7 @@ pub async fn edit(
     let notes = match &groups {
         Some(groups) => forgotten_note(Some(groups)).into_iter().collect(),
         None => vec![format!(
-            "the editor, a model run that selects the findings to publish, failed ({}); crh selected them by the reviewers' confidence",
+            "the model run that selects the issues to show failed ({}); crh selected them by the reviewers' confidence",
             run.ended.failure().unwrap_or("no answer")
         )],
     };
@@ -225,7 +235,7 @@ fn forgotten_note(groups: Option<&[EditedGroup]>) -> Option<String> {
     let all = plural(count(&mut groups.iter()), "finding");
     (forgotten > 0).then(|| {
         format!(
-            "the editor gave no answer about {forgotten} of {all}; the reviewers' confidence decides about them"
+            "the model run that selects the issues to show did not rate {forgotten} of {all}; the reviewers' confidence decides about them"
         )
     })
 }

@@ -33,14 +33,14 @@ const SETTINGS: &str = "crh.toml";
 const BASELINE: &str = "baseline.json";
 /// Lessons of the target branch.
 const LESSONS: &str = "lessons.toml";
-/// Commit at the tip of the target branch. Its `.gitattributes` are among the objects.
+/// Id of the commit at the tip of the target branch. Its `.gitattributes` are among the objects.
 const TIP: &str = "tip";
-/// Size limit of the files next to the workspace. The largest is a baseline, for which crh has the
-/// same limit elsewhere.
+/// Maximum size of each file next to the workspace, except the bundle. Baselines are the largest of
+/// these files.
 const EXTRA_FILE_MAX: u64 = 64 << 20;
-/// First bytes of every archive: the name of the workspace folder.
+/// First bytes of every archive: the name of the workspace folder, which is the first entry.
 const ARCHIVE_PREFIX: &[u8] = b"workspace\0";
-/// The only symlink of a workspace.
+/// The only symlink that `unpack` accepts.
 const LATEST: &str = "workspace/preview-diffs/latest";
 /// A tar archive ends with this many zero bytes. If they are missing, it was truncated.
 const END_LEN: usize = 1024;
@@ -69,7 +69,7 @@ pub struct BranchPolicy {
     pub baseline: Option<Vec<u8>>,
     /// Lessons file of the target branch.
     pub lessons: Option<Vec<u8>>,
-    /// Tip of the target branch. Its attributes decide which files are reviewed.
+    /// Tip of the target branch. Its attributes mark files as generated or vendored.
     pub tip: Option<String>,
 }
 
@@ -125,10 +125,10 @@ pub enum PackStep {
 impl fmt::Display for PackStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::ReadingWorkspace => "reading the workspace",
-            Self::WritingArchive => "writing the archive",
-            Self::ReadingArchive => "reading the archive",
-            Self::Unpacking => "unpacking the archive to a temporary folder",
+            Self::ReadingWorkspace => "cannot read the workspace",
+            Self::WritingArchive => "cannot write the archive",
+            Self::ReadingArchive => "cannot read the archive",
+            Self::Unpacking => "cannot unpack the archive to a temporary folder",
         })
     }
 }
@@ -140,8 +140,7 @@ impl PackStep {
     }
 }
 
-/// Packs a workspace, and the objects of its change if there are any, into a file. The file is
-/// replaced atomically.
+/// Packs a workspace and its extras into a file. Replaces the file atomically.
 pub fn pack(workspace: &Path, extras: &PackExtras, file: &Path) -> Result<(), PackError> {
     let file = &replaceable_file(file)?;
     let writing = PackStep::WritingArchive.error_for(file);
@@ -198,7 +197,7 @@ fn replaceable_file(file: &Path) -> Result<PathBuf, PackError> {
     Err(PackError::Invalid { file: existing, reason })
 }
 
-/// Packs a change without writing its workspace elsewhere.
+/// Packs a change whose workspace is not on disk. Writes the workspace to a temporary folder.
 pub fn pack_contents(
     contents: &WorkspaceContents,
     extras: &PackExtras,

@@ -1,8 +1,10 @@
-//! Sends findings back to their reviewer once. crh lists all findings of a report that the merge
-//! would drop, each with its problem and the nearest text in the code.
+//! Sends findings with a problem back to their reviewer, once per run: findings that the merge
+//! would drop, and vague ones. The message lists up to [`LISTED_MAX`] findings, each with its
+//! problem.
 //!
 //! The next report replaces the listed findings. The other findings of the first report are kept,
-//! even if the model leaves them out of the next one.
+//! even if the model leaves them out of the next one. A P0 or P1 without proof counts as taken back
+//! only if the next report names it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +17,7 @@ use crh_review::finding::{Finding, Member, Severity};
 use crh_review::report::{DroppedFinding, Fate};
 use crh_review::{ReviewerReturn, normalise_title};
 
-/// Maximum findings in a message. A report with more problems is not repaired in one turn.
+/// Maximum findings in a message. The reviewer learns of no further ones.
 const LISTED_MAX: usize = 30;
 /// Maximum characters of a problem in a message.
 const PROBLEM_CHARS: usize = 600;
@@ -45,7 +47,7 @@ pub(crate) enum RepairPolicy {
 pub(crate) struct RepairOutcome {
     /// The last refused report. crh uses it if no other report followed.
     pub(crate) refused_report: Option<ReviewerReturn>,
-    /// Notes on findings whose positions contradict each other.
+    /// Notes on findings that give contradictory positions.
     pub(crate) notes: Vec<String>,
 }
 
@@ -53,6 +55,8 @@ pub(crate) struct RepairOutcome {
 struct RepairState {
     refused: Option<RefusedReport>,
     findings: FindingsState,
+    /// Whether a report without findings was sent back because of its words.
+    has_asked_about_words: bool,
     notes: Vec<String>,
 }
 
@@ -95,6 +99,20 @@ impl ReportRepair {
             None => report,
         };
         let problems = self.member_problems(&report.members, &mut state.notes);
+        let problem_words = match report.members.is_empty() && report.dropped.is_empty() {
+            true => problem_sentence(&report).map(|words| cut(&one_line(words), PROBLEM_CHARS)),
+            false => None,
+        };
+        if let Some(words) = problem_words {
+            let is_first = !std::mem::replace(&mut state.has_asked_about_words, true);
+            if is_first && state.findings == FindingsState::NotSentBack {
+                state.refused = Some(RefusedReport { accepted: report, listed: Vec::new() });
+                return Err(format!(
+                    "`findings` is empty, but you write: \"{words}\". Report each problem of the change as a finding with all its fields, or say that there is none."
+                ));
+            }
+            state.notes.push(format!("it reported no finding, but wrote: \"{words}\""));
+        }
         let listed = match state.findings {
             FindingsState::NotSentBack => take_listed(&mut report, problems),
             FindingsState::SentBack => Vec::new(),
@@ -130,15 +148,26 @@ impl ReportRepair {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The problem of each finding. Replaces `notes` by notes on contradicting positions.
-    fn member_problems(&self, members: &[Member], notes: &mut Vec<String>) -> Vec<Option<String>> {
+    /// The problem of each finding, and the fate of the finding if the next report leaves it out.
+    /// Replaces `notes` by notes on contradicting positions.
+    fn member_problems(
+        &self,
+        members: &[Member],
+        notes: &mut Vec<String>,
+    ) -> Vec<Option<(Fate, String)>> {
         notes.clear();
         let checks = check_findings(members, &self.change);
         let pairs = checks.into_iter().zip(members);
         let problems = pairs.map(|(check, member)| {
             notes.extend(check.conflict);
-            let extra_problem = || (self.extra_check)(&member.finding).map(str::to_owned);
-            check.problem.map(|problem| problem.to_string()).or_else(extra_problem)
+            let is_urgent = member.finding.severity <= Severity::P1;
+            let problem = check.problem.map(|problem| {
+                let fate = if is_urgent { problem.fate } else { Fate::Refuted };
+                (fate, problem.to_string())
+            });
+            let extra_problem =
+                || Some((Fate::Refuted, (self.extra_check)(&member.finding)?.to_owned()));
+            problem.or_else(extra_problem)
         });
         problems.collect()
     }
@@ -173,7 +202,8 @@ impl RefusedReport {
         let repeated: Vec<_> = repeated.iter().map(FindingName::from_member).collect();
         let new_names: Vec<FindingName> =
             reported_again.into_iter().filter(|name| !repeated.contains(name)).collect();
-        next.dropped.extend(withdrawn(listed, new_names));
+        let withdrawn = withdrawn(listed, new_names, &next.summary);
+        next.dropped.extend(withdrawn);
         next.members.extend(omitted);
         for dropped in accepted.dropped {
             if !next.dropped.contains(&dropped) {
@@ -196,27 +226,41 @@ impl RefusedReport {
 }
 
 /// The listed findings without a counterpart among the new ones. A model may change the title when
-/// it repairs a finding, so any new finding of the same file counts as a counterpart.
-fn withdrawn(listed: Vec<DroppedFinding>, mut new_names: Vec<FindingName>) -> Vec<DroppedFinding> {
+/// it repairs a finding, so any new finding of the same file counts as a counterpart. A finding that
+/// `summary` names is taken back, whatever its fate would be.
+fn withdrawn(
+    listed: Vec<DroppedFinding>,
+    mut new_names: Vec<FindingName>,
+    summary: &str,
+) -> Vec<DroppedFinding> {
+    let summary = normalise_title(summary);
     let mut take = |is_counterpart: &dyn Fn(&FindingName) -> bool| {
         let index = new_names.iter().position(is_counterpart);
         index.map(|index| new_names.swap_remove(index))
     };
-    let same_title = listed.into_iter().filter(|finding| {
+    let without_title_match = listed.into_iter().filter(|finding| {
         let name = FindingName::from_dropped(finding);
         take(&|new_name| *new_name == name).is_none()
     });
-    let unmatched: Vec<DroppedFinding> = same_title.collect();
-    let same_file = unmatched.into_iter().filter(|finding| {
+    let unmatched: Vec<DroppedFinding> = without_title_match.collect();
+    let without_file_match = unmatched.into_iter().filter(|finding| {
         let file = FindingName::from_dropped(finding).file;
         take(&|new_name| file.is_empty() || new_name.file == file).is_none()
     });
-    let withdrawn = same_file.map(|finding| match finding.fate {
-        Fate::Refuted => {
-            let reason = format!("its reviewer took it back: {}", finding.reason);
-            DroppedFinding { reason, ..finding }
+    let withdrawn = without_file_match.map(|finding| {
+        let title = FindingName::from_dropped(&finding).title;
+        let is_named = !title.is_empty() && summary.contains(&title);
+        match finding.member.is_some() {
+            true if is_named || finding.fate == Fate::Refuted => {
+                let reason = format!("its reviewer took it back: {}", finding.reason);
+                DroppedFinding { fate: Fate::Refuted, reason, ..finding }
+            }
+            true => {
+                let reason = format!("{}; its reviewer did not repair it", finding.reason);
+                DroppedFinding { reason, ..finding }
+            }
+            false => finding,
         }
-        _ => finding,
     });
     withdrawn.collect()
 }
@@ -233,7 +277,7 @@ impl FindingName {
         Self::new(&member.finding.file, &member.finding.title)
     }
 
-    /// The name of a dropped finding. Its parts are empty if a malformed finding has none.
+    /// The name of a dropped finding. File or title is empty if a malformed finding lacks it.
     pub(crate) fn from_dropped(dropped: &DroppedFinding) -> Self {
         if let Some(member) = &dropped.member {
             return Self::from_member(member);
@@ -250,20 +294,104 @@ impl FindingName {
     }
 }
 
+/// Words for a defect, in lower case.
+const DEFECT_WORDS: &[&str] = &[
+    "bug",
+    "bugs",
+    "corrupts",
+    "crash",
+    "crashes",
+    "deadlock",
+    "defect",
+    "defects",
+    "incorrect",
+    "incorrectly",
+    "injection",
+    "leaks",
+    "overflow",
+    "raises",
+    "regression",
+    "throws",
+    "unhandled",
+    "vulnerability",
+    "vulnerable",
+    "wrong",
+    "wrongly",
+    "zerodivisionerror",
+];
+
+/// Words of sentences that deny a defect, or are about one of the past.
+const DENIALS: &[&str] = &[
+    "absent",
+    "avoid",
+    "avoids",
+    "clean",
+    "correct",
+    "correctly",
+    "fix",
+    "fixed",
+    "fixes",
+    "guard",
+    "guards",
+    "handled",
+    "handles",
+    "neither",
+    "never",
+    "no",
+    "none",
+    "nor",
+    "not",
+    "nothing",
+    "prevent",
+    "prevents",
+    "safe",
+    "unlikely",
+    "whether",
+    "without",
+];
+
+/// A sentence that states a defect at a place of the code, although the report has no finding: the
+/// model may have put its findings into words only.
+fn problem_sentence(report: &ReviewerReturn) -> Option<&str> {
+    let texts = [report.summary.as_str()].into_iter();
+    let texts = texts.chain(report.residual_risks.iter().map(String::as_str));
+    let mut sentences = texts.flat_map(|text| text.split_inclusive(['\n', ';', '!']));
+    sentences.find(|sentence| {
+        let words: Vec<String> = sentence
+            .split(|char: char| !char.is_alphanumeric() && char != '\'')
+            .map(str::to_lowercase)
+            .collect();
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let is_denied = has(DENIALS) || words.iter().any(|word| word.ends_with("n't"));
+        let names_line = sentence.split_whitespace().any(|word| {
+            let word = word.trim_matches(|char: char| !char.is_alphanumeric());
+            word.split_once(':').is_some_and(|(path, line)| {
+                path.contains('.') && line.starts_with(|char: char| char.is_ascii_digit())
+            })
+        });
+        let names_number = words.windows(2).any(|pair| {
+            matches!(pair[0].as_str(), "line" | "lines") && pair[1].parse::<u32>().is_ok()
+        });
+        has(DEFECT_WORDS) && !is_denied && (names_line || names_number)
+    })
+}
+
 /// Takes the findings with a problem out of a report, up to the limit of a message.
-fn take_listed(report: &mut ReviewerReturn, problems: Vec<Option<String>>) -> Vec<DroppedFinding> {
+fn take_listed(
+    report: &mut ReviewerReturn,
+    problems: Vec<Option<(Fate, String)>>,
+) -> Vec<DroppedFinding> {
     let (malformed, dropped): (Vec<_>, Vec<_>) = std::mem::take(&mut report.dropped)
         .into_iter()
         .partition(|dropped| dropped.fate == Fate::Malformed);
-    report.dropped = dropped;
     let mut listed = malformed;
+    report.dropped = dropped;
+    report.dropped.extend(listed.split_off(LISTED_MAX.min(listed.len())));
     let mut accepted = Vec::new();
     for (member, problem) in std::mem::take(&mut report.members).into_iter().zip(problems) {
         match problem {
-            // If the reviewer leaves a listed finding out of its next report, it withdraws the
-            // finding.
-            Some(reason) if listed.len() < LISTED_MAX => listed.push(DroppedFinding {
-                fate: Fate::Refuted,
+            Some((fate, reason)) if listed.len() < LISTED_MAX => listed.push(DroppedFinding {
+                fate,
                 reason,
                 into: None,
                 open: None,
@@ -278,7 +406,7 @@ fn take_listed(report: &mut ReviewerReturn, problems: Vec<Option<String>>) -> Ve
     listed
 }
 
-/// Whether a finding with a problem claims to be P0 or P1.
+/// Whether a finding with a problem claims to be P0 or P1. An unknown severity counts as urgent.
 fn is_urgent(dropped: &DroppedFinding) -> bool {
     let raw_severity = || dropped.raw.as_ref()?.get("severity")?.as_str();
     match &dropped.member {
@@ -292,9 +420,9 @@ fn message(listed: &[DroppedFinding]) -> Option<String> {
     if listed.is_empty() {
         return None;
     }
-    let lines: Vec<String> = listed.iter().take(LISTED_MAX).map(problem_line).collect();
+    let lines: Vec<String> = listed.iter().map(problem_line).collect();
     Some(format!(
-        "these findings cannot be used as they are:\n{}\nRepair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it. crh keeps the findings that are not listed here.",
+        "these findings cannot be used as they are:\n{}\nRepair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here.",
         lines.join("\n")
     ))
 }
@@ -306,5 +434,34 @@ fn problem_line(finding: &DroppedFinding) -> String {
     match member_title.or_else(raw_title) {
         Some(title) => format!("- `{}`: {problem}", cut(&one_line(title), PROBLEM_CHARS)),
         None => format!("- {problem}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_that_the_message_omits_stay_dropped() {
+        let malformed = |number: usize| DroppedFinding {
+            fate: Fate::Malformed,
+            reason: format!("problem {number}"),
+            into: None,
+            open: None,
+            reviewer: "correctness".into(),
+            member: None,
+            raw: None,
+        };
+        let dropped = (0..LISTED_MAX + 2).map(malformed).collect();
+        let mut report = ReviewerReturn {
+            reviewer: "correctness".into(),
+            members: Vec::new(),
+            dropped,
+            residual_risks: Vec::new(),
+            testing_gaps: Vec::new(),
+            summary: String::new(),
+        };
+        let listed = take_listed(&mut report, Vec::new());
+        assert_eq!((listed.len(), report.dropped.len()), (LISTED_MAX, 2));
     }
 }

@@ -19,7 +19,7 @@ use crh_git::{
 use crh_review::diff::{Diff, RepoPath};
 use crh_review::identity::is_commit_id;
 
-/// How many commits the description of a change lists. `commits.json` contains all of them.
+/// Maximum number of commits that a description lists. `commits.json` contains all commits.
 const LISTED_MAX: usize = 50;
 
 /// A change with fixed base and head commits.
@@ -33,11 +33,12 @@ pub struct PinnedChange {
     pub source: String,
     /// Ref of the branch to compare with, or the commit.
     pub target: String,
-    /// Title of the pull request, subject of the only commit, or name of the branch.
+    /// Title of the pull request, subject of the only commit, or another title such as the branch
+    /// name.
     pub title: String,
     /// Description of the pull request, body of the only commit, or list of the commits.
     pub body: String,
-    /// Author of the pull request, or of the last commit.
+    /// Author of the pull request, or of the last commit. Empty if unknown.
     pub author: String,
     /// Date of the last commit. `None` if the head is a snapshot of uncommitted work, or if only a
     /// diff is known.
@@ -103,7 +104,7 @@ pub enum TargetError {
     /// The working tree is the same as the head commit.
     #[error("nothing to review: there are no uncommitted changes")]
     NothingUncommitted,
-    /// The base and the head are the same.
+    /// The base and the head have the same files.
     #[error("nothing to review: {0}")]
     NoDifference(String),
     /// The diff is too large.
@@ -112,10 +113,10 @@ pub enum TargetError {
         /// Limit in MiB.
         megabytes: u64,
     },
-    /// The input is empty, as is the diff of an empty change.
+    /// The diff that the user passed is empty.
     #[error("nothing to review: the diff is empty")]
     EmptyDiff,
-    /// The input is not a diff.
+    /// The text that the user passed is not a diff.
     #[error("the diff contains no files")]
     NotADiff,
     /// The pull request was not read from its forge first.
@@ -194,8 +195,8 @@ pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     })
 }
 
-/// Resolves a target to fixed base and head commits. If a remote cannot be reached, crh uses what
-/// was fetched before and notes it.
+/// Resolves a target to fixed base and head commits. If a remote cannot be reached, crh uses the
+/// commits that were fetched before and adds a note.
 pub fn resolve_target(
     store: &Store,
     target: &Target,
@@ -273,7 +274,7 @@ fn remote_failure(error: &TargetError) -> Option<String> {
     }
 }
 
-/// What is missing, or another error.
+/// The error about missing objects, or else the unchanged error.
 fn missing_objects(error: TargetError) -> Result<MissingError, TargetError> {
     match error {
         TargetError::MissingObjects(missing)
@@ -342,9 +343,13 @@ fn current_branch(
     let tip = repository.head()?.ok_or(TargetError::Unborn)?;
     let branch = repository.branch();
     let base = match crh_git::find_base(store, &tip, &base_query(options, branch.as_deref())) {
-        Err(error @ BaseError::OwnBase(_)) => {
+        Err(BaseError::OwnBase(name)) => {
             let range = uncommitted_on_own_base(store, tip, branch, options)?;
-            return range.ok_or_else(|| error.into());
+            return range.ok_or_else(|| {
+                TargetError::NoDifference(format!(
+                    "`{name}` has no uncommitted changes, and no remote or other branch to compare with"
+                ))
+            });
         }
         base => base?,
     };
@@ -359,8 +364,8 @@ fn current_branch(
     })
 }
 
-/// Uncommitted work on a branch that is its own base, where nothing else can be new. None if there
-/// is no uncommitted work.
+/// Uncommitted work on a branch that is its own base, such as `main`. The commits of the branch are
+/// not new. None if there is no uncommitted work.
 fn uncommitted_on_own_base(
     store: &Store,
     tip: String,
@@ -788,7 +793,7 @@ fn read_git_details(
     Ok(GitDetails { untracked, head, commits: store.bare().commits(&ids)? })
 }
 
-/// Untracked files of the checkout that are not reviewed.
+/// Untracked files of the checkout that are not reviewed. Empty if the target is not the checkout.
 fn untracked_in_checkout(
     repository: &Repository,
     target: &Target,

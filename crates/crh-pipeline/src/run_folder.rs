@@ -25,7 +25,8 @@ pub use atomic_write::{remove_temp_files, write_atomic};
 pub use checkout_state::CheckoutState;
 pub use error::{FileWriteError, FolderError};
 pub use run_list::{
-    AgeLimit, RunSummary, RunTrust, RunsToKeep, find_run, list_runs, prunable, remove_run,
+    AgeLimit, LocatedRun, RunSummary, RunTrust, RunsToKeep, find_run, list_runs, prunable,
+    remove_run,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -103,12 +104,12 @@ enum WriteDurability {
     Synced,
 }
 
-/// `metadata.json`: what is known about a run without its report.
+/// `metadata.json`: facts about a run that are readable without its report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunMetadata {
     /// Name of the folder.
     pub run_id: String,
-    /// Checkout when the runs began.
+    /// Checkout when the review began.
     #[serde(flatten)]
     pub checkout: CheckoutState,
     /// Verdict as one of the three words that older readers know. `None` until there is a report.
@@ -337,7 +338,8 @@ impl RunFolder {
         results.push(self.write_telemetry(stages));
         results.push(self.write_markdown(report));
         results.push(self.store_masked(REPORT, report));
-        // `metadata.json` is written last. If it is complete, the other files exist.
+        // `metadata.json` is written last, so that a review counts as incomplete if crh is killed
+        // here.
         let metadata = RunMetadata { completed_at, ..self.metadata_for(report) };
         results.push(self.store_masked(METADATA, &metadata));
         results.into_iter().filter_map(Result::err).collect()

@@ -44,6 +44,9 @@ pub struct RunRecord {
     pub coverage: Vec<FileCoverage>,
     /// Notes for the reader: refused calls, files left out.
     pub notes: Vec<String>,
+    /// Whether a server may have cut a prompt of the run. A note has the counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_have_cut_prompt: bool,
     /// Models that were asked, in order of first use.
     pub models: Vec<String>,
     /// Usage of this run, without that of sub-agents.
@@ -126,6 +129,7 @@ impl RunRecord {
             answer: Value::Null,
             coverage: Vec::new(),
             notes: Vec::new(),
+            may_have_cut_prompt: false,
             models: Vec::new(),
             totals: UsageTotals::default(),
             took_ms: 0,
@@ -174,6 +178,7 @@ impl RunRecord {
         self.totals = self.totals.plus(&finished.totals);
         self.model_ms = self.model_ms.saturating_add(milliseconds(finished.model_time));
         self.notes.extend(finished.doubtful_count.map(|count| count.to_string()));
+        self.may_have_cut_prompt |= finished.doubtful_count.is_some();
         if finished.totals.llm_calls > 0 && !self.models.iter().any(|name| name == model) {
             self.models.push(model.to_owned());
         }

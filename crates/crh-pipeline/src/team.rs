@@ -37,15 +37,15 @@ const SPECIALISTS: [&str; 7] = [
 /// finders reported everything that a specialist reported. So only the specialists run whose
 /// omission could cost the most.
 const SMALL_CHANGE_SPECIALISTS: [&str; 2] = [SECURITY, DATA_MIGRATIONS];
-/// Number of executable lines from which every specialist may run.
+/// Number of changed lines of code from which every specialist may run.
 const ANY_SPECIALIST_LINES: u64 = 400;
-/// Number of executable lines from which a team may have a second specialist.
+/// Number of changed lines of code from which a team may have a second specialist.
 const SECOND_SPECIALIST_LINES: u64 = 1_000;
-/// Number of executable lines from which a second finder pays for itself.
+/// Number of changed lines of code from which a second finder pays for itself.
 const SECOND_FINDER_LINES: u64 = 600;
 
 /// Why a reviewer without a matching trigger is skipped.
-const NO_TRIGGER: &str = "the change does not touch its topic";
+const NO_TRIGGER: &str = "nothing in the change calls for this reviewer";
 /// Why `--depth full` skips the combined reviewer.
 const DONE_BY_PARTS: &str = "the reviewers of `--depth full` cover it";
 /// Minimum similarity of a name for a suggestion.
@@ -332,7 +332,7 @@ impl TeamSelector<'_> {
         }
         match reviewer.role {
             PanelRole::Finder if reviewer.name != ADVERSARIAL || self.needs_second_finder() => None,
-            PanelRole::Finder => Some("one finder is enough for this change".to_owned()),
+            PanelRole::Finder => Some("one general reviewer is enough for this change".to_owned()),
             PanelRole::Specialist if specialists.contains(&reviewer.name) => None,
             PanelRole::Specialist => {
                 Some("other reviewers cover its topic; `--depth full` runs it, too".to_owned())
@@ -496,7 +496,9 @@ impl TeamSelector<'_> {
 fn surplus_note(surplus: &[&str]) -> Option<String> {
     let names: Vec<String> = surplus.iter().map(|name| format!("`{name}`")).collect();
     let names = (!names.is_empty()).then(|| names.join(", "))?;
-    Some(format!("the scout also asked for {names}; `--depth full` runs all that it asks for"))
+    Some(format!(
+        "the model that chooses reviewers also asked for {names}; `--depth full` runs all of them"
+    ))
 }
 
 #[cfg(test)]

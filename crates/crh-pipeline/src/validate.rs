@@ -76,7 +76,9 @@ pub async fn validate(
     let (to_check, rest) = unchecked.split_at(unchecked.len().min(limit));
     let over_limit = count_urgent(rest);
     if over_limit > 0 {
-        outcome.notes.push(format!("{over_limit} P0 or P1 not validated: the limit is {limit}"));
+        outcome.notes.push(format!(
+            "{over_limit} P0 or P1 not validated by a second model run: the limit is {limit}"
+        ));
     }
     if to_check.is_empty() {
         return outcome;

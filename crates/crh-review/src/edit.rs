@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
-use crate::grade::members_severity_cap;
+use crate::grade::{downgrade_reason, members_severity_cap};
 use crate::issue::regrade;
 use crate::merge::{
     Judgement, JudgementResult, MergeResult, VALIDATION, apply_judgement, number_issues,
@@ -78,7 +78,7 @@ pub struct PublishRules {
 
 /// Why a true advisory finding is not published.
 pub(crate) const ADVISORY_NOT_PUBLISHED: &str =
-    "advisory findings are published only with `--min-severity P3`";
+    "advisory findings are shown only with `--min-severity P3`";
 
 /// What happens to an issue.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,8 +93,8 @@ enum Publication {
 
 /// Applies the decisions of the editor and the judgements of validation, then numbers the issues.
 ///
-/// `merged` has the editor's groups as issues. Other issues, such as those of static checks, stay.
-/// `judgements` are the results of validating single findings.
+/// `merged` has the editor's groups as issues. To other issues, such as those of static checks,
+/// only judgements apply. `judgements` are the results of validating single findings.
 pub fn apply_edit(
     mut merged: MergeResult,
     groups: &[EditedGroup],
@@ -163,6 +163,7 @@ fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgem
         None => Validation::NotRun,
         Some(JudgementResult::Confirmed) => Validation::Confirmed,
         Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
+        Some(JudgementResult::NoVerdict) => Validation::NoVerdict,
         Some(JudgementResult::Failed) => Validation::Degraded,
     };
 }
@@ -222,25 +223,35 @@ fn decide(
     let (fate, reason) = match &group.judgement {
         EditorJudgement::Refuted(reason) if !is_urgent => (Fate::Refuted, reason.clone()),
         EditorJudgement::Refuted(reason) => {
-            (Fate::BelowGate, format!("the editor refutes it: {reason}"))
+            (Fate::BelowGate, format!("the model that selects issues refutes it: {reason}"))
         }
-        EditorJudgement::Minor => (Fate::Minor, "the editor calls it minor".to_owned()),
+        EditorJudgement::Minor => {
+            (Fate::Minor, "the model that selects issues calls it minor".to_owned())
+        }
         EditorJudgement::Probable(_) if is_probable && is_advisory => {
             (Fate::Minor, ADVISORY_NOT_PUBLISHED.to_owned())
         }
         EditorJudgement::Probable(_) if is_probable => {
-            (Fate::Minor, format!("{} is not published", issue.severity))
+            (Fate::Minor, format!("{} issues are hidden", issue.severity))
         }
-        EditorJudgement::Probable(_) if group.is_forgotten => {
-            (Fate::BelowGate, format!("confidence {probability}, without an answer of the editor"))
+        EditorJudgement::Probable(_) if group.is_forgotten => (
+            Fate::BelowGate,
+            format!("confidence {probability}, and the model that selects issues did not rate it"),
+        ),
+        EditorJudgement::Probable(_) => {
+            (Fate::BelowGate, format!("the probability that maintainers agree is {probability}"))
         }
-        EditorJudgement::Probable(_) => (Fate::BelowGate, format!("probability {probability}")),
+    };
+    let members: Vec<&Member> = issue.members.iter().collect();
+    let reason = match downgrade_reason(&members, issue.severity) {
+        Some(cap) => format!("{reason}; lowered to {}: {cap}", issue.severity),
+        None => reason,
     };
     if is_urgent { Publication::Open(fate, reason) } else { Publication::Dropped(fate, reason) }
 }
 
-/// The judgement on a group of findings: confirmed if one is, else unsure or failed if one is, and
-/// refuted only if all are. `None` if no judgement decides.
+/// The judgement on a group of findings: confirmed if one is, else unsure if one is, else failed if
+/// one is, and refuted only if all are. `None` if no judgement decides.
 fn combine_judgements(
     members: &[Member],
     judgements: &BTreeMap<Member, Judgement>,
@@ -254,6 +265,7 @@ fn combine_judgements(
     let upheld = || found.iter().filter(|judgement| judgement.result != JudgementResult::Refuted);
     let leading = first(JudgementResult::Confirmed)
         .or_else(|| first(JudgementResult::Unsure))
+        .or_else(|| first(JudgementResult::NoVerdict))
         .or_else(|| first(JudgementResult::Failed))
         .or_else(|| first(JudgementResult::Refuted).filter(|_| is_complete))?;
     if leading.result == JudgementResult::Refuted {

@@ -41,7 +41,11 @@ pub(crate) fn effective_severity(member: &Member) -> Severity {
 
 /// Why an issue is less severe than a reviewer claimed, such as `style is P3 at most`.
 pub(crate) fn downgrade_reason(members: &[&Member], final_severity: Severity) -> Option<String> {
-    let capped_members = members.iter().filter(|member| member.finding.severity < final_severity);
+    let is_capped = |member: &&&Member| {
+        member.finding.severity < final_severity
+            && effective_severity(member) != member.finding.severity
+    };
+    let capped_members = members.iter().filter(is_capped);
     let categories: BTreeSet<Category> =
         capped_members.map(|member| member.finding.category).collect();
     let caps = categories.iter().map(|kind| format!("{kind} is {} at most", severity_cap(*kind)));

@@ -97,6 +97,22 @@ fn is_pre_existing(placed: &PlacedFinding) -> bool {
     is_elsewhere || member.finding.pre_existing && !is_changed_line
 }
 
+/// Adds the places of a P0 or P1 near the lead that the rules hold for another problem.
+pub(crate) fn add_near_places(issue: &mut Issue, others: &[PlacedFinding]) {
+    for PlacedFinding { member, location, .. } in others {
+        let is_urgent = effective_severity(member) <= Severity::P1;
+        let covers = |known: &Location| {
+            (&known.file, known.side) == (&location.file, location.side)
+                && known.line_start <= location.line_end
+                && location.line_start <= known.line_end
+        };
+        if is_urgent && !covers(&issue.location) && !issue.other_places.iter().any(covers) {
+            issue.other_places.push(location.clone());
+        }
+    }
+    issue.other_places.sort();
+}
+
 /// Places of the other members, if they are not near the lead.
 fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
     let mut places: Vec<Location> = Vec::new();
@@ -264,8 +280,11 @@ fn validation(members: &[&Member]) -> Validation {
     if has_static_finding { Validation::ByCode } else { Validation::NotRun }
 }
 
-/// Disagreement between reviewers, or with the result: `security (P0), correctness (P1) -- kept
-/// P0`.
+/// How crh chooses between classes, and between owners.
+const CAUTIOUS: &str = "the more cautious";
+
+/// Disagreement between reviewers, or with the result: `security (P0), correctness (P1) -- kept P0,
+/// the more severe`.
 fn disagreement(
     members: &[&Member],
     separated: &[Member],
@@ -275,8 +294,8 @@ fn disagreement(
     let voters = route_voters(members, separated);
     let notes = [
         severity_disagreement(members, severity),
-        disagreement_over(&voters, |m| m.finding.autofix_class, route.class),
-        disagreement_over(&voters, |m| m.finding.owner, route.owner),
+        disagreement_over(&voters, |m| m.finding.autofix_class, route.class, CAUTIOUS),
+        disagreement_over(&voters, |m| m.finding.owner, route.owner, CAUTIOUS),
     ];
     let mut notes: Vec<String> = notes.into_iter().flatten().collect();
     let names = || reviewers(&voters).join(", ");
@@ -292,9 +311,9 @@ fn disagreement(
 fn severity_disagreement(members: &[&Member], final_severity: Severity) -> Option<String> {
     let claimed_severity = |member: &Member| member.finding.severity;
     match downgrade_reason(members, final_severity) {
-        None => disagreement_over(members, claimed_severity, final_severity),
+        None => disagreement_over(members, claimed_severity, final_severity, "the more severe"),
         Some(reason) => Some(format!(
-            "{} -- kept {final_severity}: {reason}",
+            "{} -- lowered to {final_severity}: {reason}",
             format_votes(&reviewers_by_value(members, claimed_severity))
         )),
     }
@@ -325,9 +344,10 @@ fn disagreement_over<T: Ord + Display>(
     members: &[&Member],
     value_of: impl Fn(&Member) -> T,
     final_value: T,
+    choice: &str,
 ) -> Option<String> {
     let votes = reviewers_by_value(members, value_of);
-    (votes.len() > 1).then(|| format!("{} -- kept {final_value}", format_votes(&votes)))
+    (votes.len() > 1).then(|| format!("{} -- kept {final_value}, {choice}", format_votes(&votes)))
 }
 
 fn reviewers_by_value<'a, T: Ord>(

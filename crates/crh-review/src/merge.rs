@@ -14,13 +14,15 @@ use crate::cluster::{CandidatePair, cluster_findings};
 use crate::evidence::Sources;
 use crate::finding::{Confidence, Member, Severity, Side};
 use crate::grade::members_severity_cap;
-use crate::issue::{build_issue, make_keys_unique, nearby_keys, regrade, sort_by_confidence};
+use crate::issue::{
+    add_near_places, build_issue, make_keys_unique, nearby_keys, regrade, sort_by_confidence,
+};
 use crate::place::{PlacedFinding, Placement, Placer};
 use crate::report::{
     DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation, over_cap_note,
 };
 use crate::soften::{NoteList, UntestedFolders, soften_weak};
-use crate::verdict::{CommandKind, is_actionable, plural, verdict, verdict_with_hidden};
+use crate::verdict::{CommandKind, is_actionable, plural, verdict};
 use crate::words::normalise_posted_title;
 
 /// Minimum confidence of a shown issue.
@@ -125,6 +127,8 @@ pub enum JudgementResult {
     Refuted,
     /// The validator could not decide.
     Unsure,
+    /// The validator gave no verdict.
+    NoVerdict,
     /// The validator failed.
     Failed,
 }
@@ -203,23 +207,44 @@ fn merge_findings(
         Grouping::Editor(groups) => {
             let rule_groups = RuleGroups::new(placed_findings.clone());
             let taken = take_groups(&mut placed_findings, groups).into_iter();
-            let with_separated =
-                taken.map(|group| (rule_groups.separated_from(&group), group)).collect();
-            (with_separated, &BTreeSet::new())
+            let groups = taken.map(|group| IssueFindings {
+                separated: rule_groups.separated_from(&group),
+                other_problems: rule_groups.other_problems_in(&group),
+                cluster: group,
+            });
+            (groups.collect(), &BTreeSet::new())
         }
     };
     let cluster_result = cluster_findings(placed_findings, same_pair_ids);
     result.candidate_pairs = cluster_result.pairs;
     result.unlisted_pairs = cluster_result.unlisted_pairs;
     let clusters = cluster_result.clusters.into_iter();
-    let clusters = clusters.map(|cluster| (Vec::new(), sort_by_confidence(cluster)));
-    let groups = groups.into_iter().chain(clusters);
-    let issues =
-        groups.map(|(separated, group)| build_issue(group, &separated, &mut placer)).collect();
+    let clusters = clusters.map(|cluster| IssueFindings {
+        cluster: sort_by_confidence(cluster),
+        separated: Vec::new(),
+        other_problems: Vec::new(),
+    });
+    let groups: Vec<IssueFindings> = groups.into_iter().chain(clusters).collect();
+    let issues = groups.into_iter().map(|findings| {
+        let IssueFindings { cluster, separated, other_problems } = findings;
+        let mut issue = build_issue(cluster, &separated, &mut placer);
+        add_near_places(&mut issue, &other_problems);
+        issue
+    });
+    let issues = issues.collect();
     let mut issues = result.drop_decided_issues(issues, past_decisions, &mut placer);
     issues.sort_by(by_urgency);
     result.issues = issues;
     result
+}
+
+/// The findings of an issue.
+struct IssueFindings {
+    cluster: Vec<PlacedFinding>,
+    /// Findings of other issues that are the same problem by the rules.
+    separated: Vec<Member>,
+    /// Findings of this issue that are not the problem of its first finding by the rules.
+    other_problems: Vec<PlacedFinding>,
 }
 
 /// Groups of findings that are the same problem by the rules, although the editor may have
@@ -241,6 +266,13 @@ impl RuleGroups {
             .flat_map(|(index, group)| group.iter().map(move |member| (member.clone(), index)))
             .collect();
         Self { groups, index_by_member }
+    }
+
+    /// Findings of this group that the rules do not group with its first finding.
+    fn other_problems_in(&self, group: &[PlacedFinding]) -> Vec<PlacedFinding> {
+        let index = |placed: &PlacedFinding| self.index_by_member.get(&placed.member);
+        let first = group.first().and_then(index);
+        group.iter().filter(|placed| index(placed) != first).cloned().collect()
     }
 
     /// Findings that the rules group with a finding of this group, and that are not in it.
@@ -373,7 +405,7 @@ fn limit_text(max_issues: usize, shown_count: usize) -> String {
 /// Recomputes verdict, queues and fix order after issues were fixed or added.
 pub fn refresh_verdict(report: &mut Report, command: CommandKind) {
     report.command = command;
-    (report.verdict, report.verdict_reason) = verdict_with_hidden(report, command);
+    (report.verdict, report.verdict_reason) = verdict(report, command);
     report.queues = queues(report.open_issues());
     report.fix_order = fix_order(report);
 }
@@ -589,8 +621,9 @@ pub(crate) fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Optio
         }
         // Never lose a blocker because the validator crashed.
         JudgementResult::Failed => issue.validation = Validation::Degraded,
-        JudgementResult::Unsure => {
-            issue.validation = Validation::Unsure;
+        JudgementResult::Unsure | JudgementResult::NoVerdict => {
+            let has_verdict = judgement.result == JudgementResult::Unsure;
+            issue.validation = if has_verdict { Validation::Unsure } else { Validation::NoVerdict };
             if issue.severity > Severity::P1 {
                 issue.confidence = issue.confidence.lowered(UNSURE_PENALTY);
             }

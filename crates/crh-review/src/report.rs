@@ -382,7 +382,7 @@ impl Issue {
             && self.members.iter().all(|member| member.origin == Origin::Model)
     }
 
-    /// Whether its evidence has this line of its file.
+    /// Whether its evidence quotes this line, in its own file and on its own side.
     pub(crate) fn quotes_line(&self, line: u32) -> bool {
         let is_quoted = |quote: &Quote| {
             let count = u32::try_from(quote.snippet.lines().count()).unwrap_or(u32::MAX);
@@ -397,7 +397,10 @@ impl Issue {
     pub fn is_urgent_and_unvalidated(&self) -> bool {
         let has_no_result = match self.validation {
             Validation::NotRun | Validation::Degraded => true,
-            Validation::Confirmed | Validation::Unsure | Validation::ByCode => false,
+            Validation::Confirmed
+            | Validation::Unsure
+            | Validation::NoVerdict
+            | Validation::ByCode => false,
         };
         self.severity <= Severity::P1 && self.takes_second_look() && has_no_result
     }
@@ -416,6 +419,8 @@ pub enum Validation {
     Confirmed,
     /// Undecided.
     Unsure,
+    /// The second look gave no verdict.
+    NoVerdict,
     /// The second look failed.
     Degraded,
 }
@@ -463,7 +468,7 @@ pub struct Queues {
 }
 
 /// A fix that this run applied. Its edits are in the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedFix {
     /// Number of the fixed issue.
     pub number: u32,
@@ -474,6 +479,29 @@ pub struct AppliedFix {
     /// Whether the fix closes its issue.
     #[serde(default, skip_serializing_if = "FixOutcome::is_done")]
     pub outcome: FixOutcome,
+    /// Who made it.
+    #[serde(default, skip_serializing_if = "FixAuthor::is_code")]
+    pub author: FixAuthor,
+    /// Places of the issue that the fix did not change, if the issue is open because of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_places: Vec<Location>,
+}
+
+/// Who made a fix.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FixAuthor {
+    /// crh applied the exact replacement of the issue.
+    #[default]
+    Code,
+    /// A fixer, a model, wrote it.
+    Model,
+}
+
+impl FixAuthor {
+    fn is_code(&self) -> bool {
+        *self == Self::Code
+    }
 }
 
 /// Whether an applied fix closes its issue.
@@ -488,6 +516,8 @@ pub enum FixOutcome {
     /// The issue requires verification, and neither a test command nor a review of the fix has
     /// verified it. The issue is open.
     Unverified,
+    /// The issue is P0 or P1, and the fix did not change all its places. The issue is open.
+    Partial,
 }
 
 impl FixOutcome {
@@ -495,7 +525,7 @@ impl FixOutcome {
     pub fn is_done(&self) -> bool {
         match self {
             Self::Done => true,
-            Self::FoundAgain | Self::Unverified => false,
+            Self::FoundAgain | Self::Unverified | Self::Partial => false,
         }
     }
 
@@ -505,6 +535,7 @@ impl FixOutcome {
             Self::Done => "",
             Self::FoundAgain => "; the review of the fix found the issue again",
             Self::Unverified => "; the fix is not verified",
+            Self::Partial => "; the fix did not change all places of the issue",
         }
     }
 }

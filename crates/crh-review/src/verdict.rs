@@ -56,26 +56,12 @@ impl CommandKind {
     }
 }
 
-/// The verdict and its reason. Call this function before the limit on issues applies.
+/// The verdict and its reason. Issues that a limit, the publishing threshold or `--min-severity`
+/// hides count as open.
 pub fn verdict(report: &Report, command: CommandKind) -> (Verdict, String) {
-    // The limit has hidden nothing yet, but the publishing threshold may have.
-    let below_threshold = report.suppressed.iter().filter(|dropped| dropped.open.is_some());
-    decide(report, &open_findings(report, below_threshold), command)
-}
-
-/// The verdict of a finished report. Issues hidden by the limit or by `--min-severity` count as
-/// open.
-pub(crate) fn verdict_with_hidden(report: &Report, command: CommandKind) -> (Verdict, String) {
-    decide(report, &open_findings(report, report.hidden_open_findings()), command)
-}
-
-/// Open issues and hidden findings.
-fn open_findings<'a>(
-    report: &Report,
-    hidden: impl Iterator<Item = &'a DroppedFinding>,
-) -> Vec<OpenFinding> {
-    let shown_findings = report.open_issues().map(OpenFinding::from_issue);
-    shown_findings.chain(hidden.filter_map(OpenFinding::from_hidden)).collect()
+    let shown = report.open_issues().map(OpenFinding::from_issue);
+    let hidden = report.hidden_open_findings().filter_map(OpenFinding::from_hidden);
+    decide(report, &shown.chain(hidden).collect::<Vec<_>>(), command)
 }
 
 /// Hidden issues that the verdict counts nevertheless, most urgent first: those that need a fix or
@@ -445,7 +431,7 @@ fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
     gaps
 }
 
-/// Gaps in the coverage.
+/// Why the review is incomplete, as far as the report itself shows it for every command.
 pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
     let mut gaps = Vec::new();
     let (failed_checks, failed_reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
@@ -540,8 +526,8 @@ pub(crate) fn unreviewed_files(report: &Report) -> Option<String> {
     (!files.is_empty()).then(|| format!("{count} not fully reviewed ({})", names.join(", ")))
 }
 
-/// How many findings about itself the change suppresses. Only findings that need action count. A
-/// change must not become green by its own ignore comments.
+/// How many findings about itself the change suppresses. Only findings that the verdict would count
+/// matter. A change must not become green by its own ignore comments.
 fn self_suppressed(report: &Report) -> Option<String> {
     let needs_action = |dropped: &&DroppedFinding| {
         dropped.is_suppressed_by_change()

@@ -242,3 +242,13 @@ pub(crate) fn dollars(amount: Decimal) -> String {
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
+
+/// Quotes a path for a shell command if it needs quotes.
+pub(crate) fn shell_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-~".contains(char);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -170,7 +170,7 @@ async fn posting_twice_changes_nothing() {
 
             </details>
 
-            <sub>crh, single, no model, $0.00, review 0123456789abcdef</sub>
+            <sub>Reviewed by crh: one reviewer, no model, cost $0.00, review id 0123456789abcdef</sub>
 
 
         review by crh-reviewer: COMMENTED on the head
@@ -187,7 +187,7 @@ async fn posting_twice_changes_nothing() {
                 line(10)?;
             ```
 
-            <sub>correctness, confidence 0.80</sub>
+            <sub>Reported by correctness, confidence 0.80</sub>
 
             <!-- crh:crh:00000000000000aa -->
 
@@ -201,7 +201,7 @@ async fn posting_twice_changes_nothing() {
                 line(20)?;
             ```
 
-            <sub>correctness, confidence 0.80</sub>
+            <sub>Reported by correctness, confidence 0.80</sub>
 
             <!-- crh:crh:000000000000014a -->
     "#]]

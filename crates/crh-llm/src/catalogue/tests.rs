@@ -172,7 +172,7 @@ fn invalid_entries_are_rejected() {
     ]
     .map(|overrides| override_error(overrides) + "\n");
     expect![[r#"
-        `gpt-4.1` is not a valid `PROVIDER:MODEL`: `gpt-4.1` has no provider (did you mean `openai:gpt-4.1`?); write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+        `gpt-4.1` is not a valid `PROVIDER:MODEL`: `gpt-4.1` has no `PROVIDER:` before the model (did you mean `openai:gpt-4.1`?); the providers are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
         `replay:file` is not a valid `PROVIDER:MODEL`: entries for recordings are not allowed
         `openai:x@https://a.example` is not a valid `PROVIDER:MODEL`: remove the base URL
         `openai:x`: `context` and `max_output` must be at least 1

@@ -54,7 +54,7 @@ fn invalid_name_error_lists_valid_providers() {
          openai:x@https://host/v1?key=secret
          openai:x@https://host/v1#secret",
         expect![[r#"
-            `gpt-4.1` has no provider (did you mean `openai:gpt-4.1`?); write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+            `gpt-4.1` has no `PROVIDER:` before the model (did you mean `openai:gpt-4.1`?); the providers are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
             unknown provider `opnai` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
             unknown provider `claude`; available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
             unknown provider `OpenAI` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`

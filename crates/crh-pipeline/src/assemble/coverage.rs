@@ -25,6 +25,9 @@ const LINK_LOOP: &str = "a symlink that leads back to itself, or through too man
 /// its reason.
 const UNREAD_BY_CHECK: &str = "a failed check did not read it";
 
+/// Why a file counts as partly reviewed if the prompt of its reviewer may be incomplete.
+const PROMPT_CUT: &str = "the model server may have cut the prompt";
+
 /// Suffix of a reason that names a failed run: `NAME failed`.
 const FAILED: &str = " failed";
 
@@ -40,13 +43,13 @@ pub(crate) enum ReviewEnd {
 /// Coverage of one file by one run.
 struct CoverageClaim<'a> {
     state: CoverageState,
-    reasons: Vec<&'a String>,
+    reasons: Vec<&'a str>,
     /// Assigned lines of the numbered diff. None for the whole file.
     lines: Option<Vec<(u32, u32)>>,
 }
 
 /// Coverage of each file, in diff order, by the runs that count as review. A file that a static
-/// check could not read or parse is not fully reviewed, even if a model read it.
+/// check could check only in part is not fully reviewed, even if a model read it.
 pub(crate) fn coverage(
     change: &ChangeUnderReview,
     end: ReviewEnd,
@@ -106,8 +109,8 @@ pub(crate) fn coverage(
         .collect()
 }
 
-/// Files that a static check could not fully check, with the reason. With the strategy `static`,
-/// this includes files that only one check did not read: no check replaces another.
+/// Files that a static check could check only in part, with the reason. With the strategy `static`,
+/// also files that one of the checks did not read, since no check replaces another.
 fn check_gaps<'a>(
     review_runs: &[&'a RunRecord],
     all_runs: &[&'a RunRecord],
@@ -147,6 +150,10 @@ fn coverage_claims<'a>(review_runs: &[&'a RunRecord]) -> BTreeMap<&'a str, Vec<C
                 claim.state = file.state;
             }
             claim.reasons.push(&file.reason);
+            if record.may_have_cut_prompt && claim.state == CoverageState::Reviewed {
+                claim.state = CoverageState::Truncated;
+                claim.reasons.push(PROMPT_CUT);
+            }
         }
         for (path, claim) in claims_of_run {
             claims_by_path.entry(path).or_default().push(claim);

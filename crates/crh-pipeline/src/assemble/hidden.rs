@@ -22,10 +22,10 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     // If a finding that the cap dropped is also below the minimum, the minimum becomes its reason.
     for dropped in report.suppressed.iter_mut().filter(|it| it.fate == Fate::OverCap) {
         let Some(member) = &dropped.member else { continue };
-        let issue = |issues: &[Issue]| {
+        let severity_in = |issues: &[Issue]| {
             issues.iter().find(|issue| issue.members.contains(member)).map(|issue| issue.severity)
         };
-        let severity = issue(&report.over_cap).or_else(|| issue(&below));
+        let severity = severity_in(&report.over_cap).or_else(|| severity_in(&below));
         let severity = severity.unwrap_or(member.finding.severity);
         if severity > min {
             (dropped.fate, dropped.open) = (Fate::Suppressed, Some(severity));

@@ -95,9 +95,11 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         .chain(over_cap)
         .chain(pre_existing)
         .for_each(|issue| masker.mask_issue(issue));
-    for AppliedFix { number: _, description, files, outcome: _ } in applied_fixes {
+    for AppliedFix { number: _, description, files, outcome: _, author: _, open_places } in
+        applied_fixes
+    {
         masker.mask_text(description);
-        masker.mask_paths(files);
+        masker.mask_paths(files.iter_mut().chain(open_places.iter_mut().map(|it| &mut it.file)));
     }
     suppressed.iter_mut().for_each(|dropped| masker.mask_dropped(dropped));
     candidate_pairs.iter_mut().for_each(|pair| masker.mask_pair(pair));

@@ -88,7 +88,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     let judge_failures = judges.filter_map(|record| record.ended.failure());
     warnings.extend(judge_failures.map(|why| format!("the requirements were not checked: {why}")));
     if let Some(doubt) = &inputs.context.intent.doubt {
-        warnings.push(format!("the purpose of the change is not fully clear: {doubt}"));
+        warnings.push(format!("not clear from the change and its description: {doubt}"));
     }
     warnings.extend_from_slice(&inputs.edit.notes);
     warnings.extend(over_budget_notes(inputs));
@@ -106,7 +106,8 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     unique(warnings.iter())
 }
 
-/// Limits of the budget that the review exceeded. A vendor may count more than crh reserved.
+/// Limits of the budget that the review exceeded. That can happen, since a vendor may count more
+/// than crh reserved.
 fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
     let (budget, spent) = (&inputs.options.budget, &inputs.spent);
     let mut notes = Vec::new();
@@ -192,8 +193,8 @@ fn counts_sentence(report: &Report) -> String {
     };
     match hidden_count {
         0 => {}
-        1 => text += "; 1 hidden issue counts for the verdict",
-        count => text += &format!("; {count} hidden issues count for the verdict"),
+        1 => text += "; 1 more issue is not shown but counts for the verdict",
+        count => text += &format!("; {count} more issues are not shown but count for the verdict"),
     }
     if !report.pre_existing.is_empty() {
         text += &format!("; {} from before the change", plural(report.pre_existing.len(), "issue"));

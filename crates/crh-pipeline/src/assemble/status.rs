@@ -2,9 +2,10 @@
 //!
 //! The worst status wins: `error`, `truncated`, `degraded`, `ok`. A cancelled review is
 //! `truncated`, even if no run finished. A review run that hit a limit makes the review `truncated`
-//! too, since a higher limit would have helped.
+//! too, since a higher limit would have helped. The same holds for a run whose prompt the server may
+//! have cut, since a larger context would have helped.
 
-use super::ReportInputs;
+use super::{ReportInputs, all_runs};
 use crate::assignment::is_static;
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeFile, SkipEffect};
@@ -30,7 +31,7 @@ pub(super) fn status(
     // Whether a file was left out for lack of budget: runs covered only a part of it, or none of it
     // although no run failed.
     let is_left_out = |(file, scoped): (&FileCoverage, &ScopeFile)| match file.state {
-        // The scope left the file out, not the budget.
+        // The scope, not the budget, is why the file is not fully reviewed.
         _ if scoped.effect == SkipEffect::Incomplete => false,
         CoverageState::Truncated => true,
         CoverageState::NotReviewed => !reviewer_failed,
@@ -43,6 +44,7 @@ pub(super) fn status(
         || coverage.iter().zip(&inputs.change.scope.files).any(is_left_out)
         || checks.iter().any(|run| run.limited.is_some())
             && inputs.merged.issues.iter().any(Issue::is_urgent_and_unvalidated)
+        || all_runs(inputs).any(|run| run.may_have_cut_prompt)
         || has_stray_problems(inputs);
     if is_truncated {
         Status::Truncated

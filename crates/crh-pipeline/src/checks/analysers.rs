@@ -31,7 +31,7 @@ pub(crate) fn plan_analysers(
     }
     if let Err(why) = analysers.sandbox() {
         let names: Vec<&str> = planned.iter().map(|(name, _)| *name).collect();
-        let note = format!("analysers did not run ({}): {why}", names.join(", "));
+        let note = format!("linters did not run ({}): {why}", names.join(", "));
         return (Vec::new(), Some(note));
     }
     let parts = |files: Vec<String>| files.into_iter().map(DiffPart::whole).collect();

@@ -45,7 +45,7 @@ const REPOSITORY_CHECKS: [&str; 2] = ["references", "consistency"];
 /// severe ones are kept.
 const FINDINGS_MAX: usize = 50;
 
-/// Git modes of regular files. Symlinks and submodules have no lines.
+/// Git modes of regular files. Symlinks and submodules count as files without lines.
 const FILE_MODES: [u32; 2] = [0o100_644, 0o100_755];
 
 /// Runs all built-in checks and imports SARIF files. A failed check has a record too.
@@ -112,7 +112,7 @@ fn mark_repository_unread(record: &mut RunRecord, why: &str) {
     }
 }
 
-/// Marks the files that some check could not read as partly reviewed.
+/// Marks files in a record as partly reviewed if any check could not read them.
 fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, String>) {
     for file in &mut record.coverage {
         if let (CoverageState::Reviewed, Some(why)) = (file.state, unread_files.get(&file.path)) {
@@ -122,8 +122,9 @@ fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, Stri
     }
 }
 
-/// Searches skipped files for credentials, since credentials leak from such files too. Files that
-/// the user excludes or that an earlier review covered are not searched.
+/// Searches skipped files for credentials, since credentials leak from such files too. That includes
+/// files that a setting excludes: the setting may be part of the change, or not be committed. Files
+/// that an earlier review covered are not searched.
 fn scan_skipped_files(
     record: &mut RunRecord,
     subject: &ChangeUnderReview,
@@ -131,9 +132,7 @@ fn scan_skipped_files(
     project: Option<&dyn Project>,
 ) {
     let is_scanned = |file: &ScopeFile| match &file.decision {
-        ScopeDecision::Out(SkipReason::Excluded { .. } | SkipReason::ReviewedBefore { .. }) => {
-            false
-        }
+        ScopeDecision::Out(SkipReason::ReviewedBefore { .. }) => false,
         ScopeDecision::In | ScopeDecision::Out(_) => !file.is_checked(),
     };
     let scoped = subject.scope.files.iter().zip(all).filter(|(scoped, _)| is_scanned(scoped));
@@ -183,8 +182,8 @@ fn cap_findings(record: &mut RunRecord) {
     record.notes.push(format!("{surplus_count} more finding{s} over the limit of {FINDINGS_MAX}"));
 }
 
-/// Searches files and texts for prompt injection. If a text cannot be read, the run fails, since
-/// the text may contain an injection and a note would let the review pass.
+/// Searches files and texts for prompt injection. If a text cannot be read, it may contain an
+/// injection. The run then fails, since with only a note the review could still pass.
 fn injection_run(
     subject: &ChangeUnderReview,
     parts: Vec<DiffPart>,
@@ -355,7 +354,7 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
     }
 }
 
-/// Old path of the file, if it had lines.
+/// Old path of the file, if it was a regular file before the change.
 fn old_path(file: &FileDiff) -> Option<&RepoPath> {
     let existed = match file.change {
         FileChange::Added => false,

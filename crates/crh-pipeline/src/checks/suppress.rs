@@ -19,7 +19,7 @@ use crh_syntax::{Language, SyntaxTree};
 
 /// Settings file of the repository.
 const SETTINGS: &str = "crh.toml";
-/// How many places a warning lists. The report lists all of them.
+/// Maximum number of findings or places that a note names.
 const SHOWN_PLACES_MAX: usize = 5;
 /// Prefix of the names of rules that nothing can suppress.
 const UNSUPPRESSABLE: &str = "injection/";
@@ -27,13 +27,14 @@ const UNSUPPRESSABLE: &str = "injection/";
 /// Maximum number of lines of a statement above and below its finding.
 const STATEMENT_LINES_MAX: usize = 200;
 
-/// Maximum number of lines between an ineffective `crh:ignore` and a finding below it, so that crh
-/// reports the comment.
+/// Maximum number of lines that an ineffective `crh:ignore` may be above a finding. crh reports
+/// only comments that are at least this near.
 const INVALID_IGNORE_LINES_MAX: u32 = 3;
 
 struct SuppressionReason {
     reason: String,
-    /// Place where the change adds the suppression. None if the suppression is older.
+    /// Place where the change adds or extends the suppression. None if it already suppressed the
+    /// finding before the change.
     added_at: Option<String>,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn suppress(
     project: Option<&dyn Project>,
     options: &CheckOptions,
 ) {
-    let mut change = FindingFiles::new(records, files, project);
+    let mut finding_files = FindingFiles::new(records, files, project);
     let old_baseline = previous_baseline(files, project);
     let mut claims = options
         .baseline
@@ -54,7 +55,7 @@ pub(super) fn suppress(
         let (mut silenced, mut refused_places) = (Vec::new(), Vec::new());
         let members = std::mem::take(&mut record.members);
         for member in members {
-            match change.suppression(&member, options, claims.as_mut()) {
+            match finding_files.suppression(&member, options, claims.as_mut()) {
                 None => record.members.push(member),
                 Some(SuppressionReason { added_at: Some(place), .. })
                     if !may_suppress_itself(&member, options.author) =>
@@ -74,7 +75,7 @@ pub(super) fn suppress(
         record.notes.extend(self_suppression_warning(silenced));
         record.notes.extend(refused_suppression_note(&refused_places));
     }
-    for (index, note) in change.invalid_ignore_notes(records) {
+    for (index, note) in finding_files.invalid_ignore_notes(records) {
         if let Some(record) = records.get_mut(index) {
             record.notes.push(note);
         }
@@ -120,7 +121,7 @@ fn self_suppression_warning(mut findings: Vec<String>) -> Option<String> {
     })
 }
 
-/// A note on the suppressions that the change adds and crh ignores.
+/// A note on the suppressions that the change adds and that crh does not accept.
 fn refused_suppression_note(places: &[String]) -> Option<String> {
     let places: BTreeSet<&str> = places.iter().map(String::as_str).collect();
     let shown: Vec<&str> = places.iter().copied().take(SHOWN_PLACES_MAX).collect();
@@ -148,13 +149,14 @@ struct FindingFiles<'a> {
 #[derive(Default)]
 struct FileText {
     lines: Vec<String>,
-    /// Brackets that each line opens, without those that it closes. Empty without ignore comments.
+    /// Number of brackets that each line opens, minus those that it closes. Empty without ignore
+    /// comments.
     open_brackets: Vec<i64>,
     ignores: IgnoreComments,
-    /// Numbers of the lines with each text, without indentation. Empty without ignore comments.
+    /// Line numbers by the text of the line, without indentation. Empty without ignore comments.
     numbers: BTreeMap<String, Vec<u32>>,
-    /// Cached hashes of statements by first and last line. Many statements can begin with the same
-    /// text.
+    /// Cached hashes of the statements around places, by first and last line of the place. Without
+    /// the cache, many places with the same text would be slow.
     statement_hashes: RefCell<BTreeMap<(u32, u32), Option<u64>>>,
 }
 
@@ -163,10 +165,11 @@ struct FileText {
 struct SuppressedText {
     file: String,
     rule: String,
+    /// First line of the finding, without indentation.
     first_line: String,
     /// Lines of the statement, without indentation.
     statement: Vec<String>,
-    /// Number of lines after the first one.
+    /// Number of lines of the finding after its first one.
     length: u32,
 }
 
@@ -401,7 +404,7 @@ impl<'a> FindingFiles<'a> {
                     }
                     by_line
                 });
-                // On the line, or a few lines above it.
+                // On a line of the finding, or a few lines above it.
                 for (line, _) in invalid_ignores
                     .range(first.saturating_sub(INVALID_IGNORE_LINES_MAX)..=last.max(first))
                 {

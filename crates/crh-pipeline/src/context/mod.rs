@@ -196,13 +196,13 @@ fn draft_context(
     let intent = intent::intent_from_metadata(change);
     let (material, material_notes) = extra_material::extra_material(change, &facts, &intent.text);
     notes.extend(material_notes);
-    let plan = requirements_doc::find_requirements(change, &options.panel);
-    notes.extend(plan.notes);
+    let requirements_search = requirements_doc::find_requirements(change, &options.panel);
+    notes.extend(requirements_search.notes);
     let panel_context = PanelContext {
         intent,
         team,
         parts: group_files(change, context, &options.budget),
-        document: plan.document,
+        document: requirements_search.document,
         extra_material: material,
         scout: None,
         user_wait: Duration::ZERO,
@@ -247,7 +247,7 @@ impl PanelDraft {
                 context.intent = intent;
             }
             None => context.notes.push(format!(
-                "the scout, a model call that chooses reviewers, failed ({}); crh chose them by fixed rules",
+                "the model call that chooses reviewers failed ({}); crh chose them by fixed rules",
                 record.ended.failure().unwrap_or("no answer")
             )),
         }
@@ -257,8 +257,8 @@ impl PanelDraft {
 }
 
 impl PanelContext {
-    /// Joins the parts into one if they do not fit into the model's context either. Then one failed
-    /// run says how many tokens are missing, instead of one run per part.
+    /// Joins all parts into one if even the parts do not fit into the model's context. Then one
+    /// failed run says how many tokens are missing, instead of one run per part.
     fn without_unfit_parts(
         self,
         change: &ChangeUnderReview,

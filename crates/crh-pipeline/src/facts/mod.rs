@@ -1,5 +1,4 @@
-//! Facts about a change that code derives before any model reads it, each with its evidence
-//! (`witness`).
+//! Facts about a change that crh derives without a model, each with its evidence (`witness`).
 
 mod inputs;
 mod lines;
@@ -52,18 +51,21 @@ pub enum ChangeFact {
     Frontend,
     /// Ruby code of a Rails application changed.
     Rails,
-    /// Many lines were added, an executable file is new, or a file moved.
+    /// Many lines were added, a code file is new, or a file moved.
     Structure,
-    /// An executable file was deleted.
+    /// A code file was deleted.
     Deletions,
 }
 
 impl ChangeFact {
-    /// Sentence for a reviewer that needs this fact and does not find it.
+    /// Why a reviewer that needs this fact has nothing to review: a clause. The caller may join
+    /// several with "and".
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Self::Code => "no executable line changed",
-            Self::CodeWithoutTests => "no executable line changed without a test",
+            Self::CodeWithoutTests => {
+                "no executable line changed, a test changed too, or the project has no tests"
+            }
             Self::Tests => "no test changed",
             Self::Migrations => "no migration was added",
             Self::Schema => "no database schema changed",
@@ -80,8 +82,8 @@ impl ChangeFact {
             Self::Docs => "no documentation or comment changed",
             Self::Frontend => "no browser code changed",
             Self::Rails => "no Rails code changed",
-            Self::Structure => "few lines were added, and no file is new or moved",
-            Self::Deletions => "no executable file was deleted",
+            Self::Structure => "few lines were added, and no code file is new or moved",
+            Self::Deletions => "no code file was deleted",
         }
     }
 }
@@ -95,7 +97,6 @@ pub struct ChangeFacts {
     /// Files in scope.
     files: Vec<FactFile>,
     /// Paths of migrations and schema files.
-    #[serde(rename = "stored")]
     migrations: Vec<String>,
     /// Size of the change.
     extent: Extent,
@@ -199,8 +200,9 @@ impl ChangeFacts {
         self.files.iter().filter(has_language).map(|file| file.lines).sum()
     }
 
-    /// The first added executable line with a word, as text. `word` is in lower case. If
-    /// `languages` is not empty, only files in these languages count.
+    /// The place of the first added executable line that contains a word, such as
+    /// ``line 3 of `a.py` ``. `word` is in lower case. If `languages` is not empty, only files in
+    /// these languages count.
     pub fn place_of(&self, word: &str, languages: &[&str]) -> Option<&str> {
         self.words.place_of(word, languages)
     }

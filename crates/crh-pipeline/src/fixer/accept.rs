@@ -3,10 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::changed_lines::FileChanges;
 use super::report::ReportedRepair;
 use super::{AcceptedWork, FileEdit, FixTask, IssueOutcome};
 use crate::text::one_line;
 use crh_git::{CheckoutDifference, DifferenceKind, TempCheckoutError};
+use crh_review::report::Issue;
+
+/// Why an issue without an edit is not done.
+const NO_FILE: &str = "no file was changed for it";
 
 /// Accepts the reported repairs, or returns the reason why nothing is accepted.
 pub(super) fn accept_work(
@@ -15,6 +20,55 @@ pub(super) fn accept_work(
     differences: Result<Vec<CheckoutDifference>, TempCheckoutError>,
 ) -> Result<AcceptedWork, String> {
     let differences = differences.map_err(|why| format!("cannot compare its tree: {why}"))?;
+    let mut edits = edits_of_task(fix_task, differences)?;
+    let mut outcomes: BTreeMap<u32, IssueOutcome> = fix_task.issues_over_limit().collect();
+    let done: Vec<(&Issue, &ReportedRepair)> = fix_task
+        .shown_issues()
+        .filter_map(|issue| Some((issue, reported.get(&issue.number)?)))
+        .filter(|(_, repair)| matches!(repair.outcome, IssueOutcome::Done(_)))
+        .collect();
+    let made: BTreeMap<u32, Result<Vec<usize>, &str>> = done
+        .iter()
+        .map(|(issue, repair)| (issue.number, edits_for(issue, repair, &edits, &done)))
+        .collect();
+    for (number, _) in fix_task.issue_files() {
+        let outcome = match reported.get(&number) {
+            Some(ReportedRepair { outcome: IssueOutcome::Done(sentence), .. }) => {
+                match made.get(&number).unwrap_or(&Err(NO_FILE)) {
+                    Ok(own_edits) => {
+                        for index in own_edits {
+                            edits[*index].issues.insert(number);
+                        }
+                        IssueOutcome::Done(sentence.clone())
+                    }
+                    Err(why) => IssueOutcome::NotDone(format!(
+                        "{why}, although the fixer reports: {sentence}"
+                    )),
+                }
+            }
+            Some(ReportedRepair { outcome: outcome @ IssueOutcome::NotDone(_), .. }) => {
+                outcome.clone()
+            }
+            None => IssueOutcome::NotDone("the fixer did not report about it".to_owned()),
+        };
+        outcomes.insert(number, outcome);
+    }
+    let (edits, unneeded_edits): (Vec<_>, Vec<_>) =
+        edits.into_iter().partition(|edit| !edit.issues.is_empty());
+    let note = |edit: FileEdit| {
+        format!(
+            "the edit of `{}` belongs to no repaired issue and is rejected",
+            one_line(&edit.path)
+        )
+    };
+    Ok(AcceptedWork { edits, outcomes, notes: unneeded_edits.into_iter().map(note).collect() })
+}
+
+/// The edits of a tree, for no issue yet, or the reason why nothing is accepted.
+fn edits_of_task(
+    fix_task: &FixTask,
+    differences: Vec<CheckoutDifference>,
+) -> Result<Vec<FileEdit>, String> {
     let mut edits = Vec::new();
     for CheckoutDifference { path, kind } in differences {
         let rejection = |reason: &str| {
@@ -46,35 +100,46 @@ pub(super) fn accept_work(
             }
         }
     }
-    let mut outcomes: BTreeMap<u32, IssueOutcome> = fix_task.issues_over_limit().collect();
-    for (number, _) in fix_task.issue_files() {
-        let outcome = match reported.get(&number) {
-            Some(ReportedRepair { outcome: IssueOutcome::Done(sentence), files }) => {
-                let own_edits = edits.iter_mut().filter(|edit| files.contains(&edit.path));
-                let edit_count = own_edits.map(|edit| edit.issues.insert(number)).count();
-                if edit_count == 0 {
-                    let why = "no file was changed for it, although the fixer reports";
-                    IssueOutcome::NotDone(format!("{why}: {sentence}"))
-                } else {
-                    IssueOutcome::Done(sentence.clone())
-                }
-            }
-            Some(ReportedRepair { outcome: outcome @ IssueOutcome::NotDone(_), .. }) => {
-                outcome.clone()
-            }
-            None => IssueOutcome::NotDone("the fixer did not report about it".to_owned()),
-        };
-        outcomes.insert(number, outcome);
-    }
-    let (edits, unneeded_edits): (Vec<_>, Vec<_>) =
-        edits.into_iter().partition(|edit| !edit.issues.is_empty());
-    let note = |edit: FileEdit| {
-        format!(
-            "the edit of `{}` belongs to no repaired issue and is rejected",
-            one_line(&edit.path)
-        )
+    Ok(edits)
+}
+
+/// Indexes of the edits that were made for an issue, or why none was.
+///
+/// Every change in a file counts for the issue if no other repaired issue has this file. Otherwise
+/// a change counts if it is at a place of the issue, or if the report names the file for the issue
+/// and the change is at no place of the others.
+fn edits_for(
+    issue: &Issue,
+    repair: &ReportedRepair,
+    edits: &[FileEdit],
+    done: &[(&Issue, &ReportedRepair)],
+) -> Result<Vec<usize>, &'static str> {
+    let own = || edits.iter().enumerate().filter(|(_, edit)| repair.files.contains(&edit.path));
+    let is_for_issue = |edit: &FileEdit| {
+        let changes = FileChanges::new(edit);
+        let others: Vec<&Issue> = done
+            .iter()
+            .filter(|(other, repair)| {
+                other.number != issue.number && repair.files.contains(&edit.path)
+            })
+            .map(|(other, _)| *other)
+            .collect();
+        let is_stated = others.is_empty() || repair.named.contains(&edit.path);
+        changes.substantial(issue).into_iter().any(|change| {
+            changes.touches(issue, change)
+                || is_stated && !others.iter().any(|other| changes.touches(other, change))
+        })
     };
-    Ok(AcceptedWork { edits, outcomes, notes: unneeded_edits.into_iter().map(note).collect() })
+    let made: Vec<usize> =
+        own().filter(|(_, edit)| is_for_issue(edit)).map(|(index, _)| index).collect();
+    let has_substance =
+        || own().any(|(_, edit)| !FileChanges::new(edit).substantial(issue).is_empty());
+    match made.is_empty() {
+        false => Ok(made),
+        true if own().next().is_none() => Err(NO_FILE),
+        true if has_substance() => Err("its lines were not changed"),
+        true => Err("only white space was changed for it"),
+    }
 }
 
 fn is_blank(text: &[u8]) -> bool {

@@ -1,9 +1,10 @@
 //! A fixer: a model that repairs issues in its own working tree. Returns edits and applies nothing.
 //!
 //! Invariants: if a fixer changes a file that is not part of its task, all its work is rejected. An
-//! issue that the fixer reports as repaired, but for which it changed no file, counts as `NotDone`.
+//! issue that the fixer reports as repaired, but for which it changed nothing, counts as `NotDone`.
 
 mod accept;
+mod changed_lines;
 mod file_edit;
 mod report;
 mod sandbox;
@@ -48,6 +49,8 @@ pub struct FixerResult {
     pub outcomes: BTreeMap<u32, IssueOutcome>,
     /// Record of the run.
     pub record: RunRecord,
+    /// Whether the fixer gave an answer, so that another run would probably end the same way.
+    pub has_answered: bool,
 }
 
 /// Outcome of an issue, with a sentence for the user.
@@ -108,7 +111,9 @@ pub async fn repair(
     record.limited = finished_run.end.limit_reached;
     record.ended = RunEnd::from_outcome(&finished_run.end.outcome);
     record.notes.extend(refusal_note(&refusals));
-    let accepted = match finished_run.end.outcome.into_answer() {
+    let answer = finished_run.end.outcome.into_answer();
+    let has_answered = answer.is_ok();
+    let accepted = match answer {
         Ok(reported) => accept_work(fix_task, reported, tree.differences()),
         Err(_) => Err(record.ended.failure().unwrap_or_default().to_owned()),
     };
@@ -124,7 +129,7 @@ pub async fn repair(
     // Older versions stored runs with the key `told`.
     record.answer = json!({ "told": outcomes, "prompt_version": prompt_version });
     context.finish_run(&record);
-    FixerResult { edits, outcomes, record }
+    FixerResult { edits, outcomes, record, has_answered }
 }
 
 fn submit_tool(

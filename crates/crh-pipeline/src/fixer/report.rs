@@ -58,6 +58,9 @@ pub(super) struct ReportedRepair {
     pub(super) outcome: IssueOutcome,
     /// Files changed for the issue: its own file and the files that the report names.
     pub(super) files: BTreeSet<String>,
+    /// The files that the report names.
+    #[serde(skip)]
+    pub(super) named: BTreeSet<String>,
 }
 
 /// Issues and files of the task, to check a report against.
@@ -98,8 +101,10 @@ pub(super) fn parse_report(
             RepairOutcome::Done => IssueOutcome::Done(sentence),
             RepairOutcome::NotDone => IssueOutcome::NotDone(sentence),
         };
-        let files = files.into_iter().chain([issue_file.clone()]).collect();
-        if reported.insert(number, ReportedRepair { outcome: issue_outcome, files }).is_some() {
+        let named: BTreeSet<String> = files.into_iter().filter(|file| file != issue_file).collect();
+        let files = named.iter().chain([issue_file]).cloned().collect();
+        let repair = ReportedRepair { outcome: issue_outcome, files, named };
+        if reported.insert(number, repair).is_some() {
             return Err(format!("issue {number} is answered twice; give one entry for each."));
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
-use super::splice::{LineEndings, splice};
+use super::splice::splice;
 use super::tools::{EditFile, ReadWorktree, WriteFile};
 use crate::text::{cut, numbered_line, one_line};
 use crh_git::{TempCheckout, check_path};
@@ -115,21 +115,16 @@ impl FixSandbox {
         let mut state = self.open_state()?;
         let WriteFile { path, content } = input;
         let file = self.record_refusal(&mut state, self.writable_path(path))?;
-        let old_bytes = self.record_refusal(&mut state, read_bytes(path, &file))?;
-        let line_endings = match &old_bytes {
-            Some(bytes) => LineEndings::detect(
-                &self.record_refusal(&mut state, decode_text(path, bytes.clone()))?,
-            ),
-            None => LineEndings::Lf,
-        };
-        let content = line_endings.apply(content);
+        if file.exists() && !state.originals.get(path).is_some_and(Option::is_none) {
+            return Err(failed(format!(
+                "{} is there already: `edit_file` changes it",
+                display_path(path)
+            )));
+        }
         if content.contains('\0') {
             return Err(failed("`content` has a NUL character, which no text has".to_owned()));
         }
-        if old_bytes.as_deref() == Some(content.as_bytes()) {
-            return Err(failed(format!("{} holds that already", display_path(path))));
-        }
-        let write_result = self.write_text(&mut state, path, &file, old_bytes, content.as_bytes());
+        let write_result = self.write_text(&mut state, path, &file, None, content.as_bytes());
         self.record_refusal(&mut state, write_result)?;
         Ok(format!("{} is written: {} lines.", display_path(path), content.lines().count()))
     }

@@ -14,7 +14,7 @@ pub(super) struct SplicedText {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineEndings {
+enum LineEndings {
     /// Only `\n`, or no line ending.
     Lf,
     /// Only `\r\n`.
@@ -25,7 +25,7 @@ pub(super) enum LineEndings {
 
 impl LineEndings {
     /// Detects the line endings of a text.
-    pub(super) fn detect(text: &str) -> Self {
+    fn detect(text: &str) -> Self {
         let (newlines, crlf_newlines) = (text.matches('\n').count(), text.matches("\r\n").count());
         match crlf_newlines {
             0 => Self::Lf,
@@ -35,7 +35,7 @@ impl LineEndings {
     }
 
     /// Converts a text to these line endings. Models always write `\n`.
-    pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
+    fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::CrLf => Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n")),
             Self::Lf | Self::Mixed => Cow::Borrowed(text),

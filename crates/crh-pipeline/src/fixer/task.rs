@@ -56,7 +56,7 @@ impl FixTask {
     }
 
     /// Issues that one run takes.
-    fn shown_issues(&self) -> impl Iterator<Item = &Issue> {
+    pub(super) fn shown_issues(&self) -> impl Iterator<Item = &Issue> {
         self.issues.iter().take(ISSUES_MAX)
     }
 

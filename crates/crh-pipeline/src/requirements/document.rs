@@ -25,7 +25,7 @@ enum DocSection {
     Units,
 }
 
-/// Parses a document. Returns notes on parts that were left out.
+/// Parses a document. Also returns notes, such as on parts that were left out.
 pub fn parse_document(
     path: &str,
     source: PlanSource,
@@ -48,12 +48,12 @@ pub fn parse_document(
         items.truncate(ITEMS_MAX);
     }
     if items.is_empty() {
-        notes.push(format!("the plan `{path}` has no requirements and no implementation units"));
+        notes.push(format!("crh checked nothing of the plan `{path}`: it has neither a section `Requirements` (`R1`, `R2` …) nor a section `Implementation Units` (`U1`, `U2` …)"));
     }
     (RequirementsDoc { path: path.to_owned(), source, items, omitted_count }, notes)
 }
 
-/// Entries of the sections on requirements and of those on units.
+/// Entries of the sections on requirements, and entries of the sections on units.
 fn split_sections(entries: Vec<MarkdownEntry>) -> (Vec<MarkdownEntry>, Vec<MarkdownEntry>) {
     let (mut requirements, mut units) = (Vec::new(), Vec::new());
     let mut open_sections: Vec<(HeadingLevel, DocSection)> = Vec::new();

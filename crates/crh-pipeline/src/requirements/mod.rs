@@ -7,6 +7,7 @@ mod answer;
 mod discovery;
 mod document;
 mod entries;
+mod evidence;
 mod missing;
 
 pub use answer::parse_answer;
@@ -15,6 +16,7 @@ pub use discovery::{
     DescriptionSource, PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover,
 };
 pub use document::parse_document;
+pub(crate) use evidence::is_real;
 pub use missing::{missing_findings, not_in_plan};
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +53,7 @@ pub struct RequirementItem {
     pub done: Option<bool>,
 }
 
-/// Judgements on all items, in document order.
+/// Judgements on all items, in the order of `RequirementsDoc::items`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequirementJudgements {
     /// One judgement per id.

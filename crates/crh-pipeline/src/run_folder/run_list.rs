@@ -1,6 +1,7 @@
 //! Lists, finds and prunes run folders.
 //!
-//! Invariant: crh follows no symlink here and deletes nothing that it did not write.
+//! Invariant: crh follows no symlink here. It deletes only folders with the name and the entries of
+//! a run folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ const KNOWN_ENTRIES: [&str; 11] = [
     STAGES,
     WORKSPACE,
 ];
-/// A review that has not finished after a day was interrupted.
+/// crh assumes that a review that has not finished after a day was interrupted.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many matching names an error lists.
 const SHOWN_NAMES_MAX: usize = 3;
@@ -71,6 +72,15 @@ pub struct RunSummary {
     /// Why the report cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// A run that [`find_run`] found.
+#[derive(Debug)]
+pub struct LocatedRun {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Why newer folders were skipped, if the caller asked for the newest run.
+    pub skipped: Vec<FolderError>,
 }
 
 /// Which run folders are trusted.
@@ -131,14 +141,13 @@ impl RunTrust<'_> {
     }
 }
 
-/// Finds a run by its name, a prefix of its name, or `latest`. Without an argument, returns the
-/// newest.
+/// Finds a run by its name, a prefix of its name, or `latest`. Without a name, returns the newest.
 pub fn find_run(
     runs: &Path,
     wanted: Option<&str>,
     trust: RunTrust<'_>,
     now: Timestamp,
-) -> Result<RunFolder, FolderError> {
+) -> Result<LocatedRun, FolderError> {
     let names = run_names(runs)?;
     let wanted = wanted.unwrap_or(LATEST);
     if wanted == LATEST {
@@ -149,7 +158,7 @@ pub fn find_run(
         return Err(FolderError::EmptyName);
     }
     let matching: Vec<&String> = names.iter().filter(|name| name.starts_with(wanted)).collect();
-    match matching.as_slice() {
+    let folder = match matching.as_slice() {
         // An exact match wins, since the name of a first run is a prefix of the name with `-2`.
         several if several.iter().any(|name| *name == wanted) => trust.open(&runs.join(wanted)),
         [name] => trust.open(&runs.join(name)),
@@ -164,30 +173,32 @@ pub fn find_run(
             let names = names.chain(others).collect();
             Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names })
         }
-    }
+    };
+    folder.map(|folder| LocatedRun { folder, skipped: Vec::new() })
 }
 
 /// The newest run that is trusted and has begun. A run whose name has a future time is used only if
-/// there is no other run: the clock was wrong when the run was created. If there is no such run,
-/// returns the error of the newest folder.
+/// there is no other run: the clock was wrong when the run was created. If no run is trusted and
+/// has begun, returns the error of the newest folder.
 fn newest_run(
     runs: &Path,
     names: Vec<String>,
     trust: RunTrust<'_>,
     now: Timestamp,
-) -> Result<RunFolder, FolderError> {
-    let mut first_error = None;
+) -> Result<LocatedRun, FolderError> {
+    let mut skipped = Vec::new();
     for name in oldest_first(names, now).iter().rev() {
         match trust.open(&runs.join(name)) {
-            Ok(folder) => return Ok(folder),
-            // A process that was killed before the review began leaves such a folder.
+            Ok(folder) => return Ok(LocatedRun { folder, skipped }),
+            // A process that was killed before the review began leaves a folder without metadata or
+            // stamp.
             Err(error @ (FolderError::Foreign { .. } | FolderError::Unstamped(_))) => {
-                first_error.get_or_insert(error);
+                skipped.push(error);
             }
             Err(error) => return Err(error),
         }
     }
-    Err(first_error.unwrap_or_else(|| FolderError::NoRuns(runs.to_owned())))
+    Err(skipped.into_iter().next().unwrap_or_else(|| FolderError::NoRuns(runs.to_owned())))
 }
 
 /// Names by age. Names with a future time come first.

@@ -322,7 +322,7 @@ fn run_is_found_by_name_prefix_or_latest() {
     fs::create_dir(runs.join("99970101T000000Z_notanid")).unwrap();
 
     let find = |wanted: Option<&str>| match find_in(runs, wanted) {
-        Ok(folder) => folder.run_id(),
+        Ok(found) => found.folder.run_id(),
         Err(error) => error.to_string().replace(runs.to_str().unwrap(), "RUNS"),
     };
     let first = "20261115T000000Z_0123456789abcdef";
@@ -354,13 +354,15 @@ fn run_is_found_by_name_prefix_or_latest() {
 fn newest_run_is_the_last_that_began() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
-    let newest = |now| find_run(runs, None, RunTrust::Named, now).map(|folder| folder.run_id());
+    let found = |now| find_run(runs, None, RunTrust::Named, now);
+    let newest = |now| found(now).map(|found| found.folder.run_id());
     let future = begun(runs, stamp(20)).run_id();
     assert_eq!(newest(stamp(9)).unwrap(), future, "there is no other run");
     let past = begun(runs, stamp(1)).run_id();
     // A process that was killed before it wrote the metadata.
     RunFolder::create(runs, stamp(2), ID).unwrap();
     assert_eq!(newest(stamp(9)).unwrap(), past);
+    assert!(matches!(found(stamp(9)).unwrap().skipped[..], [FolderError::Foreign { .. }]));
     assert_eq!(newest(stamp(20)).unwrap(), future);
     let paths = prunable(runs, RunsToKeep::Newest(2), AgeLimit::Any, stamp(40)).unwrap();
     assert_eq!(paths, [runs.join(past)]);
@@ -385,7 +387,8 @@ fn only_stamped_folders_are_trusted() {
         assert!(!again.has_stamped(path), "{}", path.display());
     }
     let found = find_run(&runs, None, RunTrust::Stamped(&again), stamp(9)).unwrap();
-    assert_eq!(found.run_id(), stamped.run_id());
+    assert_eq!(found.folder.run_id(), stamped.run_id());
+    assert!(matches!(found.skipped[..], [FolderError::Unstamped(_), FolderError::Unstamped(_)]));
     let summaries = list_runs(&runs, RunTrust::Stamped(&again)).unwrap();
     let foreign: Vec<bool> = summaries.iter().map(|summary| summary.is_foreign).collect();
     assert_eq!(foreign, [true, true, false]);

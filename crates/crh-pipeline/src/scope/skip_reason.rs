@@ -98,7 +98,7 @@ pub enum ScopeNote {
     LinkLoop,
     /// Moved or made executable, so that it runs: all of its lines count as new.
     ComesIntoUse,
-    /// Reviewed, but of unknown kind; counts as executable.
+    /// Reviewed, but of unknown kind; counts as code.
     UnknownKind,
     /// The diff does not show its lines (combined or truncated diff), so they are not counted.
     LinesNotShown,
@@ -169,7 +169,8 @@ impl SkipReason {
         }
     }
 
-    /// Whether the file exists, but reviewers see no line of it for lack of text or for its size.
+    /// Whether the file has content, but reviewers see no line of it: it is not text, too large, or
+    /// has no changed line.
     pub(super) fn is_without_lines(&self) -> bool {
         matches!(
             self,
@@ -181,7 +182,7 @@ impl SkipReason {
         )
     }
 
-    /// What a count of files with this reason counts, such as the `lock files` of `2 lock files`.
+    /// The words after a number of files with this reason, such as `lock files` in `2 lock files`.
     pub(crate) fn counted(&self, count: usize) -> &'static str {
         let word = |one: &'static str, more: &'static str| if count == 1 { one } else { more };
         match self {
@@ -206,7 +207,7 @@ impl SkipReason {
         }
     }
 
-    /// The reason as a sentence.
+    /// The reason in words.
     pub fn sentence(&self) -> String {
         match self {
             Self::OutsidePaths => "outside the paths under review".to_owned(),
@@ -226,7 +227,7 @@ impl SkipReason {
             }
             Self::GeneratedName { ending } => format!("generated: its name ends in `{ending}`"),
             Self::Minified { mean_line_bytes } => {
-                format!("minified: its lines have {mean_line_bytes} bytes in the mean")
+                format!("minified: its lines have {mean_line_bytes} bytes on average")
             }
             Self::VendoredAttribute { attribute } => {
                 format!("third-party code, by the attribute `{attribute}`")

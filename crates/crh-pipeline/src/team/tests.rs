@@ -193,7 +193,7 @@ fn default_team_is_small() {
             not agent-native, cli-readiness: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not performance, api-contract: other reviewers cover its topic; `--depth full` runs it, too
-            not adversarial: one finder is enough for this change
+            not adversarial: one general reviewer is enough for this change
             not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -206,7 +206,7 @@ fn default_team_is_small() {
             not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
             not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not adversarial: one finder is enough for this change
+            not adversarial: one general reviewer is enough for this change
             not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -322,7 +322,7 @@ fn small_change_has_one_reviewer_except_guards() {
             not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
             not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
-            not adversarial: one finder is enough for this change
+            not adversarial: one general reviewer is enough for this change
             not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -352,7 +352,7 @@ fn small_change_has_one_reviewer_except_guards() {
 #[test]
 fn number_and_kind_of_specialists_depend_on_size() {
     let three = "scout=security:keys scout=reliability:retries scout=performance:a_loop";
-    let surplus = "the scout also asked for `reliability`, `performance`";
+    let surplus = "the model that chooses reviewers also asked for `reliability`, `performance`";
     for (known, scout, specialists, note) in [
         ("fact code\n- 399 a.sh", three, "security", ""),
         ("fact code\n- 400 a.sh", three, "security", surplus),
@@ -360,7 +360,7 @@ fn number_and_kind_of_specialists_depend_on_size() {
             "fact code\n- 1000 a.sh",
             three,
             "reliability, security",
-            "the scout also asked for `perf",
+            "the model that chooses reviewers also asked for `perf",
         ),
         ("fact code\n- 399 a.sh", "scout=reliability:retries", "", ""),
         ("fact code\n- 400 a.sh", "scout=reliability:retries", "reliability", ""),
@@ -412,7 +412,7 @@ fn scout_only_adds_reviewers() {
             not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
             not learnings: there are no notes on past problems in `docs/solutions`
             not performance: other reviewers cover its topic; `--depth full` runs it, too
-            not adversarial: one finder is enough for this change
+            not adversarial: one general reviewer is enough for this change
             not previous-comments: the change has no review comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],

@@ -10,7 +10,7 @@ use crh_agent::SubmitTool;
 use crh_review::{Judgement, JudgementResult};
 
 /// Reason of a judgement that the run did not give.
-pub(super) const NO_VERDICT: &str = "the validation run gave no verdict";
+const NO_VERDICT: &str = "the validation run gave no verdict";
 
 /// The tool that submits judgements on these issues.
 pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, Judgement>> {
@@ -19,7 +19,7 @@ pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, 
     })
 }
 
-/// The judgement on every id, or an error for the model. An id without a judgement is unsure.
+/// The judgement on every id, or an error for the model.
 fn parse_judgements(
     value: Value,
     ids: &BTreeSet<String>,
@@ -44,7 +44,7 @@ fn parse_judgements(
     for id in ids {
         judgements
             .entry(id.clone())
-            .or_insert_with(|| Judgement::new(JudgementResult::Unsure, NO_VERDICT.to_owned()));
+            .or_insert_with(|| Judgement::new(JudgementResult::NoVerdict, NO_VERDICT.to_owned()));
     }
     Ok(judgements)
 }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_judgement_is_unsure() {
+    fn missing_judgement_is_no_verdict() {
         let entry =
             |id: &str, verdict: &str| json!({ "id": id, "verdict": verdict, "reason": "line 3" });
         check(
@@ -84,8 +84,8 @@ mod tests {
         check(
             json!({ "checks": [] }),
             expect![[r#"
-            a1 Unsure the validation run gave no verdict
-            b2 Unsure the validation run gave no verdict
+            a1 NoVerdict the validation run gave no verdict
+            b2 NoVerdict the validation run gave no verdict
         "#]],
         );
         check(

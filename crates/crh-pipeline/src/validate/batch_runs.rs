@@ -182,7 +182,7 @@ fn batch_outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
                 Some((issue.dedupe_key.clone(), checked.judgement.clone()))
             });
             let judgements: BTreeMap<String, Judgement> = judged.collect();
-            let is_unanswered = |it: &&Judgement| it.reason == answer::NO_VERDICT;
+            let is_unanswered = |it: &&Judgement| it.result == JudgementResult::NoVerdict;
             let count = judgements.values().filter(is_unanswered).count();
             let note = (count > 0)
                 .then(|| format!("{name} gave no verdict on {}", plural(count, "issue")));

@@ -128,6 +128,45 @@ fn failed(record: RunRecord) -> RunRecord {
 }
 
 #[test]
+fn cut_prompt_makes_the_review_incomplete() {
+    let files = ["a.py", "b.py"];
+    let cut = |name: &str| RunRecord { may_have_cut_prompt: true, ..run(name, &files) };
+    let review = |records| Review::new(Strategy::Panel, records);
+    check(
+        &review(vec![cut("correctness")]),
+        expect![[r#"
+        truncated | Incomplete: 2 files not fully reviewed (a.py, b.py)
+        a.py truncated the model server may have cut the prompt
+        b.py truncated the model server may have cut the prompt
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    check(
+        &review(vec![run("correctness", &files), cut("security")]),
+        expect![[r#"
+        truncated | Incomplete: a part of the review is missing
+        a.py reviewed 
+        b.py reviewed 
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    let mut validated = review(vec![run("correctness", &files)]);
+    validated.validated.runs = vec![cut("validate-1")];
+    check(
+        &validated,
+        expect![[r#"
+        truncated | Incomplete: a part of the review is missing
+        a.py reviewed 
+        b.py reviewed 
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+}
+
+#[test]
 fn report_contains_all_data() {
     let test_change = TestChange::new(CHANGE);
     let members = test_change.members(
@@ -698,7 +737,7 @@ fn hidden_findings_count_for_the_verdict() {
     assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
     assert_eq!(
         hidden.summary,
-        "No issues shown in 2 reviewed files; 1 hidden issue counts for the verdict. 2 findings not shown (suppressed)."
+        "No issues shown in 2 reviewed files; 1 more issue is not shown but counts for the verdict. 2 findings not shown (suppressed)."
     );
     review.min_severity = Some(Severity::P2);
     assert_eq!(review.report(), report);

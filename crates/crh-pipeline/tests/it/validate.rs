@@ -315,13 +315,14 @@ async fn issues_are_validated_in_batches_by_urgency() {
     assert_eq!(
         validated.notes,
         [
-            "1 P0 or P1 not validated: the limit is 12",
+            "1 P0 or P1 not validated by a second model run: the limit is 12",
             "validate-1 gave no verdict on 10 issues",
             "validate-2 gave no verdict on 2 issues",
         ]
     );
-    let unsure = validated.judgements.values().all(|it| it.result == JudgementResult::Unsure);
-    assert!(unsure && validated.judgements.len() == 12);
+    let has_no_verdict =
+        validated.judgements.values().all(|it| it.result == JudgementResult::NoVerdict);
+    assert!(has_no_verdict && validated.judgements.len() == 12);
 }
 
 #[tokio::test]
@@ -333,16 +334,16 @@ async fn failed_batch_keeps_its_issues() {
     model.script("validate-2", [bad_key()]);
     let validated = stage.validated(&[]).await;
     expect![[r#"
-        P1 0.90 unsure Problem 00
-        P1 0.90 unsure Problem 01
-        P1 0.90 unsure Problem 02
-        P1 0.90 unsure Problem 03
-        P1 0.90 unsure Problem 04
-        P1 0.90 unsure Problem 05
-        P1 0.90 unsure Problem 06
-        P1 0.90 unsure Problem 07
-        P1 0.90 unsure Problem 08
-        P1 0.90 unsure Problem 09
+        P1 0.90 no_verdict Problem 00
+        P1 0.90 no_verdict Problem 01
+        P1 0.90 no_verdict Problem 02
+        P1 0.90 no_verdict Problem 03
+        P1 0.90 no_verdict Problem 04
+        P1 0.90 no_verdict Problem 05
+        P1 0.90 no_verdict Problem 06
+        P1 0.90 no_verdict Problem 07
+        P1 0.90 no_verdict Problem 08
+        P1 0.90 no_verdict Problem 09
         P1 0.90 degraded Problem 10
         P2 0.90 not_run Problem 11
         P2 0.90 not_run Problem 12

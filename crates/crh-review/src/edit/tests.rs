@@ -153,10 +153,10 @@ fn probable_issue_is_published_and_the_lower_probability_counts() {
     check(&expect![[r#"
         P2 | P2 0.6     | -                   | published P2 p 0.60 not_run -> Ready with fixes
         P2 | P2 0.6     | confirmed 0.45 P2   | published P2 p 0.45 confirmed -> Ready with fixes
-        P2 | P2 0.6     | unsure 0.30         | below_gate: probability 0.30 -> Ready to merge
-        P2 | P2 0.399   | -                   | below_gate: probability 0.40 -> Ready to merge
-        P2 | P3 0.9     | -                   | minor: P3 is not published -> Ready to merge
-        P3 | P3 0.9     | -                   | minor: P3 is not published -> Ready to merge
+        P2 | P2 0.6     | unsure 0.30         | below_gate: the probability that maintainers agree is 0.30 -> Ready to merge
+        P2 | P2 0.399   | -                   | below_gate: the probability that maintainers agree is 0.40 -> Ready to merge
+        P2 | P3 0.9     | -                   | minor: P3 issues are hidden -> Ready to merge
+        P3 | P3 0.9     | -                   | minor: P3 issues are hidden -> Ready to merge
         P1 | P1 0.9     | -                   | published P1 p 0.90 not_run -> Ready with fixes
     "#]]);
 }
@@ -177,7 +177,7 @@ fn confidence_decides_about_a_forgotten_finding() {
         (published, dropped)
     };
     assert_eq!(published(950, None), (vec![None], vec![]));
-    let below = "confidence 0.20, without an answer of the editor".to_owned();
+    let below = "confidence 0.20, and the model that selects issues did not rate it".to_owned();
     assert_eq!(published(200, None), (vec![], vec![below]));
     let confirmed = validated(JudgementResult::Confirmed, Some(800), Some(Severity::P2));
     assert_eq!(published(950, confirmed), (vec![Some(Confidence::thousandths(800))], vec![]));
@@ -208,10 +208,10 @@ fn changed_severity_names_who_changed_it() {
 fn editor_alone_drops_only_small_issues() {
     check(&expect![[r#"
         P2 | P2 refuted | -                   | refuted: guarded in line 3 -> Ready to merge
-        P2 | P2 minor   | -                   | minor: the editor calls it minor -> Ready to merge
-        P1 | P3 refuted | -                   | below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes
-        P1 | P3 minor   | -                   | minor (open P1): the editor calls it minor -> Ready with fixes
-        P1 | P1 0.1     | unsure              | below_gate (open P1): probability 0.10 -> Ready with fixes
+        P2 | P2 minor   | -                   | minor: the model that selects issues calls it minor -> Ready to merge
+        P1 | P3 refuted | -                   | below_gate (open P1): the model that selects issues refutes it: guarded in line 3 -> Ready with fixes
+        P1 | P3 minor   | -                   | minor (open P1): the model that selects issues calls it minor -> Ready with fixes
+        P1 | P1 0.1     | unsure              | below_gate (open P1): the probability that maintainers agree is 0.10 -> Ready with fixes
     "#]]);
 }
 
@@ -219,7 +219,7 @@ fn editor_alone_drops_only_small_issues() {
 fn validation_decides_about_urgent_issues() {
     check(&expect![[r#"
         P1 | P3 refuted | confirmed 0.80 P1   | published P1 p 0.80 confirmed -> Ready with fixes
-        P1 | P3 refuted | confirmed 0.20 P1   | below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes
+        P1 | P3 refuted | confirmed 0.20 P1   | below_gate (open P1): the model that selects issues refutes it: guarded in line 3 -> Ready with fixes
         P1 | P2 refuted | unsure 0.20 P2      | refuted: guarded in line 3 -> Ready to merge
         P1 | P1 0.9     | refuted             | refuted: see line 1 -> Ready to merge
         P0 | P3 refuted | unsure              | published P0 p 0.00 unsure -> Not ready
@@ -300,9 +300,9 @@ fn separated_findings_of_one_problem_get_the_cautious_route() {
         &safe,
         &manual,
         &expect![[r#"
-        first: manual -> human, Some("first (safe_auto), second (manual) -- kept manual; first (review-fixer), second (human) -- kept human")
-        second: manual -> human, Some("first (safe_auto), second (manual) -- kept manual; first (review-fixer), second (human) -- kept human")
-    "#]],
+            first: manual -> human, Some("first (safe_auto), second (manual) -- kept manual, the more cautious; first (review-fixer), second (human) -- kept human, the more cautious")
+            second: manual -> human, Some("first (safe_auto), second (manual) -- kept manual, the more cautious; first (review-fixer), second (human) -- kept human, the more cautious")
+        "#]],
     );
     let other_text = with_route(AutofixClass::SafeAuto, Owner::ReviewFixer, Some("drop(5);"));
     check_separated(
@@ -318,9 +318,9 @@ fn separated_findings_of_one_problem_get_the_cautious_route() {
         &safe,
         &Finding { severity: Severity::P1, ..advisory },
         &expect![[r#"
-        first: gated_auto -> review-fixer, Some("first (safe_auto), second (advisory) -- kept gated_auto; first (review-fixer), second (human) -- kept review-fixer")
-        second: advisory -> human, None
-    "#]],
+            first: gated_auto -> review-fixer, Some("first (safe_auto), second (advisory) -- kept gated_auto, the more cautious; first (review-fixer), second (human) -- kept review-fixer, the more cautious")
+            second: advisory -> human, None
+        "#]],
     );
     let elsewhere = claim(20, Severity::P2).finding;
     let elsewhere =
@@ -346,4 +346,26 @@ fn limit_does_not_count_static_findings() {
         .map(|member| group(std::slice::from_ref(member), probable(700), Severity::P2))
         .collect();
     assert_eq!(review(&members, &groups, &BTreeMap::new()).issues.len(), 7);
+}
+
+#[test]
+fn hidden_finding_names_the_limit_of_its_category() {
+    let mut style = claim(5, Severity::P0);
+    style.finding.category = crate::finding::Category::Style;
+    let groups = [group(std::slice::from_ref(&style), probable(700), Severity::P3)];
+    let report = review(&[style], &groups, &BTreeMap::new());
+    let reasons: Vec<&str> = report.suppressed.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(reasons, ["P3 issues are hidden; lowered to P3: style is P3 at most"]);
+}
+
+#[test]
+fn near_place_of_another_p1_is_a_place_of_its_own() {
+    let mut second = claim(7, Severity::P1);
+    second.finding.title = "Something else breaks".to_owned();
+    let first = claim(5, Severity::P1);
+    let members = [first, second];
+    let groups = [group(&members, probable(700), Severity::P1)];
+    let report = review(&members, &groups, &BTreeMap::new());
+    let places: Vec<u32> = report.issues[0].other_places.iter().map(|it| it.line_start).collect();
+    assert_eq!(places, [7]);
 }

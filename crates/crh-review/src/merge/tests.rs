@@ -142,13 +142,13 @@ fn check(expected: Expect) {
 
 #[test]
 fn agreement_lifts_two_findings_over_the_minimum() {
-    check(expect![[r##"
+    check(expect![[r#"
         > alice f.rs:20 P2 bug 0.55 manual/human "Index out of range"
         > bob   f.rs:21 P1 bug 0.55 manual/human "index out of range!" quote="let v20 = call(20);"
         > carol f.rs:25 P1 bug 0.55 manual/human "Something else"
-        #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report defer "index out of range!" [bob (P1), alice (P2) -- kept P1]
+        #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report defer "index out of range!" [bob (P1), alice (P2) -- kept P1, the more severe]
         below_gate: carol "Something else" -- confidence 0.55
-    "##]]);
+    "#]]);
 }
 
 #[test]
@@ -262,30 +262,30 @@ fn title_overlap_merges_or_makes_a_pair() {
 
 #[test]
 fn advisory_member_does_not_silence_manual_one() {
-    check(expect![[r##"
+    check(expect![[r#"
         > a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
         > b f.rs:20 P2 bug 0.90 manual/downstream-resolver "Same thing"
-        #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1; b (manual), a (advisory) -- kept manual; b (downstream-resolver), a (human) -- kept downstream-resolver]
-    "##]]);
+        #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1, the more severe; b (manual), a (advisory) -- kept manual, the more cautious; b (downstream-resolver), a (human) -- kept downstream-resolver, the more cautious]
+    "#]]);
 }
 
 #[test]
 fn most_cautious_route_wins() {
-    check(expect![[r##"
+    check(expect![[r#"
         > security    f.rs:20 P0 security 0.80 safe_auto/review-fixer         "Same thing" fix
         > correctness f.rs:20 P1 security 0.90 gated_auto/downstream-resolver "Same thing"
         > a f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="x"
         > b f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="y"
         > c f.rs:29 P3 bug 0.80 safe_auto/review-fixer "Fixed" replace="x"
-        #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0; security (safe_auto), correctness (gated_auto) -- kept gated_auto; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver]
+        #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0, the more severe; security (safe_auto), correctness (gated_auto) -- kept gated_auto, the more cautious; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver, the more cautious]
         #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [a, b (different replacements) -- kept none]
         #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
-    "##]]);
+    "#]]);
 }
 
 #[test]
 fn model_severity_is_capped_by_category() {
-    check(expect![[r##"
+    check(expect![[r#"
         > alice f.rs:20 P0 style 0.80 manual/human "Odd name"
         > alice f.rs:22 P0 testing 0.80 manual/human "Refunds are untested"
         > alice f.rs:24 P0 standards 0.80 manual/human "Rule nine is broken"
@@ -294,11 +294,11 @@ fn model_severity_is_capped_by_category() {
         > carol f.rs:26 P0 style 0.80 manual/human "Unused name"
         > alice f.rs:28 P0 security 0.80 manual/human "Open to all"
         #1 f.rs:28 P0 0.80 alice manual/human report defer "Open to all"
-        #2 f.rs:26 P1 0.90 carol,ruff manual/human report defer "Unused name" [carol (P0), ruff (P1) -- kept P1: style is P3 at most]
-        #3 f.rs:22 P1 0.80 alice manual/human report defer "Refunds are untested" [alice (P0) -- kept P1: testing is P1 at most]
-        #4 f.rs:24 P2 1.00 alice,bob manual/human report defer "Rule nine is broken" [alice (P0), bob (P2) -- kept P2: standards is P2 at most]
-        #5 f.rs:20 P3 0.80 alice manual/human report defer "Odd name" [alice (P0) -- kept P3: style is P3 at most]
-    "##]]);
+        #2 f.rs:26 P1 0.90 carol,ruff manual/human report defer "Unused name" [carol (P0), ruff (P1) -- lowered to P1: style is P3 at most]
+        #3 f.rs:22 P1 0.80 alice manual/human report defer "Refunds are untested" [alice (P0) -- lowered to P1: testing is P1 at most]
+        #4 f.rs:24 P2 1.00 alice,bob manual/human report defer "Rule nine is broken" [alice (P0), bob (P2) -- lowered to P2: standards is P2 at most]
+        #5 f.rs:20 P3 0.80 alice manual/human report defer "Odd name" [alice (P0) -- lowered to P3: style is P3 at most]
+    "#]]);
 }
 
 #[test]
@@ -476,7 +476,7 @@ fn answered_pairs_are_merged() {
     let same_pair_ids = unmerged.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
     let joined = consolidate(members(table), &sources(), &PastDecisions::default(), &same_pair_ids);
     expect![[r##"
-        #1 f.rs:20 P0 0.65 reliability,security manual/human report defer "Secret in the log" [security (P0), reliability (P2) -- kept P0]
+        #1 f.rs:20 P0 0.65 reliability,security manual/human report defer "Secret in the log" [security (P0), reliability (P2) -- kept P0, the more severe]
     "##]].assert_eq(&describe(&apply_judgements(joined, &BTreeMap::new())));
 }
 
@@ -691,7 +691,7 @@ fn model_cannot_refute_static_finding() {
     let judgements = issues.iter().map(|issue| (issue.dedupe_key.clone(), refuted.clone()));
     let merged = judge(table, &judgements.collect());
     expect![[r##"
-        #1 f.rs:20 P0 1.00 model,secrets manual/human report defer "Key in the code" [secrets (P0), model (P3) -- kept P0; secrets (manual), model (advisory) -- kept manual]
+        #1 f.rs:20 P0 1.00 model,secrets manual/human report defer "Key in the code" [secrets (P0), model (P3) -- kept P0, the more severe; secrets (manual), model (advisory) -- kept manual, the more cautious]
         #2 (description):3 P1 1.00 injection manual/human report defer "Instructs the reviewer"
     "##]].assert_eq(&describe(&merged));
 }
@@ -767,6 +767,7 @@ fn fixed_issue_over_the_limit_is_not_open() {
         description: String::new(),
         files: Vec::new(),
         outcome: FixOutcome::Done,
+        ..AppliedFix::default()
     };
     assert_eq!(report.over_cap[0].number, 2);
     report.applied_fixes = vec![fix(1)];

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, issue_remarks, location_label,
-    marked_verdict, next_step_in, reported_by, validation_note, warnings_beside_failures,
+    marked_verdict, next_step_in, reported_by, unstored_note, validation_note,
+    warnings_beside_failures,
 };
 use crate::finding::Side;
 use crate::identity::{review_marker, summary_marker};
-use crate::report::{Issue, Report, RequirementState, TestProof};
+use crate::report::{Issue, Report, RequirementState, Strategy, TestProof};
 use crate::sanitise;
 use crate::verdict::counted_hidden;
 
@@ -350,7 +351,8 @@ fn details(report: &Report, issue: &Issue, why: &str, links: Option<&str>) -> St
     out
 }
 
-/// Pre-existing issues, unmet requirements, risks, hidden findings and coverage gaps.
+/// Pre-existing issues, requirements that are not met or not judged, hidden findings, failed
+/// reviewers, coverage gaps and warnings.
 fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
     let prose = |text: &str| prose(text, links);
     let mut items: Vec<String> = Vec::new();
@@ -380,6 +382,7 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
     let warnings = warnings_beside_failures(report, report.all_warnings());
     items.extend(warnings.iter().map(|warning| prose(warning)));
+    items.extend(unstored_note(report).map(prose));
     items
 }
 
@@ -388,20 +391,29 @@ fn closing_lines(report: &Report, options: &SummaryOptions<'_>) -> String {
     let mut items: Vec<String> =
         options.remarks.iter().map(|remark| prose(remark, options.links)).collect();
     items.extend(remarks(report, options.links));
+    items.dedup();
     for (index, item) in items.iter().enumerate() {
-        let line = format!("{}- {item}\n", if index == 0 { "\n" } else { "" });
+        let line =
+            format!("{}- {item}\n", if index == 0 { "\n### About this review\n\n" } else { "" });
         if out.chars().count() + line.chars().count() > MAX_REMARKS {
             out.push_str(&format!("\n{} more remarks do not fit here.\n", items.len() - index));
             break;
         }
         out.push_str(&line);
     }
-    let model = if report.model_used.is_empty() { "no model" } else { report.model_used.as_str() };
-    let model: String = model.chars().take(MAX_NAME).collect();
+    let model = match report.model_used.as_str() {
+        "" => "no model".to_owned(),
+        model => format!("model {}", model.chars().take(MAX_NAME).collect::<String>()),
+    };
+    let team = match report.strategy {
+        Strategy::Panel => "specialised reviewers",
+        Strategy::Single => "one reviewer",
+        Strategy::Delegate => "sub-agents",
+        Strategy::Static => "static checks",
+    };
     let cost = report.stats.cost_usd.0 as f64 / 1e6;
     out.push_str(&format!(
-        "\n<sub>crh, {}, {}, ${cost:.2}, review {}</sub>\n",
-        report.strategy,
+        "\n<sub>Reviewed by crh: {team}, {}, cost ${cost:.2}, review id {}</sub>\n",
         sanitise::markdown(&model, None),
         sanitise::markdown(&report.review_id.chars().take(MAX_NAME).collect::<String>(), None)
     ));

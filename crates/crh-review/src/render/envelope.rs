@@ -14,6 +14,9 @@ use crate::report::{DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
 use crate::verdict::{HiddenHome, counted_hidden, plural};
 
+/// Explains the labels in brackets, which the format prescribes.
+const LABELS: &str = "Labels: safe_auto is a safe fix, gated_auto a fix that changes behaviour, manual has no ready replacement (a model, an agent or a person writes the fix), advisory needs no fix. Run the tests after the fix of a finding with needs-verification. The label after the arrow says who handles the finding: review-fixer is `crh fix`, downstream-resolver is the developer or agent who reads this, human is a person, release is the person who deploys";
+
 /// The line for a review that could not start. `reason` ends with a period.
 pub fn failure_line(reason: &str) -> String {
     format!("Review failed (headless mode). Reason: {}\n", one_line(reason))
@@ -231,13 +234,16 @@ fn requirements(plan: &Plan) -> Vec<String> {
     items
 }
 
-/// Whether a finding is hidden although its reviewer was sure enough: the editor disagrees.
+/// Whether a finding is hidden for another reason than the confidence of its reviewer: the model
+/// run that selects issues disagrees.
 fn is_improbable(dropped: &DroppedFinding) -> bool {
     let is_sure = |member: &Member| {
         let severity = effective_severity(member);
         member.finding.confidence >= min_confidence(severity)
     };
-    dropped.fate == Fate::BelowGate && dropped.member.as_ref().is_some_and(is_sure)
+    let is_by_confidence = dropped.reason.starts_with("confidence ");
+    dropped.fate == Fate::BelowGate
+        && (!is_by_confidence || dropped.member.as_ref().is_some_and(is_sure))
 }
 
 fn coverage(report: &Report) -> Vec<String> {
@@ -249,13 +255,14 @@ fn coverage(report: &Report) -> Vec<String> {
         let unsure_count = count.saturating_sub(improbable_count);
         if unsure_count > 0 {
             items.push(format!(
-                "Suppressed: {unsure_count} findings below 0.60 confidence (P0 at 0.50+ retained)"
+                "Suppressed: {} below 0.60 confidence (P0 at 0.50+ retained)",
+                plural(unsure_count, "finding")
             ));
         }
         // The line above has a fixed wording, which is false for these.
         if improbable_count > 0 {
             items.push(format!(
-                "Not published: {} that maintainers would probably not agree with",
+                "Not shown: {} that maintainers would probably not agree with",
                 plural(improbable_count, "finding")
             ));
         }
@@ -274,8 +281,9 @@ fn coverage(report: &Report) -> Vec<String> {
     items.extend(reasons.map(|(failed, note)| format!("Failure of {failed}: {note}")));
     items.extend(report.plan.iter().flat_map(requirements));
     fates.remove(&Fate::Merged);
-    if !report.over_cap.is_empty() {
-        fates.remove(&Fate::OverCap);
+    // The envelope lists the issues over the limit. A reviewer may have dropped further findings.
+    if let Some(count) = fates.get_mut(&Fate::OverCap) {
+        *count = report.hidden_open_findings().filter(|it| it.fate == Fate::OverCap).count();
     }
     let listed = report.suppressed.iter().filter(|dropped| is_unpublished_advisory(dropped));
     if let Some(count) = fates.get_mut(&Fate::Minor) {
@@ -292,7 +300,8 @@ fn coverage(report: &Report) -> Vec<String> {
     let listed_issues = report.open_issues().chain(&report.pre_existing);
     let count = listed_issues.filter(|issue| !has_details(issue)).count();
     if count > 0 {
-        items.push(format!("Details missing: {count} findings have no explanation"));
+        let verb = if count == 1 { "has" } else { "have" };
+        items.push(format!("Details missing: {} {verb} no explanation", plural(count, "finding")));
     }
     items.extend(coverage_gaps(report));
     match report.status {
@@ -302,5 +311,9 @@ fn coverage(report: &Report) -> Vec<String> {
     // The envelope lists the issues over the limit, too.
     let warnings = warnings_beside_failures(report, report.warnings.iter());
     items.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));
+    if report.open_issues().next().is_some() {
+        items.push(LABELS.to_owned());
+    }
+    items.dedup();
     items
 }

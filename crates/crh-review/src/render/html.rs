@@ -12,9 +12,12 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Serialize;
 use serde_json::{Value as JsonValue, json};
 
-use self::issue::{IssueView, severity_word};
+use self::issue::IssueView;
 use self::prose::{Prose, ProsePiece, paragraphs, prose, prose_list};
-use super::{fate_label, requirement_state, scope_line, warnings_beside_failures};
+use super::{
+    fate_label, requirement_state, reviewer_reason, scope_line, unstored_note,
+    warnings_beside_failures,
+};
 use crate::diff::Diff;
 use crate::finding::Severity;
 use crate::report::{
@@ -108,7 +111,7 @@ impl ReportPage {
             summary: paragraphs(&report.summary),
             url: safe_url(&change.url),
             facts: change_values(report),
-            warnings: prose_list(&warnings_beside_failures(report, report.all_warnings())),
+            warnings: warnings(report),
             counts: counts(report),
             fix_order: report.fix_order.clone(),
             issues: issues(&report.issues),
@@ -124,6 +127,13 @@ impl ReportPage {
             about: run_values(report),
         }
     }
+}
+
+fn warnings(report: &Report) -> Vec<Prose> {
+    let mut warnings = warnings_beside_failures(report, report.all_warnings());
+    warnings.extend(unstored_note(report).map(str::to_owned));
+    warnings.dedup();
+    prose_list(&warnings)
 }
 
 fn labelled_value(name: &'static str, value: &str) -> LabelledValue {
@@ -169,7 +179,13 @@ fn counts(report: &Report) -> Vec<JsonValue> {
     let severities = [Severity::P0, Severity::P1, Severity::P2, Severity::P3];
     let count = |severity: Severity| {
         let count = report.issues.iter().filter(|issue| issue.severity == severity).count();
-        json!({ "severity": severity, "count": count, "word": severity_word(severity) })
+        let word = match severity {
+            Severity::P0 => "critical",
+            Severity::P1 => "high",
+            Severity::P2 => "moderate",
+            Severity::P3 => "low",
+        };
+        json!({ "severity": severity, "count": count, "word": word })
     };
     severities.map(count).to_vec()
 }
@@ -207,7 +223,7 @@ fn lists(report: &Report) -> Vec<JsonValue> {
         ("Remaining risks", prose_list(&report.residual_risks)),
         ("Missing tests", prose_list(&report.testing_gaps)),
         ("Lessons from past problems", prose_list(&notes.learnings)),
-        ("What agents cannot do", prose_list(&notes.agent_native_gaps)),
+        ("Actions that agents cannot perform", prose_list(&notes.agent_native_gaps)),
         ("Schema drift", prose_list(&notes.schema_drift)),
         ("Deployment", prose_list(&notes.deployment)),
         ("Untracked files, not reviewed", untracked.collect()),
@@ -234,8 +250,8 @@ fn fate_meaning(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "shown as an issue",
         Fate::Merged => "says the same as another finding",
-        Fate::Minor => "true, but too small to publish",
-        Fate::Malformed => "not in the required format",
+        Fate::Minor => "true, but less severe than the report shows",
+        Fate::Malformed => "crh could not read the reviewer's answer",
         Fate::Nit => "the reviewer calls it a nitpick",
         Fate::Unsupported => "the quoted code does not exist",
         Fate::PreExisting => "not caused by this change",
@@ -290,7 +306,7 @@ fn reviewers(report: &Report) -> Vec<JsonValue> {
         };
         json!({
             "name": one_line(&reviewer.name),
-            "why": prose(&reviewer.why),
+            "why": prose(&reviewer_reason(&reviewer.name, &reviewer.why)),
             "outcome": outcome,
             "mood": mood,
             "note": prose(&reviewer.note),
@@ -339,8 +355,8 @@ fn run_values(report: &Report) -> Vec<LabelledValue> {
         labelled_value("Mode", &report.mode.to_string()),
         labelled_value("Models", &report.model_used),
         labelled_value(repository_label(report), &report.change.repo),
-        labelled_value("Review", &report.review_id),
-        labelled_value("Run", &report.run_id),
+        labelled_value("Review id", &report.review_id),
+        labelled_value("Run id", &report.run_id),
         labelled_value("Run folder", &report.artifact),
     ];
     facts.retain(|fact| !fact.value.is_empty());

@@ -31,7 +31,7 @@ pub fn inline(
     let reporters = prose(&reported_by(issue), links);
     // The marker, by which crh recognises its own comment, must fit.
     let end = format!(
-        "\n<sub>{reporters}, confidence {}</sub>\n\n{}\n",
+        "\n<sub>Reported by {reporters}, confidence {}</sub>\n\n{}\n",
         issue.confidence,
         issue_marker(instance, &issue.dedupe_key)
     );

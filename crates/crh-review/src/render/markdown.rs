@@ -3,7 +3,7 @@
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, is_residual, issue_remarks,
     location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
-    scope_line, team, validation_note, verdict_label, warnings_beside_failures,
+    scope_line, team, unstored_note, validation_note, verdict_label, warnings_beside_failures,
 };
 use crate::finding::Severity;
 use crate::report::{Issue, Report, RequirementState};
@@ -69,7 +69,8 @@ fn table(title: &str, columns: &[&str], rows: impl Iterator<Item = Vec<String>>)
     Some(format!("### {title}\n\n| {} |\n|{rule}\n{}", columns.join(" | "), rows.concat()))
 }
 
-fn bullets(title: &str, items: Vec<String>) -> Option<String> {
+fn bullets(title: &str, mut items: Vec<String>) -> Option<String> {
+    items.dedup();
     let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
     (!items.is_empty()).then(|| format!("### {title}\n\n{items}"))
 }
@@ -161,7 +162,8 @@ fn residual_work(report: &Report) -> Option<String> {
             cell(&residual_step(report, issue)),
         ]
     });
-    table("Residual Actionable Work", &columns, rows)
+    let note = unstored_note(report).map(|note| format!("\n{note}.\n")).unwrap_or_default();
+    table("Residual Actionable Work", &columns, rows).map(|table| table + &note)
 }
 
 fn pre_existing(report: &Report) -> Option<String> {

@@ -150,23 +150,33 @@ fn fate_label(fate: Fate) -> &'static str {
         Fate::PreExisting => "pre-existing",
         Fate::Refuted => "refuted",
         Fate::BelowGate => "too uncertain",
-        Fate::Softened => "listed as a gap or risk",
+        Fate::Softened => "listed under missing tests or risks",
         Fate::Suppressed => "suppressed",
         Fate::Dismissed => "dismissed",
         Fate::Lesson => "hidden by a lesson",
-        Fate::ProtectedPath => "protected document",
+        Fate::ProtectedPath => "asks to remove a protected document",
         Fate::OverCap => "over the limit",
     }
 }
 
 /// What the reader can do about an issue of this report, such as `needs a manual fix`. If the
-/// review is not stored, `crh fix` would act on an issue of another review.
+/// review is not stored, `crh fix` would act on an issue of another review; [`unstored_note`] says
+/// so once.
 fn next_step_in(report: &Report, issue: &Issue) -> String {
-    let step = next_step(report, issue);
-    match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "crh could fix this, but this review is not stored".to_owned(),
-        false => step,
+    match needs_stored_review(report, issue) {
+        true => "fixable by crh".to_owned(),
+        false => next_step(report, issue),
     }
+}
+
+fn needs_stored_review(report: &Report, issue: &Issue) -> bool {
+    report.artifact.is_empty() && next_step(report, issue).contains("`crh fix")
+}
+
+/// Why crh cannot fix the open issues of this report now. `None` if it can, or if it cannot fix any.
+fn unstored_note(report: &Report) -> Option<&'static str> {
+    let is_needed = report.open_issues().any(|issue| needs_stored_review(report, issue));
+    is_needed.then_some("crh can fix only issues of a stored review, and this review is not stored")
 }
 
 /// What the reader can do about an issue of a stored review.
@@ -178,6 +188,12 @@ fn next_step(report: &Report, issue: &Issue) -> String {
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Unverified) {
         return "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"
             .to_owned();
+    }
+    if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Partial) {
+        let number = issue.number;
+        return format!(
+            "the applied fix did not change this place; `crh fix --issue {number}` lets a model fix it"
+        );
     }
     let has_fixer = report.strategy != Strategy::Static || issue.replacement.is_some();
     if (issue.autofix_class, issue.action) == (AutofixClass::Manual, Action::Apply) && !has_fixer {
@@ -265,8 +281,9 @@ fn places_note(report: &Report) -> Option<String> {
 fn team(report: &Report) -> Vec<(String, String)> {
     let (checks, reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
         report.reviewers.iter().partition(|reviewer| reviewer.origin == Origin::Code);
+    let reason = |row: &&ReviewerRow| reviewer_reason(&row.name, &row.why);
     let mut team: Vec<(String, String)> =
-        reviewers.iter().map(|row| (row.name.clone(), row.why.clone())).collect();
+        reviewers.iter().map(|row| (row.name.clone(), reason(row))).collect();
     if !checks.is_empty() {
         let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
         team.push(("static checks".to_owned(), names.join(", ")));
@@ -274,10 +291,35 @@ fn team(report: &Report) -> Vec<(String, String)> {
     team
 }
 
+/// Words of reasons, and plainer ones. Prompts contain the former, and recordings depend on them.
+const PLAIN_REASONS: [(&str, &str); 6] = [
+    (", and no test did, of which there are some (", ", but no test did (there are some, such as "),
+    (" before the change is another one", " changed"),
+    (" is what others call", " is an interface for other code"),
+    (" holds for changed files", " has rules for changed files"),
+    (" is about arguments of a program", " handles command-line arguments"),
+    ("lines that run ", "executable lines "),
+];
+
+/// Why a reviewer was chosen, for readers who do not know the reviewers. `why` is the reason that
+/// prompts contain.
+pub fn reviewer_reason(name: &str, why: &str) -> String {
+    let plain = PLAIN_REASONS.iter().fold(why.to_owned(), |why, (old, new)| why.replace(old, new));
+    match (name, why) {
+        ("correctness", "always") => "reviews every change".to_owned(),
+        (_, "always") => "reviews every change with `--depth full`".to_owned(),
+        ("upkeep", why) if !why.is_empty() => {
+            format!("reviews tests, documentation and clarity of the code; {plain}")
+        }
+        (_, _) => plain,
+    }
+}
+
 /// A reviewer with the reason why it was chosen.
 fn reviewer_with_reason(reviewer: &ReviewerRow) -> String {
     let name = one_line(&reviewer.name);
-    if reviewer.why.is_empty() { name } else { format!("{name} ({})", one_line(&reviewer.why)) }
+    let reason = one_line(&reviewer_reason(&reviewer.name, &reviewer.why));
+    if reason.is_empty() { name } else { format!("{name} ({reason})") }
 }
 
 /// The location of an issue on one line.
@@ -288,7 +330,9 @@ fn location_label(issue: &Issue) -> String {
 /// A note if the second model run was unsure or failed.
 fn validation_note(issue: &Issue) -> Option<&'static str> {
     match issue.validation {
-        Validation::Unsure | Validation::Degraded => validation_label(issue.validation),
+        Validation::Unsure | Validation::NoVerdict | Validation::Degraded => {
+            validation_label(issue.validation)
+        }
         Validation::NotRun | Validation::ByCode | Validation::Confirmed => None,
     }
 }
@@ -299,7 +343,7 @@ fn reviewers_or_disagreement(issue: &Issue) -> String {
 }
 
 /// A note about the quoted line, what model reviewers say about the issue of a static check, and
-/// what a test proves. The text of such an issue is that of the check, so the remarks name the
+/// what a test proves. The issue itself has the text of the check, so the remarks name the
 /// reviewers.
 fn issue_remarks(issue: &Issue) -> Vec<String> {
     let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
@@ -343,6 +387,7 @@ fn validation_label(validation: Validation) -> Option<&'static str> {
         Validation::ByCode => "static check",
         Validation::Confirmed => "confirmed by a second model run",
         Validation::Unsure => "a second model run could not decide",
+        Validation::NoVerdict => "a second model run gave no verdict",
         Validation::Degraded => "the second model run, which checks the issue, failed",
     })
 }

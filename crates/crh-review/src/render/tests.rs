@@ -172,6 +172,7 @@ pub(super) fn full_report() -> Report {
             description: "used `checked_mul`".to_owned(),
             files: vec!["src/pay.rs".to_owned()],
             outcome: FixOutcome::Done,
+            ..AppliedFix::default()
         }],
         stats: crate::report::Stats { cost_usd: Decimal(123_456), ..Default::default() },
         ..Report::default()
@@ -248,23 +249,40 @@ fn words_of_a_model_beside_a_static_finding_name_the_model() {
     }
 }
 
+#[test]
+fn reason_of_a_reviewer_is_in_plain_words() {
+    let check = |name, why, expected| assert_eq!(reviewer_reason(name, why), expected);
+    check("correctness", "always", "reviews every change");
+    check("testing", "always", "reviews every change with `--depth full`");
+    check(
+        "upkeep",
+        "`a.py` changed, and no test did, of which there are some (`t.py`)",
+        "reviews tests, documentation and clarity of the code; `a.py` changed, but no test did (there are some, such as `t.py`)",
+    );
+    check("data", "touches card numbers", "touches card numbers");
+}
+
 /// The line about low confidence has a fixed wording, which is false for a finding that its
-/// reviewer was sure of.
+/// reviewer was sure of, or that is hidden by the probability that maintainers agree.
 #[test]
 fn improbable_finding_is_not_called_unsure() {
     let mut report = full_report();
     let coverage = |report: &Report| {
         let lines = envelope(report);
-        let is_counted =
-            |line: &&str| line.contains("Suppressed: ") || line.contains("published: ");
+        let is_counted = |line: &&str| line.contains("Suppressed: ") || line.contains("probably");
         lines.lines().filter(is_counted).map(str::to_owned).collect::<Vec<_>>()
     };
-    let unsure = "- Suppressed: 1 findings below 0.60 confidence (P0 at 0.50+ retained)";
+    let unsure = "- Suppressed: 1 finding below 0.60 confidence (P0 at 0.50+ retained)";
     assert_eq!(coverage(&report), [unsure]);
     for member in report.suppressed.iter_mut().filter_map(|dropped| dropped.member.as_mut()) {
         member.finding.confidence = crate::finding::Confidence::thousandths(800);
     }
-    let improbable = "- Not published: 1 finding that maintainers would probably not agree with";
+    let improbable = "- Not shown: 1 finding that maintainers would probably not agree with";
+    assert_eq!(coverage(&report), [improbable]);
+    let mut report = full_report();
+    for dropped in &mut report.suppressed {
+        dropped.reason = "the probability that maintainers agree is 0.42".to_owned();
+    }
     assert_eq!(coverage(&report), [improbable]);
 }
 
@@ -424,14 +442,14 @@ fn fix_command_is_named_only_for_a_stored_run() {
     };
     for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
         assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
-        assert!(unstored.contains("crh could fix this, but this review is not stored"));
+        assert_eq!(unstored.matches("this review is not stored").count(), 1, "{unstored}");
     }
 }
 
 #[test]
 fn envelope_counts_findings_without_details() {
     let mut report = full_report();
-    let note = "\n- Details missing: 1 findings have no explanation\n";
+    let note = "\n- Details missing: 1 finding has no explanation\n";
     assert!(!envelope(&report).contains("Details missing"));
     report.issues[0].why_it_matters = report.issues[0].title.clone();
     assert!(envelope(&report).contains(note), "{}", envelope(&report));
@@ -475,6 +493,7 @@ fn envelope_counts_only_safe_auto_fixes() {
         description: String::new(),
         files: Vec::new(),
         outcome: FixOutcome::Done,
+        ..AppliedFix::default()
     };
     report.applied_fixes = report.issues.iter().map(fix).collect();
     report.issues[0].autofix_class = AutofixClass::SafeAuto;
@@ -591,6 +610,7 @@ fn fix_that_did_not_help_is_not_offered_again() {
         description: String::new(),
         files: Vec::new(),
         outcome: FixOutcome::FoundAgain,
+        ..AppliedFix::default()
     }];
     let rendered = text(&report, &TextStyle::default());
     assert!(rendered.contains("the applied fix did not help; needs a manual fix"), "{rendered}");
@@ -618,7 +638,13 @@ fn applied_fix_says_that_its_file_is_not_fully_reviewed() {
     let note = |report: &mut Report, state, outcome| {
         report.coverage[0].state = state;
         let (description, files) = (String::new(), vec![path.clone()]);
-        report.fix_note(&AppliedFix { number: 1, description, files, outcome })
+        report.fix_note(&AppliedFix {
+            number: 1,
+            description,
+            files,
+            outcome,
+            ..AppliedFix::default()
+        })
     };
     let (reviewed, partly) = (CoverageState::Reviewed, CoverageState::Truncated);
     assert_eq!(note(&mut report, reviewed, FixOutcome::Done), "");
@@ -634,7 +660,13 @@ fn report_names_the_commit_of_line_numbers_in_fixed_files() {
     let file = report.issues[0].location.file.clone();
     let (description, outcome) = (String::new(), FixOutcome::FoundAgain);
     let number = report.issues[0].number;
-    let fix = AppliedFix { number, description, files: vec![file.clone()], outcome };
+    let fix = AppliedFix {
+        number,
+        description,
+        files: vec![file.clone()],
+        outcome,
+        ..AppliedFix::default()
+    };
     report.applied_fixes = vec![fix];
     report.issues.truncate(1);
     assert_eq!(places_note(&report), None);
@@ -656,7 +688,8 @@ fn unverified_fix_is_tested_and_not_undone_before_that() {
     report.issues[0].requires_verification = true;
     let (description, files) = (String::new(), Vec::new());
     let outcome = FixOutcome::Unverified;
-    report.applied_fixes = vec![AppliedFix { number, description, files, outcome }];
+    report.applied_fixes =
+        vec![AppliedFix { number, description, files, outcome, ..AppliedFix::default() }];
     assert_eq!(
         residual_step(&report, &report.issues[0]),
         "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"

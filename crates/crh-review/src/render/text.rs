@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{
     counted_hidden_lines, coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks,
     location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
-    scope_line, team, validation_label, warnings_beside_failures,
+    scope_line, team, unstored_note, validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -100,10 +100,10 @@ pub(super) fn percent_encode(path: &[u8]) -> String {
 /// Which findings a text lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ListedFindings {
-    /// Published issues only.
+    /// Issues only.
     #[default]
     Published,
-    /// Also findings that are not published, with the reason.
+    /// Also findings that are not shown, with the reason.
     All,
 }
 
@@ -253,22 +253,27 @@ fn replacement(issue: &Issue, style: &TextStyle) -> String {
     format!("{INDENT}Replace {lines} with:\n{marked_lines}")
 }
 
-/// The list of findings that are not published. `None` if there are none, or if `listed` excludes
-/// them.
+/// The list of findings that are not shown. Reviewers with the same finding share a row. `None` if
+/// there are none, or if `listed` excludes them.
 fn unpublished(report: &Report, listed: ListedFindings) -> Option<(&'static str, Vec<String>)> {
+    let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
     // A merged finding is shown as part of its issue.
-    let hidden = report.suppressed.iter().filter(|dropped| dropped.fate != Fate::Merged);
-    let rows: Vec<String> = hidden
-        .map(|dropped| {
-            let (fate, reviewer) = (fate_label(dropped.fate), &dropped.reviewer);
-            let claim = dropped.member.as_ref().map(|Member { finding, .. }| {
-                let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
-                format!("{} {}{line}: {}", finding.severity, finding.file, finding.title)
-            });
-            let claim = claim.unwrap_or_else(|| "a finding that crh could not read".to_owned());
-            one_line(&format!("{claim} ({fate}: {}; by {reviewer})", dropped.reason))
-        })
-        .collect();
+    for dropped in report.suppressed.iter().filter(|dropped| dropped.fate != Fate::Merged) {
+        let claim = dropped.member.as_ref().map(|Member { finding, .. }| {
+            let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+            format!("{} {}{line}: {}", finding.severity, finding.file, finding.title)
+        });
+        let claim = claim.unwrap_or_else(|| "a finding that crh could not read".to_owned());
+        let row = format!("{claim} ({}: {}", fate_label(dropped.fate), dropped.reason);
+        match rows.last_mut() {
+            Some((last, reviewers)) if *last == row => reviewers.push(&dropped.reviewer),
+            Some(_) | None => rows.push((row, vec![&dropped.reviewer])),
+        }
+    }
+    let line = |(row, reviewers): &(String, Vec<&str>)| {
+        one_line(&format!("{row}; by {})", reviewers.join(", ")))
+    };
+    let rows: Vec<String> = rows.iter().map(line).collect();
     (listed == ListedFindings::All && !rows.is_empty()).then_some(("Findings not shown", rows))
 }
 
@@ -287,12 +292,13 @@ fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
         ("Remaining risks", lines(&report.residual_risks)),
         ("Missing tests", lines(&report.testing_gaps)),
         ("Lessons from past problems", lines(&notes.learnings)),
-        ("What agents cannot do", lines(&notes.agent_native_gaps)),
+        ("Actions that agents cannot perform", lines(&notes.agent_native_gaps)),
         ("Schema drift", lines(&notes.schema_drift)),
         ("Deployment", lines(&notes.deployment)),
         ("Review coverage", coverage(report)),
     ];
     lists.retain(|(_, items)| !items.is_empty());
+    lists.iter_mut().for_each(|(_, items)| items.dedup());
     lists
 }
 
@@ -321,7 +327,7 @@ fn residual_work(report: &Report) -> Vec<String> {
         let (number, severity, step) = (issue.number, issue.severity, residual_step(report, issue));
         format!("{number} {severity} {}: {step}", location_label(issue))
     };
-    residual.map(line).collect()
+    residual.map(line).chain(unstored_note(report).map(str::to_owned)).collect()
 }
 
 fn coverage(report: &Report) -> Vec<String> {

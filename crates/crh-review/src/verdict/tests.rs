@@ -188,6 +188,7 @@ fn fixed_issue_is_not_open() {
         description: String::new(),
         files: Vec::new(),
         outcome: FixOutcome::Done,
+        ..AppliedFix::default()
     };
     report.applied_fixes = vec![fix(1)];
     assert_eq!(review_verdict(&report), "Ready with fixes: 1 issue to fix");

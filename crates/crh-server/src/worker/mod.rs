@@ -309,7 +309,7 @@ async fn keep_up<F: ForgeAccess, C: CommentJobs>(worker: Arc<Worker<F, C>>) {
             upkeep::remove_old_folders(&worker.store, &worker.settings, now).await
         };
         if let Err(error) = result.await {
-            tracing::warn!(%error, "upkeep failed");
+            tracing::warn!(%error, "periodic maintenance failed");
         }
         sleep(UPKEEP).await;
     }

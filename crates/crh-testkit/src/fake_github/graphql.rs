@@ -13,7 +13,7 @@ use super::json::View;
 use super::rest::{Call, Reply, check_permission};
 use super::state::{FakeGitHubState, Permission};
 
-/// Maximum number of nodes per connection, as on GitHub.
+/// Maximum number of nodes per page of a connection, as on GitHub.
 const MAX_NODES: usize = 100;
 
 /// A parsed request.
@@ -107,14 +107,14 @@ impl GraphQuery {
         let errors = RefCell::default();
         let answered = match self.operation().kind {
             OperationKind::Query => {
-                let eye = QueryContext {
+                let context = QueryContext {
                     view: View { state, server },
                     call,
                     login,
                     request: self,
                     errors: &errors,
                 };
-                eye.select(&Node::Query, &self.operation().selections)
+                context.select(&Node::Query, &self.operation().selections)
             }
             OperationKind::Mutation => self.run_mutations(state, server, (call, login), &errors),
         };
@@ -145,15 +145,15 @@ impl GraphQuery {
             };
             let value = match self.mutate(state, field, (call, login)) {
                 Ok(thread) => {
-                    let eye = QueryContext {
+                    let context = QueryContext {
                         view: View { state, server },
                         call,
                         login,
                         request: self,
                         errors,
                     };
-                    let thread = thread.and_then(|id| eye.view.state.thread(&id));
-                    eye.select(&Node::Payload(thread), &field.selections)?
+                    let thread = thread.and_then(|id| context.view.state.thread(&id));
+                    context.select(&Node::Payload(thread), &field.selections)?
                 }
                 Err(refused) if refused.kind.is_some() => {
                     errors.borrow_mut().push(refused);
@@ -166,7 +166,7 @@ impl GraphQuery {
         Ok(Value::Object(data))
     }
 
-    /// Runs one mutation and returns its thread, if any.
+    /// Runs one mutation and returns the id of its thread, if any.
     fn mutate(
         &self,
         state: &mut FakeGitHubState,
@@ -334,7 +334,7 @@ impl<'a> QueryContext<'a> {
                 GraphRefusal::new(format!("`{text}` does not appear to be a valid cursor."))
             })
         };
-        // A cursor is the number of nodes before it.
+        // A cursor is the position of its node, counted from 1.
         let mut start = cursor("after")?.unwrap_or(0).min(nodes.len());
         let mut end = cursor("before")?.map_or(nodes.len(), |before| before.saturating_sub(1));
         if first.is_some() {

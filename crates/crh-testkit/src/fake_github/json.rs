@@ -200,10 +200,10 @@ impl View<'_> {
     pub(super) fn pull(&self, repository: &Repository, pull: &PullRequest) -> Value {
         let mut value = self.simple_pull(repository, pull);
         let files = &pull.diff.files;
-        let spoken: usize = pull.threads.iter().map(|thread| thread.comments.len()).sum();
+        let review_comments: usize = pull.threads.iter().map(|thread| thread.comments.len()).sum();
         for (key, number) in [
             ("comments", pull.comments.len() as u64),
-            ("review_comments", spoken as u64),
+            ("review_comments", review_comments as u64),
             ("commits", pull.commits.len() as u64),
             ("additions", files.iter().map(|file| file.additions).sum()),
             ("deletions", files.iter().map(|file| file.deletions).sum()),
@@ -359,7 +359,7 @@ impl View<'_> {
         })
     }
 
-    /// A pull request in the list of issues.
+    /// A pull request as the endpoints for issues show it.
     pub(super) fn pull_as_issue(&self, repository: &Repository, pull: &PullRequest) -> Value {
         let issue = Issue {
             id: pull.id,
@@ -484,7 +484,7 @@ fn encoded(path: &str) -> String {
     encoded
 }
 
-/// The addresses below a repository's own, by the names of their fields.
+/// Addresses below the address of a repository: name of the field without `_url`, and path.
 const REPOSITORY_URLS: [(&str, &str); 36] = [
     ("archive", "{archive_format}{/ref}"),
     ("assignees", "assignees{/user}"),

@@ -15,11 +15,13 @@ use crh_memory::history;
 use crh_memory::history::{DismissalQuote, History, OutcomeEntry};
 use crh_memory::lesson::lesson_text;
 use crh_memory::outcome::OutcomeKind;
+use crh_pipeline::assemble::recount_summary;
 use crh_pipeline::dismissals;
 use crh_pipeline::dismissals::{Dismissals, DismissalsError, LocalDismissal};
 use crh_review::identity::is_key;
 use crh_review::report::{Issue, Report};
-use crh_review::{PastDecisions, stable_json};
+use crh_review::verdict::command_of;
+use crh_review::{PastDecisions, refresh_verdict, stable_json};
 
 /// Maximum digits of an issue number. A longer number may be part of a run's name, so it is
 /// rejected.
@@ -82,6 +84,33 @@ pub(super) fn load_past_decisions(
     Ok(PastDecisions { dismissed: dismissals.into_reasons(), ..PastDecisions::default() })
 }
 
+/// Moves the issues of a stored report that the user has dismissed since to the findings that are
+/// not shown.
+pub(super) fn hide_dismissed(
+    report: &mut Report,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    if report.change.repo.is_empty() {
+        return Ok(());
+    }
+    let settings = config::load(environment, None, RawSettings::default())?;
+    let dismissed = load_past_decisions(&settings, &report.change.repo)?.dismissed;
+    let open = report.open_issues();
+    let numbers: Vec<(u32, String)> = open
+        .filter_map(|issue| Some((issue.number, dismissed.get(&issue.dedupe_key)?.clone())))
+        .collect();
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    for (number, reason) in numbers {
+        report.dismiss(number, &reason);
+    }
+    let command = command_of(report);
+    refresh_verdict(report, command);
+    recount_summary(report);
+    Ok(())
+}
+
 fn parse_issue_ref(text: &str) -> Result<IssueRef<'_>, Failure> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() <= DIGITS_MAX && text.bytes().all(|b| b.is_ascii_digit())
@@ -124,7 +153,7 @@ fn find_issue(
     Ok(RunIssue { run_id, report, issue })
 }
 
-/// Dismisses an issue of a running review, without a reason.
+/// Dismisses an issue that the user chose at a question after the review, without a new reason.
 pub(crate) fn dismiss_issue(
     settings: &Settings,
     run_id: &str,

@@ -1,4 +1,4 @@
-//! `crh fix`: fixes issues of a stored run in the reviewed checkout, or undoes its fixes.
+//! `crh fix`: fixes issues of a stored run in the reviewed checkout, or undoes the fixes of a run.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -18,7 +18,9 @@ use crate::fix::found_on::forget_found_on;
 use crate::fix::interrupted_fix::roll_back_interrupted_fix;
 use crate::fix::journal::{ApplyError, LockedCheckout};
 use crate::fix::outcome::{FixPass, SkippedIssue};
+use crate::fix::residual::left_before;
 use crate::fix::{AppliedFixes, FixOrigin};
+use crate::hand_off::todos;
 use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
 use crh_pipeline::review_options::ReviewOptions;
@@ -31,7 +33,27 @@ const COMMIT_CHARS: usize = 12;
 /// Note if no open issue has a safe fix.
 const NO_SAFE_FIX: &str = "no open issue has a safe fix; use `--issue N` to fix one anyway";
 
-/// Leaves out the issues that the user dismissed after the review. `--issue N` fixes them anyway.
+/// The issues with a safe fix, without those that the user dismissed after the review, and the
+/// issues whose fix was rejected before. `--issue N` fixes all of them.
+fn safe_to_try(
+    report: &Report,
+    settings: &Settings,
+    run: &RunFolder,
+) -> Result<(BTreeSet<u32>, Vec<SkippedIssue>), Failure> {
+    let mut numbers = without_dismissed(fix::safe(report), report, settings)?;
+    if numbers.is_empty() {
+        ui::note(NO_SAFE_FIX);
+    }
+    let mut rejected = left_before(run);
+    rejected.retain(|left| left.is_rejected && numbers.remove(&left.number));
+    for left in &mut rejected {
+        let SkippedIssue { number, why, .. } = left;
+        *why = format!("it failed before, and `--issue {number}` tries it again: {why}");
+    }
+    Ok((numbers, rejected))
+}
+
+/// Leaves out the issues that the user dismissed after the review.
 fn without_dismissed(
     mut numbers: BTreeSet<u32>,
     report: &Report,
@@ -55,8 +77,8 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(run) = &args.undo {
         return undo(run.as_deref(), &args, environment).map(|()| ExitCode::SUCCESS);
     }
-    let stored_run =
-        run_lookup::own_run_folder(environment, args.runs.run_dir.as_deref(), args.run.as_deref())?;
+    let run_dir = args.runs.run_dir.as_deref();
+    let stored_run = run_lookup::own_run_folder(environment, run_dir, args.run.as_deref())?;
     let mut report = stored_run.report().map_err(run_lookup::folder_failure)?;
     let mut flags = RawSettings::default();
     args.fix.set(&mut flags);
@@ -85,32 +107,31 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
             .hint("check out what you want to fix, and review it with `crh review`"));
     }
     fix::update_from_journals(&session, &mut report)?;
-    let numbers: BTreeSet<u32> = match args.issue.is_empty() {
-        true => without_dismissed(fix::safe(&report), &report, &session.settings)?,
-        false => args.issue.iter().copied().collect(),
+    let (numbers, rejected) = match args.issue.is_empty() {
+        true => safe_to_try(&report, &session.settings, &stored_run)?,
+        false => (args.issue.iter().copied().collect(), Vec::new()),
     };
-    if numbers.is_empty() {
-        ui::note(NO_SAFE_FIX);
-    }
+    let rejected = FixPass::leaving(rejected);
     if !applied_fixes.is_empty() {
-        note_changed_file(&session, &stored_run)?;
+        note_changed_file(&session, &stored_run, run_dir)?;
     }
     // Warn before crh pays for a fixer.
     let warned = fix::unverifiable(&session, &report, &numbers, FixOrigin::Command);
     warned.iter().for_each(warn_skipped);
     if args.dry_run {
         let (patch, outcome) = fix::would_fix(&session, &report, &numbers, environment)?;
+        let outcome = rejected.and(outcome);
         warn_not_fixed(&outcome, &warned);
         print_patch(&patch)?;
         return Ok(exit_code(&outcome));
     }
     let outcome = fix::fix(&session, &mut report, &numbers, FixOrigin::Command, environment)?;
+    let outcome = rejected.and(outcome);
     warn_not_fixed(&outcome, &warned);
     ui::result_text(&fixes_text(&outcome))?;
     if !outcome.applied.is_empty() {
-        let run_dir = args.runs.run_dir.as_ref().map(|dir| format!(" --run-dir {}", dir.display()));
-        let (run, run_dir) = (stored_run.run_id(), run_dir.unwrap_or_default());
-        ui::note(&format!("undo with `crh fix --undo {run}{run_dir}`"));
+        let (run, flag) = (stored_run.run_id(), run_dir_flag(run_dir));
+        ui::note(&format!("undo with `crh fix --undo {run}{flag}`"));
     }
     match &outcome.store_error {
         None => Ok(exit_code(&outcome)),
@@ -119,24 +140,34 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
                 true => "nothing was fixed",
                 false => "the fixes are applied",
             };
-            Err(report_not_updated(state, reason, &format!("crh fix {}", stored_run.run_id())))
+            let retry = format!("crh fix {}{}", stored_run.run_id(), run_dir_flag(run_dir));
+            Err(report_not_updated(state, reason, &retry))
         }
     }
 }
 
 /// Prints a note about the first file that differs from its content after the fixes. The user may
 /// have undone the fixes with git, which the run does not record.
-fn note_changed_file(session: &ReviewSession, run: &RunFolder) -> Result<(), Failure> {
+fn note_changed_file(
+    session: &ReviewSession,
+    run: &RunFolder,
+    run_dir: Option<&Path>,
+) -> Result<(), Failure> {
     let Some(root) = &session.checkout else { return Ok(()) };
     let changed_path =
         LockedCheckout::take(root, run.stamp_key())?.not_as_left(&fix::fixes_of(run))?;
     if let Some(path) = changed_path {
-        let run = run.run_id();
+        let run = format!("{}{}", run.run_id(), run_dir_flag(run_dir));
         ui::note(&format!(
             "`{path}` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo {run}` to record that"
         ));
     }
     Ok(())
+}
+
+/// The flag `--run-dir` for a command that crh prints. Empty without the flag.
+fn run_dir_flag(run_dir: Option<&Path>) -> String {
+    run_dir.map(|dir| format!(" --run-dir {}", ui::shell_path(dir))).unwrap_or_default()
 }
 
 /// Name of the reviewed change for a message: its address, or its base and head.
@@ -198,7 +229,10 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         ));
     }
     // An earlier undo may have ended before it updated the report.
-    if !files.is_empty() || !report.applied_fixes.is_empty() {
+    let is_updated = !files.is_empty() || !report.applied_fixes.is_empty();
+    // An unreadable config must not prevent the undo.
+    let todos = todos::of_report(root, &report, environment).unwrap_or_default();
+    if is_updated {
         let options: ReviewOptions =
             folder.read(OPTIONS_FILE).map_err(run_lookup::folder_failure)?;
         let mut report = report_before_fixes(&folder, report);
@@ -207,15 +241,24 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         let stored = forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
         if let Err(error) = stored {
             print_restored(&files)?;
-            let retry_command = format!("crh fix --undo {}", folder.run_id());
+            let retry_command =
+                format!("crh fix --undo {}{}", folder.run_id(), run_dir_flag(run_dir));
             return Err(report_not_updated("the fixes are undone", &error, &retry_command));
         }
     }
     if files.is_empty() {
-        ui::note("nothing to undo: no applied fix of a stored review is in the checkout");
+        ui::note(match is_updated {
+            true => "the checkout had no fixes any more; the report of the run lists none now",
+            false => "nothing to undo: no applied fix of a stored review is in the checkout",
+        });
         return Ok(());
     }
-    print_restored(&files)
+    print_restored(&files)?;
+    if !todos.is_empty() {
+        let todos: Vec<String> = todos.iter().map(|todo| format!("`{}`", todo.display())).collect();
+        ui::note(&format!("the todo files of this review stay: {}", todos.join(", ")));
+    }
+    Ok(())
 }
 
 /// Name of the newest run whose report lists applied fixes.
@@ -277,20 +320,23 @@ fn warn_skipped(skipped: &SkippedIssue) {
 }
 
 fn fixes_text(outcome: &FixPass) -> String {
-    let lines = outcome
-        .applied
-        .iter()
-        .map(|fix| format!("#{} {} ({})\n", fix.number, fix.description, fix.files.join(", ")));
-    let count = outcome.applied.len();
+    let lines = outcome.applied.iter().map(|fix| {
+        let (files, note) = (fix.files.join(", "), fix.outcome.note());
+        format!("#{} {} ({files}){note}\n", fix.number, fix.description)
+    });
+    let count = outcome.applied.iter().filter(|fix| fix.outcome.is_done()).count();
     let fixes = if count == 1 { "1 issue fixed" } else { &format!("{count} issues fixed") };
     crh_review::escape_invisible(&format!("{}{fixes}.\n", lines.collect::<String>()))
 }
 
-/// 1 if an issue was skipped, so that a partial fix does not look like success. Ctrl-C has its own
-/// code.
+/// 1 if an issue was skipped or stays open, so that a partial fix does not look like success. Ctrl-C
+/// has its own code.
 fn exit_code(outcome: &FixPass) -> ExitCode {
     match outcome.is_stopped {
         true => ExitCode::from(ui::INTERRUPTED),
-        false => ExitCode::from(u8::from(!outcome.left.is_empty())),
+        false => {
+            let is_open = outcome.applied.iter().any(|fix| !fix.outcome.is_done());
+            ExitCode::from(u8::from(is_open || !outcome.left.is_empty()))
+        }
     }
 }

@@ -35,18 +35,21 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Fail
     if args.force {
         replace(&path)?;
     } else {
-        create(&path, &page::template())?;
+        let hint = format!("`crh init --force` overwrites `{REPOSITORY_FILE}`");
+        create(&path, &page::template(), &hint)?;
     }
     ui::note(&format!("wrote `{}`", path.display()));
     Ok(())
 }
 
-/// Creates the file, which must not exist. Removes it again if writing fails.
-fn create(path: &Path, text: &str) -> Result<(), Failure> {
+/// Creates the file, which must not exist; `hint` says what to do if it does. Removes it again if
+/// writing fails.
+fn create(path: &Path, text: &str, hint: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     if file.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
-        return Err(Failure::usage(format!("`{}` already exists", path.display()))
-            .hint(format!("`crh init --force` overwrites `{REPOSITORY_FILE}`")));
+        return Err(
+            Failure::usage(format!("`{}` already exists", path.display())).hint(hint.to_owned())
+        );
     }
     let result = file.and_then(|mut file| {
         let result = file.write_all(text.as_bytes());
@@ -59,14 +62,14 @@ fn create(path: &Path, text: &str) -> Result<(), Failure> {
 /// replaced, not followed.
 fn replace(path: &Path) -> Result<(), Failure> {
     let new_path = path.with_extension("toml.new");
-    // An interrupted run may have left one.
+    // An interrupted `crh init` may have left such a file.
     match fs::remove_file(&new_path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(write_failure(&new_path, error));
         }
         Ok(()) | Err(_) => {}
     }
-    create(&new_path, &page::template())?;
+    create(&new_path, &page::template(), "another `crh init` writes it; try again")?;
     let result = fs::rename(&new_path, path);
     result
         .or_else(|error| fs::remove_file(&new_path).and(Err(error)))

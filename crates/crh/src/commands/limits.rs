@@ -35,10 +35,8 @@ pub(super) fn watch_memory(environment: &Environment) {
         while let Some(used) = used_memory() {
             if used >> 20 >= megabytes {
                 ui::exit_at_limit(
-                    &format!(
-                        "reached the memory limit of {megabytes} MB; the change is not reviewed"
-                    ),
-                    "review parts of the change, for example `crh review A..B`, or raise `budget.memory_mb` in your config",
+                    &format!("crh reached its memory limit of {megabytes} MB and stopped"),
+                    "raise `budget.memory_mb` in your config, or review parts of the change, for example `crh review A..B`",
                 );
             }
             thread::sleep(MEMORY_INTERVAL);

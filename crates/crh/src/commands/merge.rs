@@ -85,7 +85,9 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     }
     for key in answers.judgements.keys() {
         if !merged.issues.iter().any(|issue| issue.dedupe_key == *key) {
-            ui::warn(&format!("the answers judge `{key}`, which is not an issue of this merge"));
+            ui::warn(&format!(
+                "`--answers` has a judgement on `{key}`, which is not the `dedupe_key` of an issue here"
+            ));
         }
     }
     for pair in &merged.candidate_pairs {
@@ -108,7 +110,7 @@ fn read_answers(path: Option<&Path>) -> Result<MergeAnswers, Failure> {
     })
 }
 
-/// Marks every readable file as not reviewed.
+/// Marks all files that count as reviewed as not reviewed, because all reviewers failed.
 fn mark_not_reviewed(report: &mut Report) {
     report.files_reviewed.clear();
     for file in report.coverage.iter_mut().filter(|file| file.state == CoverageState::Reviewed) {
@@ -272,7 +274,7 @@ fn dialect(dialect: DialectArg) -> Dialect {
     }
 }
 
-/// Adds a reviewer's return to the report, except for its findings. Returns the findings.
+/// Adds a reviewer's return to the report, except for its usable findings. Returns those.
 fn add_return(report: &mut Report, result: ReturnResult) -> Vec<Member> {
     let parsed = match result {
         Ok(parsed) => parsed,

@@ -26,9 +26,9 @@ pub(super) fn parse(
     }
     let parsed = RestChangeRef::parse(forge, text, default.as_ref(), clone.as_ref());
     let word = forge.name().word();
-    parsed
-        .or_fail(FailureKind::Usage)
-        .map_err(|failure| failure.hint(format!("copy the address of the {word} from the browser")))
+    parsed.or_fail(FailureKind::Usage).map_err(|failure| {
+        failure.hint(format!("pass the address of the {word} that your browser shows"))
+    })
 }
 
 /// Posts a review, or returns the requests of a dry run.
@@ -41,7 +41,7 @@ pub(super) fn post(
     session.post(change, request).map_err(|error| rest_session::to_failure(error, change.forge))
 }
 
-/// Sends a withdrawal of an own approval.
+/// Withdraws an approval by crh.
 pub(super) fn withdraw(
     change: &RestChangeRef,
     write: &PostingWrite,
@@ -95,8 +95,8 @@ pub(super) fn parse_url(url: &str, environment: &Environment) -> Option<(String,
     Some((change.repository, change.number.to_string()))
 }
 
-/// Server and repository of a remote: on the configured server, or on one that the forge's client
-/// knows.
+/// Server and repository of a remote, if the server is the configured one, or one for which the
+/// forge's own client has a login.
 fn host_and_repository(
     forge: &dyn RestForge,
     remote: &HostedRepository,

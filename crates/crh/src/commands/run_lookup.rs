@@ -13,7 +13,7 @@ use crate::ui;
 use crh_git::{GitError, OpenError, Repository};
 use crh_os::files::{check_writable, is_own};
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{FolderError, RunFolder, RunTrust, StampKey, Timestamp};
+use crh_pipeline::run_folder::{FolderError, LocatedRun, RunFolder, RunTrust, StampKey, Timestamp};
 
 /// Folder of crh in a checkout.
 pub(crate) const STATE: &str = ".crh";
@@ -44,8 +44,8 @@ pub(crate) fn runs_folder(
     Ok(folder)
 }
 
-/// Rejects a folder of runs that is part of the repository, or a symlink: crh did not write the
-/// runs in it.
+/// Rejects a folder of runs that is a symlink or part of the repository, because crh may not have
+/// written the runs in it.
 fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Result<(), Failure> {
     for name in [STATE, RUNS] {
         let path = root.join(name);
@@ -168,7 +168,13 @@ fn find(
         }
         Some(_) | None => {
             let now = Timestamp::from_system_time(environment.now());
-            run_folder::find_run(&runs_folder(environment, run_dir)?, run, trust, now)
+            let found = run_folder::find_run(&runs_folder(environment, run_dir)?, run, trust, now);
+            found.map(|LocatedRun { folder, skipped }| {
+                if let Some(newest) = skipped.first() {
+                    ui::warn(&format!("{newest}; crh uses the older run `{}`", folder.run_id()));
+                }
+                folder
+            })
         }
     };
     result.map_err(|error| folder_failure_in(error, run_dir))
@@ -183,7 +189,7 @@ pub(crate) fn folder_failure(error: FolderError) -> Failure {
 /// Like [`folder_failure`], with hints that repeat `--run-dir`.
 fn folder_failure_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
     let run_dir_flag =
-        run_dir.map(|dir| format!(" --run-dir {}", dir.display())).unwrap_or_default();
+        run_dir.map(|dir| format!(" --run-dir {}", ui::shell_path(dir))).unwrap_or_default();
     let (kind, hint) = match &error {
         FolderError::NoRuns(_) => {
             (FailureKind::Usage, format!("create one with `crh review`; {RUN_DIR_HINT}"))

@@ -1,6 +1,6 @@
 //! `crh show`: shows a stored run in any format.
 
-use super::{render, run_lookup, runs};
+use super::{dismiss, render, run_lookup, runs};
 use crate::cli::{FormatArg, ListFormatArg, RenderOutputArgs, ShowArgs};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -12,7 +12,8 @@ pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failu
         return runs::list(list_format(format)?, environment, run_dir);
     }
     let folder = run_lookup::run_folder(environment, run_dir, run.as_deref())?;
-    let report = folder.report().map_err(run_lookup::folder_failure)?;
+    let mut report = folder.report().map_err(run_lookup::folder_failure)?;
+    dismiss::hide_dismissed(&mut report, environment)?;
     let diff = folder.diff();
     let output = RenderOutputArgs { format, all, display };
     render::print_report(&report, diff.as_ref(), output, environment)

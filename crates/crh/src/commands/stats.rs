@@ -144,8 +144,8 @@ fn forget(state: &Path, repo: Option<&str>) -> Result<(), Failure> {
     let count = history::forget(state, repo).map_err(history_failure)?;
     ui::note(&match count {
         0 => "there was nothing to delete".to_owned(),
-        1 => format!("deleted 1 file: {FORGETTABLE}"),
-        _ => format!("deleted {count} files: {FORGETTABLE}"),
+        1 => format!("deleted 1 file ({FORGETTABLE})"),
+        _ => format!("deleted {count} files ({FORGETTABLE})"),
     });
     Ok(())
 }
@@ -221,6 +221,7 @@ fn refresh_proposal(
     let end = match state.properties.open {
         true => ProposalEnd::Open,
         false if is_reverted(&state.properties.head, commits) => ProposalEnd::Reverted,
+        // A closed proposal gives the same outcomes as a merged one.
         false => ProposalEnd::Merged,
     };
     let at = now(environment);
@@ -253,7 +254,7 @@ fn refresh_proposal(
     Ok(outcomes.filter(|entry| !is_settled(entry)).collect())
 }
 
-/// The newest commits of the checkout. Empty outside of one.
+/// The newest commits of the checkout. Empty outside of a checkout.
 pub(super) fn recent_commits(environment: &Environment) -> Vec<RecentCommit> {
     let Ok(repository) = Repository::discover(&environment.folder) else { return Vec::new() };
     let bare = BareRepository::new(&repository.common_dir);

@@ -105,6 +105,13 @@ impl AppliedFixes {
                     FixOutcome::Unverified if self.fix_reviews.verified.contains(at) => {
                         FixOutcome::Done
                     }
+                    // The review covers all files of the fix, and has not found the issue again.
+                    FixOutcome::Partial
+                        if self.fix_reviews.verified.contains(at)
+                            && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
+                    {
+                        FixOutcome::Done
+                    }
                     outcome => outcome,
                 };
                 add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
@@ -156,7 +163,13 @@ mod tests {
     fn applied_fixes(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> AppliedFixes {
         let fix = |number: &u32| {
             let (description, files) = (format!("fixes #{number}"), Vec::new());
-            AppliedFix { number: *number, description, files, outcome: FixOutcome::Done }
+            AppliedFix {
+                number: *number,
+                description,
+                files,
+                outcome: FixOutcome::Done,
+                ..AppliedFix::default()
+            }
         };
         let journals =
             fixes.iter().map(|fixes| Journal::of(FixOrigin::Mode, fixes.iter().map(fix).collect()));
@@ -195,6 +208,7 @@ mod tests {
             description: String::new(),
             files: Vec::new(),
             outcome: FixOutcome::Unverified,
+            ..AppliedFix::default()
         };
         let journal = |number| Journal::of(FixOrigin::Mode, vec![unverified(number)]);
         let check = |reviews: &[(u32, FixReviewResult)], expected: [FixOutcome; 3]| {
@@ -220,7 +234,13 @@ mod tests {
         let fix = |description: &str, files: &[&str]| {
             let (description, files) =
                 (description.to_owned(), files.iter().map(|it| (*it).into()));
-            AppliedFix { number: 1, description, files: files.collect(), outcome: FixOutcome::Done }
+            AppliedFix {
+                number: 1,
+                description,
+                files: files.collect(),
+                outcome: FixOutcome::Done,
+                ..AppliedFix::default()
+            }
         };
         let mut fixes = Vec::new();
         add_fix(&mut fixes, fix("first", &["b", "c"]));

@@ -9,9 +9,9 @@ use crate::commands::interrupts;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
-use crh_review::report::Issue;
+use crh_review::report::{FixAuthor, Issue};
 
-/// Beginning of the warning that the verify command decided about no fix.
+/// Beginning of the warning that no fix was verified.
 pub(super) const NOT_VERIFIED: &str = "no fix was verified";
 
 /// Edits that crh applies or drops together, because their issues overlap.
@@ -22,6 +22,7 @@ pub(super) struct FixUnit<'r> {
     pub(super) described: BTreeMap<u32, String>,
     /// Edits of a fixer. Empty for exact replacements, which are computed together.
     pub(super) edits: Vec<FileEdit>,
+    pub(super) author: FixAuthor,
 }
 
 impl FixUnit<'_> {
@@ -156,7 +157,7 @@ impl FixJudge<'_, '_> {
             .partition(|unit| !compute_edits(&[unit]).iter().any(adds_control_character));
         if !unreadable.is_empty() {
             let why = "its fix adds a control character";
-            let left = unreadable.into_iter().flat_map(|unit| skipped_issues(unit, why)).collect();
+            let left = unreadable.into_iter().flat_map(|unit| rejected_issues(unit, why)).collect();
             return Ok(self.checked(readable, compute_edits)?.after(left));
         }
         let units = readable;
@@ -208,7 +209,7 @@ impl FixJudge<'_, '_> {
     ) -> Result<(), Failure> {
         let (first, second) = units.split_at(units.len() / 2);
         if first.is_empty() {
-            passed.skip(units, reason);
+            passed.reject(units, reason);
             return Ok(());
         }
         let all = passed.kept.len() + first.len();
@@ -285,6 +286,10 @@ impl<'u, 'r> JudgedUnits<'u, 'r> {
         self.left.extend(units.iter().flat_map(|unit| skipped_issues(unit, why)));
     }
 
+    fn reject(&mut self, units: &[&'u FixUnit<'r>], why: &str) {
+        self.left.extend(units.iter().flat_map(|unit| rejected_issues(unit, why)));
+    }
+
     /// Adds issues that were dropped before.
     pub(super) fn after(mut self, left: Vec<SkippedIssue>) -> Self {
         self.left.extend(left);
@@ -339,6 +344,13 @@ fn not_running(why: &str) -> String {
 
 fn unknown(why: &str) -> String {
     format!("its fix could not be verified: {why}")
+}
+
+fn rejected_issues<'a>(
+    unit: &'a FixUnit<'_>,
+    why: &'a str,
+) -> impl Iterator<Item = SkippedIssue> + 'a {
+    unit.issues.iter().map(move |issue| SkippedIssue::rejected(issue.number, why))
 }
 
 fn skipped_issues<'a>(

@@ -30,12 +30,12 @@ pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 pub(crate) use self::edits::is_exact;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
-use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
+use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
 use self::outcome::{FixPass, SkippedIssue};
-use self::planned_fixes::{PlannedFixes, is_by_code, plan_fixes};
+use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
-use self::reviewed_checkout::{FIXES, ReviewedCheckout, moved_words};
+use self::reviewed_checkout::{FIXES, ReviewedCheckout, reason_if_edited};
 pub(crate) use self::surroundings::lines_after;
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
@@ -47,7 +47,7 @@ use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::refresh_verdict;
-use crh_review::report::{AppliedFix, FixOutcome, Issue, Queue, Report};
+use crh_review::report::{AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -72,6 +72,7 @@ pub(crate) fn fix(
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
+    move_to_open_places(report);
     // An earlier command may have warned, and this one tried again.
     report.warnings.retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED));
     warn(report, &fixed.warnings);
@@ -182,6 +183,22 @@ pub(crate) fn drop_applied_replacements(report: &mut Report) {
     issues.filter(|issue| open.contains(&issue.number)).for_each(|issue| issue.replacement = None);
 }
 
+/// Moves each issue that a fix closed only in part to a place that the fix did not change.
+fn move_to_open_places(report: &mut Report) {
+    for fix in report.applied_fixes.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
+        let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
+        let issue = issues.find(|issue| issue.number == fix.number);
+        let (Some(issue), Some((first, others))) = (issue, fix.open_places.split_first()) else {
+            continue;
+        };
+        if issue.location != *first {
+            issue.evidence.retain(|quote| quote.file == first.file);
+            (issue.location, issue.relocated_from) = (first.clone(), None);
+        }
+        (issue.other_places, issue.replacement) = (others.to_vec(), None);
+    }
+}
+
 /// Recomputes everything in a report that depends on the fixes.
 pub(crate) fn up_to_date(session: &ReviewSession, report: &mut Report) {
     drop_stale_warnings(report);
@@ -211,7 +228,7 @@ pub(crate) fn store(
     }
 }
 
-/// Stores exactly these reasons.
+/// Like [`store`], but keeps no earlier reasons.
 pub(crate) fn store_in(
     folder: &RunFolder,
     report: &Report,
@@ -264,7 +281,8 @@ fn fix_in_tree(
         return Ok(FixPass { is_stopped: true, ..all(NOT_ITS_TURN) });
     }
     let by_model = drop_if_tree_changed(&reviewed_checkout, &checkout, by_model)?;
-    Ok(left.and(apply_planned(&reviewed_checkout, &checkout, by_code.then(by_model), asker)))
+    let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
+    Ok(left.and(apply_planned(&reviewed_checkout, &checkout, planned, asker)))
 }
 
 /// Rejects the work of a fixer if the tree changed meanwhile.
@@ -276,7 +294,7 @@ fn drop_if_tree_changed(
     if by_model.fixes.is_empty() {
         return Ok(by_model);
     }
-    Ok(match moved_words(&reviewed_checkout.moved(checkout)?) {
+    Ok(match reason_if_edited(&reviewed_checkout.edited_since_review(checkout)?) {
         None => by_model,
         Some(why) => by_model.refused(&why),
     })
@@ -296,13 +314,14 @@ fn apply_planned(
     }
     let purpose = Purpose { asker, after: Some(&commit), fixes: &fixes, edited: &edited };
     let edits = reviewed_checkout.edits(checkout, (&from, &commit), &paths, &fixes);
-    let done = edits.and_then(|edits| {
+    let done = edits.map_err(|why| (why, false)).and_then(|edits| {
         let done = checkout.apply(&reviewed_checkout.fixes(), &edits, purpose, UNDISTURBED);
-        done.map_err(|why| why.to_string())
+        // crh never writes to such a place.
+        done.map_err(|why| (why.to_string(), matches!(why, ApplyError::Place { .. })))
     });
     match done {
         Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
-        Err(why) => left.and(not_applied(&fixes, &why)),
+        Err((why, is_rejected)) => left.and(not_applied(&fixes, &why, is_rejected)),
     }
 }
 
@@ -351,8 +370,9 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
         // A fixer may find another fix, even if findings of the issue have replacements, which crh
         // could not use.
         FixOutcome::FoundAgain => {
-            (is_by_code(fix, issue) || is_exact(issue)).then_some(FOUND_AGAIN)
+            (fix.author == FixAuthor::Code || is_exact(issue)).then_some(FOUND_AGAIN)
         }
+        FixOutcome::Partial => None,
     }
 }
 
@@ -363,9 +383,11 @@ fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
     FixPass::leaving(left).and(FixPass::leaving(more))
 }
 
-fn not_applied(fixes: &[AppliedFix], why: &str) -> FixPass {
+fn not_applied(fixes: &[AppliedFix], why: &str, is_rejected: bool) -> FixPass {
     let why = format!("nothing was applied: {why}");
-    FixPass::leaving(fixes.iter().map(|fix| SkippedIssue::new(fix.number, &why)).collect())
+    let left =
+        |fix: &AppliedFix| SkippedIssue { is_rejected, ..SkippedIssue::new(fix.number, &why) };
+    FixPass::leaving(fixes.iter().map(left).collect())
 }
 
 #[cfg(test)]
@@ -392,15 +414,15 @@ mod tests {
         };
         // crh uses no replacement if those of the findings differ.
         issue.members = vec![member("b"), member("c")];
-        let check = |description: &str, outcome, expected| {
-            let (description, files) = (description.to_owned(), Vec::new());
-            let fix = AppliedFix { number: 1, description, files, outcome };
+        let check = |author, outcome, expected| {
+            let fix = AppliedFix { number: 1, outcome, author, ..AppliedFix::default() };
             let report = Report { applied_fixes: vec![fix], ..Report::default() };
             assert_eq!(applied_already(&report, &issue), expected);
         };
-        check("Rewrites the loop", FixOutcome::FoundAgain, None);
-        check("replaced line 3", FixOutcome::FoundAgain, Some(FOUND_AGAIN));
-        check("Rewrites the loop", FixOutcome::Done, Some("it is already fixed"));
+        let (code, model) = (FixAuthor::Code, FixAuthor::Model);
+        check(model, FixOutcome::FoundAgain, None);
+        check(code, FixOutcome::FoundAgain, Some(FOUND_AGAIN));
+        check(model, FixOutcome::Done, Some("it is already fixed"));
     }
 
     #[test]
@@ -410,6 +432,7 @@ mod tests {
             description: String::new(),
             files: Vec::new(),
             outcome,
+            ..AppliedFix::default()
         };
         let skipped = |number| not_fixed_warning(&SkippedIssue::new(number, "why"));
         let warnings = [1, 2, 11].map(|number| [skipped(number), found_again_warning(number)]);

@@ -15,7 +15,7 @@ pub(crate) struct FixPass {
     /// Why the run folder could not be updated.
     #[serde(skip)]
     pub(crate) store_error: Option<String>,
-    /// Whether the user stopped the pass. Skipped issues were not tried.
+    /// Whether the user stopped the pass. Then crh may not have tried the skipped issues.
     pub(crate) is_stopped: bool,
 }
 
@@ -25,11 +25,19 @@ pub(crate) struct SkippedIssue {
     pub(crate) number: u32,
     /// The reason, without a period.
     pub(crate) why: String,
+    /// Whether crh or the fixer rejected the fix itself, so that the same fix would fail again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_rejected: bool,
 }
 
 impl SkippedIssue {
     pub(crate) fn new(number: u32, why: impl Into<String>) -> Self {
-        Self { number, why: why.into() }
+        Self { number, why: why.into(), is_rejected: false }
+    }
+
+    /// An issue whose fix was rejected.
+    pub(crate) fn rejected(number: u32, why: impl Into<String>) -> Self {
+        Self { is_rejected: true, ..Self::new(number, why) }
     }
 }
 

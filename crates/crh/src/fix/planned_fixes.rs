@@ -8,18 +8,17 @@ use super::fix_judge::{FixJudge, FixUnit, JudgedUnits};
 use super::journal::LockedCheckout;
 use super::outcome::SkippedIssue;
 use super::repair::{EditGroup, ModelFixes, run_fixer};
-use super::reviewed_checkout::{ReviewedCheckout, moved_words};
-use super::surroundings::texts;
+use super::reviewed_checkout::{ReviewedCheckout, reason_if_edited};
+use super::surroundings::{changes_lines, texts};
 use super::verification::Verification;
 use crate::commands::interrupts;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::fixer::FileEdit;
-use crh_review::report::{AppliedFix, FixOutcome, Issue, TestProof};
-
-/// Start of the description of a replacement without a suggestion.
-const REPLACED: &str = "replaced line";
-const DELETED: &str = "deleted line";
+use crh_review::Location;
+use crh_review::diff::Diff;
+use crh_review::finding::{Severity, Side};
+use crh_review::report::{AppliedFix, FixAuthor, FixOutcome, Issue, TestProof};
 
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +65,30 @@ impl PlannedFixes {
         let left = self.left.into_iter().chain(more).collect();
         let (commit, warnings) = (self.from.clone(), self.warnings);
         Self { left, warnings, ..Self::nothing(commit) }
+    }
+
+    /// Marks the fixes that do not change all places of their P0 or P1 issue: the editor, a model,
+    /// may have grouped different defects.
+    pub(super) fn with_open_places(
+        mut self,
+        reviewed_checkout: &ReviewedCheckout<'_>,
+        issues: &[&Issue],
+    ) -> Result<Self, Failure> {
+        for fix in &mut self.fixes {
+            let issue = issues.iter().find(|issue| issue.number == fix.number);
+            let is_grouped =
+                |issue: &&&Issue| issue.severity <= Severity::P1 && !issue.other_places.is_empty();
+            let Some(issue) = issue.filter(is_grouped) else { continue };
+            let found_on = reviewed_checkout.found_on(issue.number);
+            let diff = reviewed_checkout.bare.diff(found_on, &self.commit);
+            let diff = Diff::read(diff.or_fail(FailureKind::External)?);
+            let places = std::iter::once(&issue.location).chain(&issue.other_places);
+            fix.open_places = places.filter(|place| !is_changed(&diff, place)).cloned().collect();
+            if !fix.open_places.is_empty() {
+                fix.outcome = FixOutcome::Partial;
+            }
+        }
+        Ok(self)
     }
 
     /// The fixes of the units that passed.
@@ -170,6 +193,7 @@ fn by_code(
             issues: vec![issue],
             described: BTreeMap::from([(issue.number, described(issue))]),
             edits: Vec::new(),
+            author: FixAuthor::Code,
         })
         .collect();
     let compute_edits = |units: &[&FixUnit<'_>]| {
@@ -200,7 +224,7 @@ fn by_model(
     }
     // Do not pay for work that cannot be applied.
     if reviewed_checkout.session.model_set.is_some()
-        && let Some(why) = moved_words(&reviewed_checkout.moved(checkout)?)
+        && let Some(why) = reason_if_edited(&reviewed_checkout.edited_since_review(checkout)?)
     {
         let left = issues.iter().map(|issue| SkippedIssue::new(issue.number, &why)).collect();
         return Ok(PlannedFixes { left, ..nothing });
@@ -217,6 +241,7 @@ fn by_model(
             issues: of_part,
             described: described.map(|(number, what)| (*number, what.clone())).collect(),
             edits: [part.edits, tests].concat(),
+            author: FixAuthor::Model,
         }
     };
     let units: Vec<FixUnit<'_>> = parts.into_iter().map(unit).collect();
@@ -224,6 +249,15 @@ fn by_model(
         |units: &[&FixUnit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
     let judge = FixJudge { reviewed_checkout, base, verification: proof.verification };
     Ok(PlannedFixes::new(judge.verified(&units, &compute_edits)?.after(left), base))
+}
+
+/// Whether a diff changes a place. Removed lines are nowhere in it, so any change of their file
+/// counts.
+fn is_changed(diff: &Diff, place: &Location) -> bool {
+    match place.side {
+        Side::New => changes_lines(diff, &place.file, (place.line_start, place.line_end)),
+        Side::Old => diff.files().iter().any(|file| file.path.shown() == place.file),
+    }
 }
 
 /// Description of a replacement, from the suggestion of the reviewer.
@@ -237,22 +271,13 @@ fn described(issue: &Issue) -> String {
     // The words of a model may describe another edit than the deletion that crh makes.
     let is_deletion = issue.replacement.as_deref().is_some_and(|text| text.trim().is_empty());
     match (is_deletion, suggestion.is_empty()) {
-        (true, _) => format!("{DELETED}{lines}"),
-        (false, true) => format!("{REPLACED}{lines}"),
+        (true, _) => format!("deleted line{lines}"),
+        (false, true) => format!("replaced line{lines}"),
         (false, false) => suggestion.to_owned(),
     }
 }
 
-/// Whether an applied fix is the exact replacement of its issue, and not the work of a fixer. The
-/// description tells: an issue that is found again has lost its replacement and its place.
-pub(super) fn is_by_code(fix: &AppliedFix, issue: &Issue) -> bool {
-    let had_replacement = issue.members.iter().any(|it| it.finding.replacement.is_some());
-    let is_described = fix.description == described(issue)
-        || [REPLACED, DELETED].iter().any(|words| fix.description.starts_with(words));
-    had_replacement && is_described
-}
-
-/// The applied fixes of a unit.
+/// The fixes of a unit, as the report lists them once they are applied.
 fn fixes(unit: &FixUnit<'_>, judged: &JudgedUnits<'_, '_>) -> Vec<AppliedFix> {
     let outcome = match unit.requires_verification() && !judged.is_verified {
         true => FixOutcome::Unverified,
@@ -266,6 +291,8 @@ fn fixes(unit: &FixUnit<'_>, judged: &JudgedUnits<'_, '_>) -> Vec<AppliedFix> {
             description: unit.described.get(&number).cloned().unwrap_or_default(),
             files: files.map(|edit| edit.path.clone()).collect(),
             outcome,
+            author: unit.author,
+            open_places: Vec::new(),
         }
     };
     unit.issues.iter().map(fix).collect()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::ReviewedCheckout;
+use super::surroundings::issues_at;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::run_lookup;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -66,19 +67,23 @@ pub(super) fn run_fixer(
         TempCheckout::create(reviewed_checkout.bare, commit).or_fail(FailureKind::External)?;
     let task = FixTask {
         round: reviewed_checkout.next_fixer(),
-        issues: issues.iter().map(|issue| (*issue).clone()).collect(),
+        issues: issues_at(reviewed_checkout, issues, commit)?,
         files: issues.iter().flat_map(|issue| files(issue)).collect(),
     };
-    let FixerResult { edits, outcomes, .. } =
+    let FixerResult { edits, outcomes, has_answered, .. } =
         ask_fixer(reviewed_checkout, model_set, &task, &tree)?;
-    Ok(group_edits(edits, outcomes))
+    let mut fixes = group_edits(edits, outcomes);
+    fixes.left.iter_mut().for_each(|left| left.is_rejected = has_answered);
+    Ok(fixes)
 }
 
 /// The files of an issue. The fixer may edit only these.
 fn files(issue: &Issue) -> impl Iterator<Item = String> {
     let quoted = issue.evidence.iter().filter(|quote| quote.side == Side::New);
     let quoted = quoted.map(|quote| quote.file.clone());
-    std::iter::once(issue.location.file.clone()).chain(quoted)
+    let other_places = issue.other_places.iter().filter(|place| place.side == Side::New);
+    let other_places = other_places.map(|place| place.file.clone());
+    std::iter::once(issue.location.file.clone()).chain(quoted).chain(other_places)
 }
 
 fn ask_fixer(

@@ -1,5 +1,5 @@
-//! Stores the open issues of a run and why they were not fixed. A reason stays until crh tries or
-//! fixes its issue again, or undoes all fixes.
+//! Stores the open issues of a run and why they were not fixed. A reason stays until crh tries to
+//! fix its issue again, or undoes all fixes.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub(super) struct Residual<'r> {
     /// Why it was not fixed, if crh tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<&'r str>,
+    /// Whether the fix was rejected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_rejected: bool,
 }
 
 /// The open issues that need work, with their reasons.
@@ -28,7 +31,15 @@ pub(super) fn residual<'r>(report: &'r Report, left: &'r [SkippedIssue]) -> Vec<
         Queue::Report => false,
     });
     let why = |issue: &Issue| left.iter().find(|left| left.number == issue.number);
-    waiting.map(|issue| Residual { issue, left: why(issue).map(|it| it.why.as_str()) }).collect()
+    let residual = |issue| {
+        let left = why(issue);
+        Residual {
+            issue,
+            left: left.map(|it| it.why.as_str()),
+            is_rejected: left.is_some_and(|it| it.is_rejected),
+        }
+    };
+    waiting.map(residual).collect()
 }
 
 /// Adds stored reasons of other issues.
@@ -56,6 +67,8 @@ struct StoredResidual {
     issue: StoredNumber,
     #[serde(default)]
     left: Option<String>,
+    #[serde(default)]
+    is_rejected: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,6 +81,9 @@ fn stored_residuals(run: &RunFolder) -> Vec<SkippedIssue> {
     let stored: Vec<StoredResidual> = run.read(RESIDUAL).unwrap_or_default();
     stored
         .into_iter()
-        .filter_map(|stored| Some(SkippedIssue::new(stored.issue.number, stored.left?)))
+        .filter_map(|stored| {
+            let StoredResidual { issue, left, is_rejected } = stored;
+            Some(SkippedIssue { is_rejected, ..SkippedIssue::new(issue.number, left?) })
+        })
         .collect()
 }

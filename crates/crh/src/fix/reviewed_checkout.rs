@@ -146,7 +146,10 @@ impl<'b> ReviewedCheckout<'b> {
     }
 
     /// Tracked files that differ from the reviewed state, apart from fixes of this run.
-    pub(super) fn moved(&self, checkout: &LockedCheckout) -> Result<BTreeSet<String>, Failure> {
+    pub(super) fn edited_since_review(
+        &self,
+        checkout: &LockedCheckout,
+    ) -> Result<BTreeSet<String>, Failure> {
         let repository = Repository::discover(self.root).or_fail(FailureKind::External)?;
         let store = store::open(&self.session.settings, &repository)?;
         let snapshot = store.snapshot(SnapshotScope::Tracked, Some(&self.now));
@@ -192,7 +195,7 @@ impl<'b> ReviewedCheckout<'b> {
 }
 
 /// Why fixer work cannot be applied, without a period. `None` if no file changed.
-pub(super) fn moved_words(moved: &BTreeSet<String>) -> Option<String> {
+pub(super) fn reason_if_edited(moved: &BTreeSet<String>) -> Option<String> {
     let first = moved.first()?;
     let more = match moved.len() - 1 {
         0 => String::new(),

@@ -1,12 +1,14 @@
 //! Reads the files of issues: as reviewed, as they are now, and the difference.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::edits::{ChangedLines, FileTexts};
 use super::reviewed_checkout::{FixStart, ReviewedCheckout};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::Objects;
 use crh_review::diff::{Diff, LineKind};
+use crh_review::finding::Side;
 use crh_review::report::Issue;
 
 /// The files of issues by issue number.
@@ -57,7 +59,7 @@ fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
     let mut all: Vec<ChangedLines> = Vec::new();
     for hunk in file.iter().flat_map(|file| &file.hunks) {
         let start = usize::try_from(hunk.old.start).unwrap_or_default();
-        // A hunk without old lines starts after its line.
+        // The start of a hunk without old lines is the line before the hunk.
         let mut next = if hunk.old.len == 0 { start } else { start.saturating_sub(1) };
         let mut run = ChangedLines { at: next, were: 0, are: 0 };
         let keep = |run: ChangedLines, all: &mut Vec<ChangedLines>| {
@@ -82,6 +84,37 @@ fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
     all
 }
 
+/// The issues with their places in a commit that contains fixes.
+pub(super) fn issues_at(
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    issues: &[&Issue],
+    commit: &str,
+) -> Result<Vec<Issue>, Failure> {
+    let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
+    let mut moved = Vec::with_capacity(issues.len());
+    for issue in issues {
+        let found_on = reviewed_checkout.found_on(issue.number);
+        let diff = match diffs.entry(found_on) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(entry) => {
+                let diff = reviewed_checkout.bare.diff(found_on, commit);
+                entry.insert(Diff::read(diff.or_fail(FailureKind::External)?))
+            }
+        };
+        let mut issue = (*issue).clone();
+        let places = issue.other_places.iter_mut().chain([&mut issue.location]);
+        for place in places.filter(|place| place.side == Side::New) {
+            let lines = lines_after(diff, &place.file, (place.line_start, place.line_end));
+            (place.line_start, place.line_end) = lines;
+        }
+        for quote in issue.evidence.iter_mut().filter(|quote| quote.side == Side::New) {
+            quote.line = lines_after(diff, &quote.file, (quote.line, quote.line)).0;
+        }
+        moved.push(issue);
+    }
+    Ok(moved)
+}
+
 /// The place of these lines after a diff of their file. Lines that the diff replaces become the
 /// lines that replace them.
 pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> (u32, u32) {
@@ -97,6 +130,14 @@ pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> 
     }
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     (number(first + 1), number(last.max(first + 1)))
+}
+
+/// Whether a diff changes these lines of a file, or adds lines beside them.
+pub(super) fn changes_lines(diff: &Diff, path: &str, (start, end): (u32, u32)) -> bool {
+    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    changed(diff, path)
+        .iter()
+        .any(|run| run.at <= index(end) && run.at + run.were >= index(start).saturating_sub(1))
 }
 
 #[cfg(test)]
@@ -129,6 +170,10 @@ diff --git a/a.py b/a.py
         check((4, 4), (6, 6));
         check((6, 6), (7, 7));
         assert_eq!(lines_after(&diff, "b.py", (2, 3)), (2, 3));
+        // The changes replace line 2, delete line 4, and add a line before the first one.
+        let is_changed = |line| changes_lines(&diff, "a.py", (line, line));
+        assert_eq!([1, 2, 3, 4, 5, 6].map(is_changed), [true, true, true, true, true, false]);
+        assert!(!changes_lines(&diff, "b.py", (2, 2)));
     }
 
     #[test]

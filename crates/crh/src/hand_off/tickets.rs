@@ -130,7 +130,7 @@ impl Tickets {
             instance: self.instance.clone(),
         };
         let Some(sink) = self.chain.front() else {
-            return Err(TicketFailure("no tracker is reachable".to_owned()));
+            return Err(TicketFailure("no issue tracker can be reached".to_owned()));
         };
         let filed = match sink {
             Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.file(&ticket)),
@@ -185,9 +185,9 @@ impl Tickets {
                 TrackerLabel::Named(tracker.name().to_owned())
             }
             (Some(_), _) => TrackerLabel::Generic,
-            (None, _) if self.skip_reasons.is_empty() => {
-                TrackerLabel::None("no tracker is known".to_owned())
-            }
+            (None, _) if self.skip_reasons.is_empty() => TrackerLabel::None(
+                "no issue tracker is configured or named in the documentation".to_owned(),
+            ),
             (None, _) => TrackerLabel::None(self.skip_reasons.join("; ")),
         };
     }

@@ -13,7 +13,9 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use crate::config::keys::Settings;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{GitError, Repository};
 use crh_llm::Redactor;
@@ -54,6 +56,27 @@ pub(crate) fn write(
     write_masked(root, settings.todos_dir.value.path(), report, &mask)
 }
 
+/// The todos of a report's issues, relative to the root of the checkout.
+pub(crate) fn of_report(
+    root: &Path,
+    report: &Report,
+    environment: &Environment,
+) -> Result<Vec<PathBuf>, Failure> {
+    let file = config::file::repository_file(root)?;
+    let settings = config::load(environment, file.as_ref(), RawSettings::default())?;
+    let dir = settings.todos_dir.value.path();
+    let Ok(entries) = fs::read_dir(root.join(dir)) else { return Ok(Vec::new()) };
+    let has_todo = |path: &Path| {
+        let key = if is_own(path) { key_in(path).ok().flatten() } else { None };
+        key.is_some_and(|key| report.all_issues().any(|issue| issue.dedupe_key == key))
+    };
+    let names = entries.take(ENTRIES_MAX).filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut todos: Vec<PathBuf> =
+        names.map(|name| dir.join(name)).filter(|todo| has_todo(&root.join(todo))).collect();
+    todos.sort();
+    Ok(todos)
+}
+
 /// Untracked files in the folder of todos that crh wrote. They are not part of a review.
 pub(crate) fn own_untracked_files(
     repository: &Repository,
@@ -88,7 +111,7 @@ fn write_masked(
         return Ok(Vec::new());
     }
     let folder = create_folder(root, dir)?;
-    let failed = || format!("writing todos in `{}`", folder.display());
+    let failed = || format!("cannot write todos in `{}`", folder.display());
     let lock = File::open(&folder).with_context(failed).or_fail(FailureKind::External)?;
     lock.lock().with_context(failed).or_fail(FailureKind::External)?;
     remove_temp_files(&folder).with_context(failed).or_fail(FailureKind::External)?;
@@ -144,7 +167,7 @@ fn create_folder(root: &Path, dir: &Path) -> Result<PathBuf, Failure> {
             }
             Err(error) => {
                 return Err(error)
-                    .with_context(|| format!("making `{}`", folder.display()))
+                    .with_context(|| format!("cannot create `{}`", folder.display()))
                     .or_fail(FailureKind::External);
             }
         }
@@ -167,7 +190,7 @@ impl ExistingTodos {
         for place in [folder, legacy] {
             existing
                 .read(place)
-                .with_context(|| format!("reading the todos in `{}`", place.display()))
+                .with_context(|| format!("cannot read the todos in `{}`", place.display()))
                 .or_fail(FailureKind::External)?;
         }
         Ok(existing)
@@ -212,7 +235,7 @@ impl ExistingTodos {
         let stored = draft(folder, &format!("{}\n", self.highest))
             .and_then(|file| file.persist(&path).map_err(|error| error.error));
         stored
-            .with_context(|| format!("writing `{}`", path.display()))
+            .with_context(|| format!("cannot write `{}`", path.display()))
             .or_fail(FailureKind::External)?;
         Ok(format!("{:03}", self.highest))
     }
@@ -248,7 +271,7 @@ fn highest_before(folder: &Path) -> Result<u64, Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
         Err(error) => Err(error),
     };
-    let failed = || format!("reading `{}`", path.display());
+    let failed = || format!("cannot read `{}`", path.display());
     read.with_context(failed).or_fail(FailureKind::External)?;
     match text.trim().parse() {
         Ok(highest) if highest <= ID_MAX => Ok(highest),

@@ -21,7 +21,7 @@ use crh_review::finding::{AutofixClass, Owner};
 use crh_review::report::{Action, Issue, Report, Strategy};
 
 /// Reason for an issue without a ticket if every tracker has failed.
-const NO_SINK_LEFT: &str = "no tracker is left";
+const NO_SINK_LEFT: &str = "all issue trackers failed";
 /// Reason for an issue that the fixer did not report on.
 const NOTHING_SAID: &str = "the fixer did not report on it";
 
@@ -212,7 +212,7 @@ impl Flow {
         self.state = self.state_after_fixes();
     }
 
-    /// Receives the result of an undo. `report` still has fixes if it failed.
+    /// Receives the result of an undo. `report` still has fixes if the undo failed.
     pub(super) fn undone(&mut self, report: &Report) {
         self.fixes = report.applied_fixes.len();
         if self.fixes == 0 {
@@ -544,7 +544,7 @@ fn is_fixable(issue: &Issue, report: &Report) -> bool {
 }
 
 /// The recommended action for an open issue. Does not recommend a fix that is already in the tree,
-/// that the question cannot show, or that needs a model in a review without one.
+/// that is too large to judge at a glance, or that needs a model in a review without one.
 fn open_action(issue: &Issue, report: &Report) -> Action {
     let is_readable = issue.replacement.as_deref().is_none_or(Replacement::is_readable);
     match (issue.action, report.fix_of(issue.number)) {

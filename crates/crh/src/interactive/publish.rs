@@ -89,7 +89,7 @@ fn open_pull_request(
     let branch = place.branch.as_deref().unwrap_or_default();
     let is_on_remote =
         |name: &&str| repository.commit(&format!("refs/remotes/origin/{name}")).is_some();
-    // If the remote does not have the base branch, the host chooses its default branch.
+    // If the remote does not have the base branch, GitHub chooses the default branch.
     let base = branch_named(&change.base_ref).filter(is_on_remote);
     let body = session.subject.workspace().map(|workspace| workspace.metadata().body.clone());
     let body = body.unwrap_or_default();
@@ -108,7 +108,7 @@ fn changed_since(
     if let Some(why) = place.left_for(&CheckoutPosition::read(checkout)?) {
         return Ok(Some(why.to_owned()));
     }
-    // This lock only reads files, which needs no stamp key.
+    // Reading files under the lock needs no stamp key.
     let stamp_key = None;
     let locked = LockedCheckout::take(checkout, stamp_key)?;
     for path in files {
@@ -187,8 +187,11 @@ fn message(report: &Report) -> String {
     };
     let (unverified, found_again) =
         (titles(FixOutcome::Unverified), titles(FixOutcome::FoundAgain));
+    let partial = titles(FixOutcome::Partial);
     let mut message = match titles(FixOutcome::Done).as_slice() {
-        [] => match unverified.len() + found_again.len() {
+        [] => match report.applied_fixes.len() - report.fixed_count() {
+            // The fixed issues are no longer in the report.
+            0 => "fix(review): apply fixes".to_owned(),
             1 => "fix(review): apply 1 fix that is not verified".to_owned(),
             count => format!("fix(review): apply {count} fixes, none of them verified"),
         },
@@ -198,6 +201,7 @@ fn message(report: &Report) -> String {
     let open_fixes = [
         ("Applied, not verified:", unverified),
         ("Applied, but the review found the issue again:", found_again),
+        ("Applied, but not at all places of the issue:", partial),
     ];
     for (heading, titles) in open_fixes.into_iter().filter(|(_, titles)| !titles.is_empty()) {
         message.push_str(&format!("\n\n{heading}{}", list(&titles)));

@@ -40,7 +40,8 @@ pub(super) struct RenderInput<'a> {
     pub(super) columns: usize,
 }
 
-/// Text above a question; may be empty. Has at most `rows` rows if shortening it loses no facts.
+/// Text above a question; may be empty. To fit into `rows` rows, code, exact fixes and lists of
+/// safe fixes are shortened, but no other text.
 pub(super) fn lead(about: &QuestionSubject, input: RenderInput<'_>, rows: usize) -> String {
     match about {
         QuestionSubject::Finding(finding) => match input.report.issue(finding.number) {
@@ -299,7 +300,7 @@ fn finding_text(
             wrap("Applied fix: ", "  ", &done, width)
         }
         None => {
-            let proposed = proposed(issue, exact.is_some(), input.report);
+            let proposed = proposed(issue, crate::fix::is_exact(issue), input.report);
             wrap("Proposed fix: ", "  ", &proposed, width)
         }
     });
@@ -464,10 +465,12 @@ pub(super) fn resolved(resolved: ResolvedCounts) -> String {
     if pre_existing > 0 {
         remain.push(format!("{pre_existing} pre-existing"));
     }
+    let fixes = counted(safe_fixes, "safe_auto fix", "safe_auto fixes");
+    let findings = if advisory + pre_existing == 1 { "finding remains" } else { "findings remain" };
     match remain.is_empty() {
-        true => format!("All findings resolved — {safe_fixes} safe_auto fixes applied."),
+        true => format!("All findings resolved — {fixes} applied."),
         false => format!(
-            "All actionable findings resolved — {safe_fixes} safe_auto fixes applied. ({} findings remain in the report.)",
+            "All actionable findings resolved — {fixes} applied. ({} {findings} in the report.)",
             remain.join(", ")
         ),
     }

@@ -8,6 +8,7 @@ use crh_llm::Money;
 use crh_pipeline::events::Stage;
 use crh_pipeline::text::{cents, dollars};
 use crh_review::one_line;
+use crh_review::render::reviewer_reason;
 
 /// Label of a stage.
 pub(super) fn stage(stage: Stage) -> &'static str {
@@ -72,7 +73,7 @@ pub(super) fn clock(time: Duration) -> String {
 /// The name of a run for people. Runs other than those of reviewers get an explanation.
 pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     match run.strip_prefix("validate-") {
-        Some(number) => format!("validation {number} (checks an issue again)").into(),
+        Some(number) => format!("validation {number} (checks issues again)").into(),
         None if run == "scout" => "scout (chooses reviewers)".into(),
         None if run == "editor" => "editor (selects findings)".into(),
         None => run.into(),
@@ -81,13 +82,16 @@ pub(super) fn run_title(run: &str) -> Cow<'_, str> {
 
 /// The reviewers with reasons, one per line and escaped.
 pub(super) fn team(team: &[(String, String)]) -> String {
-    let member =
-        |(name, reason): &(String, String)| format!("  {}", one_line(&format!("{name}: {reason}")));
+    let member = |(name, reason): &(String, String)| {
+        let reason = reviewer_reason(name, reason);
+        format!("  {}", one_line(&format!("{name}: {reason}")))
+    };
     let members: Vec<String> = team.iter().map(member).collect();
-    format!("Review team:\n{}", members.join("\n"))
+    format!("Reviewers:\n{}", members.join("\n"))
 }
 
-/// The names of the reviewers on one line, for a terminal whose report lists them with reasons.
+/// The names of the reviewers on one line, for a terminal. The report there lists them with the
+/// reasons.
 pub(super) fn team_names(team: &[(String, String)]) -> String {
     let names: Vec<&str> = team.iter().map(|(name, _)| name.as_str()).collect();
     one_line(&format!("reviewers: {}", names.join(", ")))
@@ -103,7 +107,10 @@ mod tests {
     fn team_is_a_list() {
         let member = |name: &str, why: &str| (name.to_owned(), why.to_owned());
         let members = [member("correctness", "always"), member("data", "a\n  fake: b")];
-        assert_eq!(team(&members), "Review team:\n  correctness: always\n  data: a fake: b");
+        assert_eq!(
+            team(&members),
+            "Reviewers:\n  correctness: reviews every change\n  data: a fake: b"
+        );
         assert_eq!(team_names(&members), "reviewers: correctness, data");
     }
 

@@ -339,7 +339,7 @@ fn memory_limit_ends_the_command_with_a_message() {
     repo.git(&["add", "--all"]);
     let output = user.crh(repo.path(), &["check", "--staged"]).run();
     assert_eq!(output.code, 4, "{}", output.shown());
-    assert!(output.stderr.contains("error: reached the memory limit of 1 MB"), "{output:?}");
+    assert!(output.stderr.contains("error: crh reached its memory limit of 1 MB"), "{output:?}");
 }
 
 #[test]

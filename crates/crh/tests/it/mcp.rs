@@ -180,7 +180,7 @@ impl McpClient {
 impl Drop for McpClient {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // It may have exited already.
+        // The server may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -530,7 +530,7 @@ fn init_writes_agent_files_once_and_only_with_consent() {
     repo.write("AGENTS.md", "mine\n");
     let shown = crh(&all);
     assert_eq!(shown.code, 2, "{}", shown.shown());
-    assert!(shown.stderr.contains("error: nothing was written"), "{}", shown.shown());
+    assert!(shown.stderr.contains("nothing was written"), "{}", shown.shown());
     assert!(shown.stdout.contains("\"command\": \"crh\""), "{}", shown.shown());
     assert!(files.iter().all(|file| *file == "AGENTS.md" || !repo.path().join(file).exists()));
     let written = crh(&[&all[..], &["--yes"]].concat());
@@ -546,7 +546,7 @@ fn init_writes_agent_files_once_and_only_with_consent() {
     assert_eq!(again.code, 0, "{}", again.shown());
     // Only files that differ are shown.
     assert_eq!(again.stdout.matches("Add to it what is missing").count(), 2, "{}", again.shown());
-    assert!(again.stderr.contains("lefthook.yml` is already there"), "{}", again.shown());
+    assert!(again.stderr.contains("lefthook.yml` already has this content"), "{}", again.shown());
     assert_eq!(texts()[0], "{}");
     assert_eq!(texts()[1..], before[1..]);
 

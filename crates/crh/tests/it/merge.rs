@@ -129,7 +129,8 @@ fn answers_join_pairs_and_refute_issues() {
         "{\"judgements\": {\"0\": {\"result\": \"confirmed\", \"reason\": \"r\"}}}".to_owned(),
     );
     assert!(
-        unknown.contains("warning: the answers judge `0`, which is not an issue of this merge"),
+        unknown
+            .contains("warning: `--answers` has a judgement on `0`, which is not the `dedupe_key`"),
         "{unknown}"
     );
 }

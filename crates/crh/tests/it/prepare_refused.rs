@@ -147,11 +147,15 @@ fn main_without_remote_has_only_uncommitted_changes() {
         &[],
         &expect![[r#"
             exit 2
-            error: cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
-            hint: review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
+            error: nothing to review: `main` has no uncommitted changes, and no remote or other branch to compare with
+            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );
+    let headless =
+        User::new().crh(repo.path(), &["review", "mode:headless", "--strategy", "static"]);
+    let stdout = headless.run().stdout;
+    assert!(stdout.contains("Reason: nothing to review: `main` has no uncommitted"), "{stdout}");
     repo.write("kept.md", "changed\n");
     let user = User::new();
     assert_eq!(files(&user.prepared(repo.path(), &[], "out")), "mkept");

@@ -204,7 +204,7 @@ fn invalid_workspace_is_rejected() {
         &["--packed", "nowhere"],
         expect![[r#"
             exit 2
-            error: reading the archive `nowhere`: No such file or directory (os error 2)
+            error: cannot read the archive `nowhere`: No such file or directory (os error 2)
             hint: create one with `crh prepare --pack FILE`
             ---
         "#]],

@@ -54,7 +54,11 @@ fn end_after(counts: &[u64]) -> Option<String> {
 }
 
 fn end_with_task(task: &str, counts: &[u64]) -> Option<String> {
-    let mut run = case().run_with_task(task);
+    end_of_case(&case(), task, counts)
+}
+
+fn end_of_case(case: &Case, task: &str, counts: &[u64]) -> Option<String> {
+    let mut run = case.run_with_task(task);
     for (index, count) in counts.iter().enumerate() {
         let RunStep::Ask(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
         let arguments = serde_json::json!({ "path": index.to_string() });
@@ -82,7 +86,7 @@ fn end_with_task(task: &str, counts: &[u64]) -> Option<String> {
 #[test]
 fn run_fails_if_the_server_reads_a_part_of_the_prompt() {
     let failure = end_after(&[4_060]).unwrap();
-    assert!(failure.contains("read only 4060 of at least 900"), "{failure}");
+    assert!(failure.contains("read only 4060 of at least 901"), "{failure}");
     assert!(failure.contains("OLLAMA_CONTEXT_LENGTH"), "{failure}");
     // `o200k_base` makes 10,200 tokens of this code, and the server read a third.
     let code = "if (a[i] != b->c.d) { return -1; }\n".repeat(600);
@@ -91,17 +95,34 @@ fn run_fails_if_the_server_reads_a_part_of_the_prompt() {
     // The shorter the part, the clearer the cut.
     for count in [1, 12, 512, 1_000, 5_900] {
         let failure = end_after(&[count]).unwrap();
-        assert!(failure.contains(&format!("read only {count} of at least 900")), "{failure}");
+        assert!(failure.contains(&format!("read only {count} of at least 901")), "{failure}");
     }
 }
 
 #[test]
-fn doubtful_counts_are_a_warning() {
+fn doubtful_counts_are_noted() {
     for count in [6_100, 7_800] {
         let doubt = end_after(&[count]).unwrap();
         let start = format!("warning: the server counted {count} prompt tokens, and crh sent at");
         assert!(doubt.starts_with(&start), "{doubt}");
     }
+}
+
+#[test]
+fn tools_count_as_a_part_of_the_prompt() {
+    // 5,000 words of the task, 3,000 of a tool, and 20 more.
+    let mut case = case();
+    case.tools[0].description = "word ".repeat(3_000);
+    let check = |count: u64, expected: Option<&str>| {
+        let end = end_of_case(&case, &"word ".repeat(5_000), &[count]);
+        let start = end.as_deref().map(|end| end.split(' ').take(4).collect::<Vec<_>>().join(" "));
+        assert_eq!(start.as_deref(), expected, "{count}");
+    };
+    check(4_060, Some("the server read only"));
+    // The server may have left out the tools, or cut the prompt.
+    check(4_400, Some("warning: the server counted"));
+    check(6_900, Some("warning: the server counted"));
+    check(7_100, None);
 }
 
 #[test]

@@ -125,7 +125,12 @@ fn omitted_items_are_noted() {
     assert_eq!(notes, [format!("only the first {BYTES_MAX} bytes of the plan `a.md` were read")]);
     let (plan, notes) = parse_document("a.md", PlanSource::Inferred, "# Notes\n");
     assert_eq!(plan.items, []);
-    assert_eq!(notes, ["the plan `a.md` has no requirements and no implementation units"]);
+    assert_eq!(
+        notes,
+        [
+            "crh checked nothing of the plan `a.md`: it has neither a section `Requirements` (`R1`, `R2` …) nor a section `Implementation Units` (`U1`, `U2` …)"
+        ]
+    );
 }
 
 proptest! {

@@ -120,25 +120,25 @@ async fn binary_and_large_files_are_refused() {
                 change("large.py"),
                 write("image.png"),
                 ("edit_file", grows),
-                ("write_file", json!({ "path": "cart.py", "content": "a\0b" })),
+                ("write_file", json!({ "path": "new.py", "content": "a\0b" })),
             ]),
             reports(&[(1, "not_done")]),
         ],
     );
-    let files = ["cart.py", "grows.py", "image.png", "large.py", "latin.py"];
+    let files = ["cart.py", "grows.py", "image.png", "large.py", "latin.py", "new.py"];
     let scene = Scene::from_repo(&model, repo, table).with_files(&files);
     scene
         .check(expect![[r#"
             #1 not done: It is not_done.
             fixer-1 Completed
-            ! 5 tool calls of the fixer were refused, the first one: `image.png` is no text in UTF-8
+            ! 4 tool calls of the fixer were refused, the first one: `image.png` is no text in UTF-8
         "#]])
         .await;
     expect![[r#"
         `image.png` is no text in UTF-8
         `latin.py` is no text in UTF-8
         `large.py` would have more than 1048576 bytes, which are too many for a fixer
-        `image.png` is no text in UTF-8
+        `image.png` is there already: `edit_file` changes it
         `grows.py` would have more than 1048576 bytes, which are too many for a fixer
         `content` has a NUL character, which no text has
     "#]]

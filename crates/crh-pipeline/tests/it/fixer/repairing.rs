@@ -231,6 +231,112 @@ async fn done_without_a_change_is_not_done() {
         .await;
 }
 
+/// Two issues in one file, both reported as done after these edits.
+async fn check_two_issues(edits: &[(&str, &str)], expected: expect_test::Expect) {
+    let table = r#"
+        a cart.py:3 P1 0.9 "An empty order divides by zero"
+        a cart.py:12 P2 0.9 "A line without a name fails"
+    "#;
+    let repo = Repo::from_fixture(CART);
+    let rest = "\n\n# Names of the lines.\n# They are printed on the bill.\n\n\n\n";
+    let label = "def label(line):\n    return line.strip()\n";
+    let total = "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n";
+    repo.write("cart.py", format!("{total}{rest}{label}"));
+    repo.commit("two functions");
+    let edits: Vec<_> = edits.iter().map(|(old, new)| edit("cart.py", old, new)).collect();
+    let model = FakeModel::start()
+        .on("fixer-1", edits.into_iter().chain([reports(&[(1, "done"), (2, "done")])]));
+    let outcomes = Scene::from_repo(&model, repo, table).repair().await.outcomes;
+    let outcomes = outcomes.iter().map(|(number, outcome)| format!("{number} {outcome:?}\n"));
+    expected.assert_eq(&outcomes.collect::<String>());
+}
+
+#[tokio::test]
+async fn issue_is_done_only_by_an_edit_for_it() {
+    let space = ("    return line.strip()\n", "    return  line.strip()\n");
+    let name = ("    return line.strip()\n", "    return (line or '').strip()\n");
+    check_two_issues(
+        &[(OLD, NEW)],
+        expect![[r#"
+        1 Done("It is done.")
+        2 NotDone("its lines were not changed, although the fixer reports: It is done.")
+    "#]],
+    )
+    .await;
+    check_two_issues(
+        &[(OLD, NEW), ("# They", "# These")],
+        expect![[r#"
+        1 Done("It is done.")
+        2 NotDone("its lines were not changed, although the fixer reports: It is done.")
+    "#]],
+    )
+    .await;
+    check_two_issues(
+        &[(OLD, NEW), space],
+        expect![[r#"
+        1 Done("It is done.")
+        2 NotDone("its lines were not changed, although the fixer reports: It is done.")
+    "#]],
+    )
+    .await;
+    check_two_issues(
+        &[(OLD, NEW), name],
+        expect![[r#"
+        1 Done("It is done.")
+        2 Done("It is done.")
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn white_space_is_no_fix_of_other_things() {
+    let spaces = || {
+        let old = "    return sum(lines) / count\n";
+        edit("cart.py", old, "    return  sum(lines) / count\n")
+    };
+    let model =
+        || FakeModel::start().on("fixer-1", [spaces(), reports(&[(1, "done"), (2, "not_done")])]);
+    Scene::new(&model())
+        .check(expect![[r#"
+        #1 not done: only white space was changed for it, although the fixer reports: It is done.
+        #2 not done: It is not_done.
+        fixer-1 Completed
+        ! the edit of `cart.py` belongs to no repaired issue and is rejected
+    "#]])
+        .await;
+    // The issue itself is about white space.
+    let model = model();
+    let mut scene = Scene::new(&model);
+    scene.fix_task.issues[0].replacement = Some("    return sum( lines ) / count\n".to_owned());
+    let outcomes = scene.repair().await.outcomes;
+    expect![[r#"Done("It is done.")"#]].assert_eq(&format!("{:?}", outcomes[&1]));
+}
+
+#[tokio::test]
+async fn existing_file_is_not_written_whole() {
+    let write = |path: &str, content: &str| {
+        calls("write_file", json!({ "path": path, "content": content }))
+    };
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            write("cart.py", "x = 1\n"),
+            write("new.py", "x = 1\n"),
+            // The fixer made it, so it may write it again.
+            write("new.py", "x = 2\n"),
+            reports(&[(1, "not_done")]),
+        ],
+    );
+    Scene::new(&model).with_files(&["cart.py", "new.py"]).repair().await;
+    expect![[r#"
+        `cart.py` is there already: `edit_file` changes it
+        `new.py` is written: 1 lines.
+        `new.py` is written: 1 lines.
+    "#]]
+    .assert_eq(&tool_replies(&model));
+}
+
 #[tokio::test]
 async fn without_a_repaired_issue_no_edit_is_accepted() {
     let model = FakeModel::start()
@@ -262,7 +368,7 @@ async fn line_endings_are_kept() {
                 "    n = len(lines)\n    return sum(lines) / n\n",
                 "    n = len(lines)\n    return sum(lines) / n if n else 0\n",
             ),
-            calls("write_file", json!({ "path": "label.py", "content": "def label(line):\n    return str(line)\n" })),
+            edit("label.py", "line.strip() or 1\n", "str(line)\n"),
             reports(&[(1, "done"), (2, "done")]),
         ],
     );

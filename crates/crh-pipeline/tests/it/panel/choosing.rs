@@ -134,7 +134,7 @@ async fn failed_scout_leaves_the_team_to_code() {
           correctness (always) Completed
           security (lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`) Completed
           upkeep (11 python lines changed) Completed
-        ! the scout, a model call that chooses reviewers, failed (the model rejected the request: no); crh chose them by fixed rules
+        ! the model call that chooses reviewers failed (the model rejected the request: no); crh chose them by fixed rules
     "#]]).await;
 }
 
@@ -145,7 +145,7 @@ async fn scout_doubt_is_in_the_report() {
     let model = all_answer(model, &["correctness", "security", "upkeep"]);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
-    expect!["the purpose of the change is not fully clear: It is not said what happens after three tries."]
+    expect!["not clear from the change and its description: It is not said what happens after three tries."]
         .assert_eq(&reviewed.report.warnings.join("\n"));
 }
 

@@ -104,7 +104,7 @@ async fn slow_scout_does_not_cost_static_findings() {
           correctness (always) Failed: the remaining budget for time is too small for another request
         #1 P1 shop/cart.py:3 A merge conflict was left in the file (0.98, ByCode, manual -> downstream-resolver) by syntax
         NotReviewed shop/cart.py: correctness failed
-        ! the scout, a model call that chooses reviewers, failed (the remaining budget for time is too small for another request); crh chose them by fixed rules
+        ! the model call that chooses reviewers failed (the remaining budget for time is too small for another request); crh chose them by fixed rules
         ! reviewer correctness failed: the remaining budget for time is too small for another request
     "#]]).await;
 }
@@ -174,8 +174,5 @@ async fn long_rate_limit_does_not_delay_other_models() {
     let reviewed = Scene::new(CART).review(&model).await;
     assert_eq!(reviewed.report.verdict, Verdict::ReadyToMerge);
     let warnings = reviewed.report.warnings.join("\n");
-    assert!(
-        warnings.starts_with("the scout, a model call that chooses reviewers, failed ("),
-        "{warnings}"
-    );
+    assert!(warnings.starts_with("the model call that chooses reviewers failed ("), "{warnings}");
 }

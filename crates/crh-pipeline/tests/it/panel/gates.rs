@@ -1,11 +1,11 @@
 //! Checks that a reviewer's report must pass.
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::scene::{CART, Scene, confirms, divides, finding, reports, with_fields};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{PromptPart, says};
+use crh_testkit::fake_model::{PromptPart, calls, says};
 
 fn vague() -> Value {
     with_fields(
@@ -39,7 +39,7 @@ async fn vague_advice_is_returned_once() {
     expect![[r#"
         The answer was not accepted: these findings cannot be used as they are:
         - `Empty orders`: it asks the reader to consider something instead of saying what fails and what to change: name the failing case and the change in `suggested_fix`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -98,8 +98,8 @@ async fn reviewer_limits_on_count_and_severity_apply() {
         .collect();
     let model =
         FakeModel::start().on("maintainability", [reports(&many)]).on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["maintainability"]).check(&model, expect![[r#"
-        ReadyWithFixes: 2 issues to fix
+    let reviewed = Scene::new(CART).with_reviewers(&["maintainability"]).check(&model, expect![[r#"
+        ReadyWithFixes: 4 issues to fix
           maintainability (asked for by `--reviewers`) Completed
         #1 P2 shop/cart.py:3 Layer 5 hides what is read (0.8, Confirmed, manual -> downstream-resolver) by maintainability
         #2 P2 shop/cart.py:7 Layer 6 hides what is read (0.81, Confirmed, manual -> downstream-resolver) by maintainability
@@ -110,6 +110,12 @@ async fn reviewer_limits_on_count_and_severity_apply() {
         over_cap Layer 1 hides what is read [maintainability]: `maintainability` may report at most 5 findings
         ! maintainability: 1 finding lowered to P2, the maximum of this reviewer
     "#]]).await;
+    // The summary has the same two hidden issues as the verdict.
+    let summary = reviewed.report.summary;
+    assert!(
+        summary.contains("; 2 more issues are not shown but count for the verdict"),
+        "{summary}"
+    );
 }
 
 /// A P0 on the changed division with this quote.
@@ -139,7 +145,7 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
         The answer was not accepted: these findings cannot be used as they are:
         - `A name may be missing`: findings[1]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
         - `An empty order divides by zero`: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -180,14 +186,90 @@ async fn malformed_finding_that_is_left_out_stays_malformed() {
 }
 
 #[tokio::test]
-async fn unproven_finding_that_is_left_out_counts_as_taken_back() {
-    let misquoted = zero_division("return sum(lines) // count");
+async fn unproven_p2_that_is_left_out_counts_as_taken_back() {
+    let misquoted =
+        with_fields(zero_division("return sum(lines) // count"), json!({ "severity": "P2" }));
     let model = FakeModel::start().on("correctness", [reports(&[misquoted]), reports(&[])]);
     Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
         refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
     "#]]).await;
+}
+
+/// A reviewer leaves an unproven P0 out of its second report, which has this summary.
+async fn check_left_out_p0(summary: &str, expected: Expect) {
+    let misquoted = zero_division("return sum(lines) // count");
+    let second = calls("report_findings", json!({ "findings": [], "summary": summary }));
+    let model = FakeModel::start().on("correctness", [reports(&[misquoted]), second]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expected).await;
+}
+
+#[tokio::test]
+async fn unproven_p0_is_taken_back_only_by_its_title() {
+    check_left_out_p0("Looked at it.", expect![[r#"
+        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+          correctness (asked for by `--reviewers`) Completed
+        unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
+    "#]]).await;
+    let summary = "I withdraw \"An empty order divides by zero\": the caller checks it.";
+    check_left_out_p0(summary, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+        refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
+    "#]]).await;
+}
+
+/// A reviewer without findings writes this, and then this.
+async fn check_words(first: &str, second: &str, expected: Expect) {
+    let report =
+        |summary: &str| calls("report_findings", json!({ "findings": [], "summary": summary }));
+    let model = FakeModel::start().on("correctness", [report(first), report(second)]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expected).await;
+}
+
+#[tokio::test]
+async fn defect_in_words_only_is_asked_about_once() {
+    let words = "shop/cart.py:3 raises ZeroDivisionError for an empty order.";
+    check_words(
+        words,
+        "I was wrong about it: the caller checks.",
+        expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+    "#]],
+    )
+    .await;
+    check_words(words, words, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+        ! correctness: it reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
+    "#]]).await;
+    let model = FakeModel::start()
+        .on(
+            "correctness",
+            [
+                calls("report_findings", json!({ "findings": [], "summary": words })),
+                reports(&[zero_division("return sum(lines) / count")]),
+            ],
+        )
+        .on("validate-1", [confirms()]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        NotReady: 1 P0 issue must be fixed before the merge
+          correctness (asked for by `--reviewers`) Completed
+        #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
+    "#]]).await;
+    expect![[r#"The answer was not accepted: `findings` is empty, but you write: "shop/cart.py:3 raises ZeroDivisionError for an empty order.". Report each problem of the change as a finding with all its fields, or say that there is none. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+    // No second question.
+    let model = FakeModel::start().on(
+        "correctness",
+        [calls(
+            "report_findings",
+            json!({ "findings": [], "summary": "No bugs in shop/cart.py:3." }),
+        )],
+    );
+    Scene::new(CART).with_reviewers(&["correctness"]).review(&model).await;
+    assert_eq!(model.requests().len(), 1);
 }
 
 #[tokio::test]

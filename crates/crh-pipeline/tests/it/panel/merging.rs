@@ -49,7 +49,7 @@ async fn disagreement_is_shown_by_reviewer() {
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1; security (gated_auto), correctness (manual) -- kept manual; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1, the more severe; security (gated_auto), correctness (manual) -- kept manual, the more cautious; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver, the more cautious
         merged An empty order divides by zero [security]: duplicate of "An empty order divides by zero"
     "#]]).await;
 }
@@ -110,7 +110,7 @@ async fn editor_merges_findings_with_one_cause() {
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 Orders without lines fail (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1, the more severe
         merged Anybody can make the server fail [security]: duplicate of "Orders without lines fail"
     "#]]).await;
     let prompt = prompt_end(&model, "editor");
@@ -203,6 +203,41 @@ async fn refuted_claim_does_not_drop_another_claim_of_its_line() {
     "#]]).await;
 }
 
+/// Two P1 defects in different places that the editor puts in one group.
+async fn check_one_group(verdict: &str, refuted: &'static str, expected: Expect) {
+    let division = divides("P1", 0.75, "An empty order divides by zero");
+    let name = finding("P1", 0.7, "A name may be missing", "shop/cart.py:8", "return name.strip()");
+    let model = model(&[division, name], &[])
+        .on("editor", [edits(&[group(&["F1", "F2"], verdict, 0.9, "P1")])])
+        .on("validate-1", [refutes(refuted)]);
+    scene().check(&model, expected).await;
+}
+
+#[tokio::test]
+async fn each_p1_of_a_group_is_refuted_only_by_its_own_validation() {
+    check_one_group("publish", "An empty order divides by zero", expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
+        refuted An empty order divides by zero [correctness]: line 2 returns before
+    "#]]).await;
+    check_one_group("publish", "A name may be missing", expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        refuted A name may be missing [correctness]: line 2 returns before
+    "#]]).await;
+    check_one_group("minor", "An empty order divides by zero", expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
+        refuted An empty order divides by zero [correctness]: line 2 returns before
+    "#]]).await;
+}
+
 #[tokio::test]
 async fn unlikely_issue_is_not_published() {
     let narrow =
@@ -212,7 +247,7 @@ async fn unlikely_issue_is_not_published() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        below_gate Anybody can make the server fail [security]: probability 0.30
+        below_gate Anybody can make the server fail [security]: the probability that maintainers agree is 0.30
     "#]]).await;
 }
 
@@ -269,9 +304,9 @@ async fn fitted_probability_replaces_the_one_of_the_editor() {
     check_calibration(
         Some(json!({ "reviewer:security": -3.0 })),
         expect![[r#"
-        #1 An empty order divides by zero Some(0.5)
-        below_gate probability 0.05
-    "#]],
+            #1 An empty order divides by zero Some(0.5)
+            below_gate the probability that maintainers agree is 0.05
+        "#]],
     )
     .await;
 }
@@ -285,7 +320,7 @@ async fn confirmed_p1_is_published_against_the_editor() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        minor Anybody can make the server fail [security]: the editor calls it minor
+        minor Anybody can make the server fail [security]: the model that selects issues calls it minor
     "#]]).await;
 }
 
@@ -298,7 +333,7 @@ async fn missing_finding_is_asked_for_once_and_then_kept() {
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
-        ! the editor gave no answer about 1 of 2 findings; the reviewers' confidence decides about them
+        ! the model run that selects the issues to show did not rate 1 of 2 findings; the reviewers' confidence decides about them
     "#]]).await;
 }
 
@@ -310,7 +345,7 @@ async fn confidence_decides_if_the_editor_fails() {
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
-        ! the editor, a model run that selects the findings to publish, failed (the model rejected the request: no); crh selected them by the reviewers' confidence
+        ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence
     "#]]).await;
 }
 
@@ -344,7 +379,7 @@ async fn weak_remarks_become_summary_lines() {
                 softened No test for an empty order [testing]: only one reviewer, confidence 0.65
                 gap: shop/cart.py:3: No test for an empty order
                 risk: shop/cart.py:7: `name` is used once
-                ! the editor, a model run that selects the findings to publish, failed (the model rejected the request: no); crh selected them by the reviewers' confidence
+                ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence
             "#]],
         )
         .await;

@@ -1,10 +1,11 @@
 //! Checks against a plan. The source of the plan decides how much it counts.
 
 use expect_test::{Expect, expect};
+use serde_json::json;
 
 use super::scene::{CART, Scene, judges, prompt_end, reports};
 use crh_pipeline::review_options::RequirementsFile;
-use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::{bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
 const PLAN: &str = "# Averages\n\n## Requirements\n\n- R1. The total is an average\n- R2. An empty order has no total\n- R3. Names are trimmed\n";
@@ -174,4 +175,52 @@ async fn unjudged_plan_leaves_the_review_incomplete() {
             "#]],
         )
         .await;
+}
+
+#[tokio::test]
+async fn requirement_is_met_only_with_a_line_or_a_quote() {
+    let judge = |evidence: &str| {
+        let row = |id| json!({ "id": id, "state": "met", "evidence": evidence });
+        let rows = ["R1", "R2", "R3"].map(row);
+        calls("report_requirements", json!({ "requirements": rows }))
+    };
+    let check = async |first: &str, second: &str, expected: Expect| {
+        let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+        let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
+        let model = FakeModel::start()
+            .on("correctness", [reports(&[])])
+            .on("requirements", [judge(first), judge(second)]);
+        let report = scene.review(&model).await.report;
+        let states = report.plan.unwrap().requirements;
+        let state = format!("{:?} {}", states[0].state, states[0].evidence);
+        let asked = model.requests().iter().filter(|it| it.caller == "requirements").count();
+        expected.assert_eq(&format!("{asked} {state}\n{}\n", report.verdict_reason));
+    };
+    check(
+        "x",
+        "x",
+        expect![[r#"
+        2 NotJudged no line of the code shows it: x
+        the plan's requirements were not judged
+    "#]],
+    )
+    .await;
+    check(
+        "x",
+        "shop/cart.py:3",
+        expect![[r#"
+        2 Met shop/cart.py:3
+        nothing actionable was found
+    "#]],
+    )
+    .await;
+    check(
+        "shop/cart.py:99 does it",
+        "`return sum(lines) / count`",
+        expect![[r#"
+        2 Met `return sum(lines) / count`
+        nothing actionable was found
+    "#]],
+    )
+    .await;
 }

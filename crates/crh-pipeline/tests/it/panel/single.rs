@@ -81,7 +81,7 @@ async fn dangerous_p3_is_validated_and_raised() {
     "#]]
     .assert_eq(&review("SQL injection through the order number", Some(raises)).await);
     let harmless = review("The name of the variable is vague", None).await;
-    assert!(harmless.ends_with("[single]: P3 is not published\n"), "{harmless}");
+    assert!(harmless.ends_with("[single]: P3 issues are hidden\n"), "{harmless}");
 }
 
 #[tokio::test]
@@ -109,13 +109,13 @@ async fn second_of_two_calls_edits_and_validates() {
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
-        below_gate Empty carts divide by zero [single]: the editor refutes it: line 2 shows it
+        below_gate Empty carts divide by zero [single]: the model that selects issues refutes it: line 2 shows it
     "#]]
     .assert_eq(&review(edits("refuted", 0.0)).await);
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
-        below_gate Empty carts divide by zero [single]: probability 0.20
+        below_gate Empty carts divide by zero [single]: the probability that maintainers agree is 0.20
     "#]]
     .assert_eq(&review(edits("publish", 0.2)).await);
     // A group without the finding is used as it is: no call is left to ask again.
@@ -124,7 +124,7 @@ async fn second_of_two_calls_edits_and_validates() {
         ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
-        ! the editor gave no answer about 1 of 1 finding; the reviewers' confidence decides about them
+        ! the model run that selects the issues to show did not rate 1 of 1 finding; the reviewers' confidence decides about them
     "#]].assert_eq(&review(no_groups).await);
 }
 
@@ -182,10 +182,10 @@ async fn empty_answers_of_editor_and_validator_are_reported() {
         .on("validate-1", [calls("report_checks", json!({ "checks": [] }))]);
     let output = single(Scene::new(CART), Profile::Standard).review(&fake).await;
     let issue = &output.report.issues[0];
-    assert_eq!((issue.probability, issue.validation), (None, Validation::Unsure));
+    assert_eq!((issue.probability, issue.validation), (None, Validation::NoVerdict));
     expect![[r#"
         validate-1 gave no verdict on 1 issue
-        the editor gave no answer about 1 of 1 finding; the reviewers' confidence decides about them"#]].assert_eq(&output.report.warnings.join("\n"));
+        the model run that selects the issues to show did not rate 1 of 1 finding; the reviewers' confidence decides about them"#]].assert_eq(&output.report.warnings.join("\n"));
 }
 
 #[tokio::test]
@@ -213,12 +213,12 @@ async fn two_calls_repair_only_urgent_findings() {
     let (callers, report) = review(repaired.to_vec()).await;
     assert_eq!(callers, "single single");
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 P0 or P1 finding
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
-        refuted Names are stripped [single]: its reviewer took it back: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`
+        unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it
         ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request
-        ! the editor, a model run that selects the findings to publish, failed (the remaining budget for model calls is too small for another request); crh selected them by the reviewers' confidence
+        ! the model run that selects the issues to show failed (the remaining budget for model calls is too small for another request); crh selected them by the reviewers' confidence
     "#]].assert_eq(&report);
 }
 

@@ -26,7 +26,7 @@ enum Fact<'a> {
     OnClean(ReportIdentity<'a>, usize),
 }
 
-/// Facts of the runs of a case: number of runs and description.
+/// Facts of the runs of a case, each with the number of its runs and a description.
 type Facts<'a> = BTreeMap<Fact<'a>, (usize, &'a str)>;
 
 /// Flips of a case: facts that hold in only one of the two evaluations.
@@ -103,7 +103,7 @@ impl Fact<'_> {
     }
 
     fn sentence(&self, change: FactChange, description: &str, case: &GradedCase<'_>) -> String {
-        let change_kind = if case.is_twin() { "a twin" } else { "a clean change" };
+        let change_kind = if case.is_twin() { "a reversed change" } else { "a clean change" };
         let prefix = match (self, change) {
             (Self::Failed, FactChange::Appeared) => "the review failed".to_owned(),
             (Self::Failed, FactChange::Disappeared) => "the review no longer fails".to_owned(),

@@ -295,9 +295,9 @@ fn failed_review_is_no_improvement() {
 #[test]
 fn reports_on_twins_can_flip() {
     expect![[r#"
-            2 cases
-            - a~: a new report on a twin: seen everywhere
-        "#]]
+        2 cases
+        - a~: a new report on a reversed change: seen everywhere
+    "#]]
     .assert_eq(&comparison_text(
         "
         case a

@@ -33,7 +33,7 @@ pub(super) fn reviewers_section(reviewers: &[ReviewerCounts]) -> Option<Section>
     });
     let mut says = vec![
         "Matched: found and expected issues in the category of the reviewer. Others: matches in other categories. \
-         Wrong: duplicates and reports known to be wrong. A report of several reviewers counts for each of them."
+         Wrong: duplicates and reports known to be wrong. On clean, on reversed: reports on changes without bugs. A report of several reviewers counts for each of them."
             .to_owned(),
     ];
     if omitted > 0 {
@@ -53,7 +53,7 @@ pub(super) fn reviewers_section(reviewers: &[ReviewerCounts]) -> Option<Section>
                 "Wrong",
                 "On clean",
                 "Unlabelled",
-                "On twins",
+                "On reversed",
             ],
             rows,
         )],

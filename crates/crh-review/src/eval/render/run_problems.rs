@@ -80,7 +80,7 @@ pub(super) fn runs_line(runs: &RunCounts) -> String {
     let RunCounts { cases, clean, twins, reviewed, incomplete, failed, not_run } = *runs;
     let twins = match twins {
         0 => String::new(),
-        twins => format!(", plus {}", count(twins as usize, "twin")),
+        twins => format!(", plus {}", count(twins as usize, "reversed change")),
     };
     format!(
         "{}, {clean} of them clean{twins}. Runs: {reviewed} reviewed, {incomplete} incomplete, {failed} failed, \

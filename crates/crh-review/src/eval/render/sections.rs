@@ -191,7 +191,7 @@ fn counts(sheet: &Sheet) -> Section {
         id: "reports",
         short: "Reports",
         title: "Outcome of the reports",
-        says: vec![format!("All runs of all cases, without twins. {baseline_note}")],
+        says: vec![format!("All runs of all cases, without reversed changes. {baseline_note}")],
         body: vec![table(
             &[
                 "Reviewer",
@@ -286,7 +286,7 @@ fn funnel(steps: &[FunnelCounts]) -> Option<Section> {
     };
     (!steps.is_empty()).then(|| Section {
         id: "funnel",
-        short: "Funnel",
+        short: "Steps",
         title: "From findings to comments",
         says: vec![
             "The first three rows count findings, the next two issues, and the last one comments. Recall is the share of expected issues that something at this step matches."
@@ -309,7 +309,7 @@ fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
         })
     });
     let says = format!(
-        "A twin is the reversed change. An issue counts if it is reported on the change and not on its twin. {} with {}: {} reported, {} of them on the twin as well; {} on changes and twins together, {} of them on twins.",
+        "Some cases also exist with their change reversed, which has no bug. An issue counts if it is reported on the change and not on the reversed one. {} with {}: {} reported, {} of them on the reversed change as well; {} on both together, {} of them on reversed changes.",
         count(paired.pairs as usize, "pair"),
         count(paired.expected as usize, "expected issue"),
         paired.matched,
@@ -320,7 +320,7 @@ fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
     Section {
         id: "pairs",
         short: "Pairs",
-        title: "Pairs of a change and its twin",
+        title: "Changes and their reversals",
         says: vec![says],
         body: vec![table(
             &["Reviewer", "Paired precision", "Paired recall", "Paired F1"],

@@ -47,14 +47,14 @@ fn panel_has_one_row_per_reviewer() {
         14 …
         Contribution per reviewer
           Matched: found and expected issues in the category of the reviewer. Others: matches in other
-          categories. Wrong: duplicates and reports known to be wrong. A report of several reviewers counts
-          for each of them.
-          Reviewer        Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
-          concurrency  concurrency      2/2       0      1         0           0         0
-          correctness          bug      2/4       5      3         1           0         1
-          ruff                   –        –       0      0         0           1         0
-          security        security      2/2       0      1         0           0         0
-          testing          testing      0/0       0      0         0           0         0
+          categories. Wrong: duplicates and reports known to be wrong. On clean, on reversed: reports on
+          changes without bugs. A report of several reviewers counts for each of them.
+          Reviewer        Category  Matched  Others  Wrong  On clean  Unlabelled  On reversed
+          concurrency  concurrency      2/2       0      1         0           0            0
+          correctness          bug      2/4       5      3         1           0            1
+          ruff                   –        –       0      0         0           1            0
+          security        security      2/2       0      1         0           0            0
+          testing          testing      0/0       0      0         0           0            0
     "#]]
     .assert_eq(&of_panel(&text(&panel()), "Contribution per reviewer"));
     expect![[r#"
@@ -65,9 +65,9 @@ fn panel_has_one_row_per_reviewer() {
         14 …
         ### Contribution per reviewer
 
-        Matched: found and expected issues in the category of the reviewer. Others: matches in other categories. Wrong: duplicates and reports known to be wrong. A report of several reviewers counts for each of them.
+        Matched: found and expected issues in the category of the reviewer. Others: matches in other categories. Wrong: duplicates and reports known to be wrong. On clean, on reversed: reports on changes without bugs. A report of several reviewers counts for each of them.
 
-        | Reviewer | Category | Matched | Others | Wrong | On clean | Unlabelled | On twins |
+        | Reviewer | Category | Matched | Others | Wrong | On clean | Unlabelled | On reversed |
         |---|---:|---:|---:|---:|---:|---:|---:|
         | concurrency | concurrency | 2/2 | 0 | 1 | 0 | 0 | 0 |
         | correctness | bug | 2/4 | 5 | 3 | 1 | 0 | 1 |

@@ -12,6 +12,7 @@ use crate::place::Quote;
 use crate::render::{issue_remarks, location_label, next_step_in, validation_label};
 use crate::report::{Issue, Report};
 use crate::sanitise::{escape_invisible, path};
+use crate::verdict::is_actionable;
 
 #[derive(Serialize)]
 pub(super) struct IssueView {
@@ -53,7 +54,7 @@ impl IssueView {
         Self {
             number: issue.number,
             severity: issue.severity.to_string(),
-            word: severity_word(issue.severity),
+            word: urgency(issue),
             title: prose(&issue.title),
             place: location_label(issue),
             fixed: report.is_fixed(issue.number),
@@ -82,12 +83,12 @@ fn quote_place(quote: &Quote) -> String {
     format!("{}:{}{side_note}", path(&quote.file), quote.line)
 }
 
-/// What a severity means for the author.
-pub(super) fn severity_word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::P0 | Severity::P1 => "must be fixed",
-        Severity::P2 => "worth fixing",
-        Severity::P3 => "optional",
+/// What the verdict expects of the author.
+fn urgency(issue: &Issue) -> &'static str {
+    match issue.severity {
+        _ if is_actionable(issue) => "must be fixed",
+        Severity::P0 | Severity::P1 => "read this",
+        Severity::P2 | Severity::P3 => "optional",
     }
 }
 
@@ -109,6 +110,6 @@ fn issue_values(issue: &Issue, report: &Report) -> Vec<LabelledValue> {
         facts.push(labelled_value("Next step", &step));
     }
     facts.extend(issue.rule.as_ref().map(|rule| labelled_value("Rule", rule)));
-    facts.extend(relocation.map(|moved| labelled_value("Moved", &moved)));
+    facts.extend(relocation.map(|moved| labelled_value("Line corrected", &moved)));
     facts
 }

@@ -98,35 +98,37 @@ impl<'a> Node<'a> {
     /// Looks up a field.
     pub(super) fn field(
         &self,
-        eye: &QueryContext<'a>,
+        context: &QueryContext<'a>,
         name: &str,
         arguments: &Map<String, Value>,
     ) -> Result<FieldValue<'a>, GraphRefusal> {
         let value = match self {
-            Self::Query => return query(eye, name, arguments),
-            Self::Repository(repository) => return of_repository(eye, repository, name, arguments),
+            Self::Query => return query(context, name, arguments),
+            Self::Repository(repository) => {
+                return of_repository(context, repository, name, arguments);
+            }
             Self::Payload(place) => match (name, place) {
                 ("thread", Some(place)) => Some(FieldValue::Node(Self::Thread(*place))),
                 ("clientMutationId", _) => Some(FieldValue::Missing),
                 _ => None,
             },
-            Self::Pull(repository, pull) => of_pull(eye, repository, pull, name),
-            Self::Issue(repository, issue) => of_issue(eye, repository, issue, name),
-            Self::Thread(place) => of_thread(eye, place, name),
+            Self::Pull(repository, pull) => of_pull(context, repository, pull, name),
+            Self::Issue(repository, issue) => of_issue(context, repository, issue, name),
+            Self::Thread(place) => of_thread(context, place, name),
             Self::ReviewComment(place, comment) => {
                 let (repository, pull, thread) = *place;
-                of_review_comment(eye, (repository, pull, thread), comment, name)
+                of_review_comment(context, (repository, pull, thread), comment, name)
             }
             Self::IssueComment(repository, number, comment) => {
-                let page = eye.view.pull_url(repository, *number);
+                let page = context.view.pull_url(repository, *number);
                 let url = format!("{page}#issuecomment-{}", comment.id);
-                of_comment(eye, repository, comment, "IC", &url, name)
+                of_comment(context, repository, comment, "IC", &url, name)
             }
             Self::Review(repository, number, review) => {
-                of_review(eye, repository, *number, review, name)
+                of_review(context, repository, *number, review, name)
             }
-            Self::Actor(login) => of_account(eye, login, name, login.trim_end_matches("[bot]")),
-            Self::User(login) => of_account(eye, login, name, login),
+            Self::Actor(login) => of_account(context, login, name, login.trim_end_matches("[bot]")),
+            Self::User(login) => of_account(context, login, name, login),
             Self::Piece { start, nodes, total } => piece(*start, nodes, *total, name),
             Self::PageInfo { start, end, total } => page_info(*start, *end, *total, name),
             Self::Edge { cursor, node } => match name {
@@ -142,7 +144,7 @@ impl<'a> Node<'a> {
                 _ => None,
             },
         };
-        value.ok_or_else(|| unknown(self.type_name(&eye.view), name))
+        value.ok_or_else(|| unknown(self.type_name(&context.view), name))
     }
 }
 
@@ -151,23 +153,23 @@ fn value<'a>(value: impl Into<Value>) -> Option<FieldValue<'a>> {
 }
 
 /// An author; null if the account is gone.
-fn actor<'a>(eye: &QueryContext<'a>, login: &'a str) -> Option<FieldValue<'a>> {
-    let exists = eye.view.state.account(login).is_some();
+fn actor<'a>(context: &QueryContext<'a>, login: &'a str) -> Option<FieldValue<'a>> {
+    let exists = context.view.state.account(login).is_some();
     Some(if exists { FieldValue::Node(Node::Actor(login)) } else { FieldValue::Missing })
 }
 
 fn query<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     name: &str,
     arguments: &Map<String, Value>,
 ) -> Result<FieldValue<'a>, GraphRefusal> {
     let word = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
-        "viewer" => Ok(FieldValue::Node(Node::User(eye.login))),
+        "viewer" => Ok(FieldValue::Node(Node::User(context.login))),
         "rateLimit" => Ok(FieldValue::Node(Node::RateLimit)),
         "repository" => {
             let (owner, name) = (word("owner"), word("name"));
-            match eye.view.state.repository(owner, name) {
+            match context.view.state.repository(owner, name) {
                 Some(repository) => Ok(FieldValue::Node(Node::Repository(repository))),
                 None => Err(GraphRefusal::of(
                     "NOT_FOUND",
@@ -177,7 +179,7 @@ fn query<'a>(
         }
         "node" => {
             let id = word("id");
-            match eye.view.state.thread(id) {
+            match context.view.state.thread(id) {
                 Some(place) => Ok(FieldValue::Node(Node::Thread(place))),
                 None => Err(GraphRefusal::of(
                     "NOT_FOUND",
@@ -190,7 +192,7 @@ fn query<'a>(
 }
 
 fn of_repository<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     repository: &'a Repository,
     name: &str,
     arguments: &Map<String, Value>,
@@ -202,7 +204,7 @@ fn of_repository<'a>(
     };
     let node = match name {
         "pullRequest" => {
-            eye.may_read_pulls()?;
+            context.may_read_pulls()?;
             let pull = repository.pulls.get(&number).ok_or_else(|| missing("a PullRequest"))?;
             Some(FieldValue::Node(Node::Pull(repository, pull)))
         }
@@ -214,8 +216,8 @@ fn of_repository<'a>(
         "databaseId" => value(repository.id),
         "name" => value(repository.name.as_str()),
         "nameWithOwner" => value(repository.full_name()),
-        "owner" => actor(eye, &repository.owner),
-        "url" => value(eye.view.html_of(repository)),
+        "owner" => actor(context, &repository.owner),
+        "url" => value(context.view.html_of(repository)),
         "isPrivate" => value(repository.private),
         "isFork" => value(repository.fork_of.is_some()),
         _ => None,
@@ -224,7 +226,7 @@ fn of_repository<'a>(
 }
 
 fn of_pull<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     repository: &'a Repository,
     pull: &'a PullRequest,
     name: &str,
@@ -238,15 +240,15 @@ fn of_pull<'a>(
         "number" => value(number),
         "title" => value(pull.title.as_str()),
         "body" => value(pull.body.as_str()),
-        "url" => value(eye.view.pull_url(repository, number)),
+        "url" => value(context.view.pull_url(repository, number)),
         "state" => value(if pull.open { "OPEN" } else { "CLOSED" }),
         "closed" => value(!pull.open),
         "merged" => value(false),
         "isDraft" => value(pull.draft),
         "isCrossRepository" => value(pull.head_repository != repository.id),
-        "author" => actor(eye, &pull.author),
+        "author" => actor(context, &pull.author),
         "authorAssociation" => value(repository.association(&pull.author)),
-        "viewerDidAuthor" => value(pull.author == eye.login),
+        "viewerDidAuthor" => value(pull.author == context.login),
         "headRefName" => value(pull.head.as_str()),
         "headRefOid" => value(pull.head_sha.as_str()),
         "baseRefName" => value(pull.base.as_str()),
@@ -254,7 +256,7 @@ fn of_pull<'a>(
         "createdAt" => value(format_time(pull.created)),
         "updatedAt" => value(format_time(pull.updated)),
         "headRepository" => {
-            let head_repository = eye.view.state.repository_by_id(pull.head_repository);
+            let head_repository = context.view.state.repository_by_id(pull.head_repository);
             Some(
                 head_repository
                     .map_or(FieldValue::Missing, |found| FieldValue::Node(Node::Repository(found))),
@@ -267,7 +269,7 @@ fn of_pull<'a>(
         "reviewThreads" => {
             let is_shown = |thread: &&Thread| {
                 let first_comment = thread.comments.first();
-                first_comment.is_none_or(|it| it.author == eye.login || !pull.is_pending(it))
+                first_comment.is_none_or(|it| it.author == context.login || !pull.is_pending(it))
             };
             let threads = pull.threads.iter().filter(is_shown);
             let threads = threads.map(|thread| Node::Thread((repository, pull, thread)));
@@ -294,7 +296,7 @@ fn of_pull<'a>(
 }
 
 fn of_issue<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     repository: &'a Repository,
     issue: &'a Issue,
     name: &str,
@@ -307,8 +309,8 @@ fn of_issue<'a>(
         "title" => value(issue.title.as_str()),
         "body" => value(issue.body.as_str()),
         "state" => value(if issue.open { "OPEN" } else { "CLOSED" }),
-        "url" => value(format!("{}/issues/{}", eye.view.html_of(repository), issue.number)),
-        "author" => actor(eye, &issue.author),
+        "url" => value(format!("{}/issues/{}", context.view.html_of(repository), issue.number)),
+        "author" => actor(context, &issue.author),
         "authorAssociation" => value(repository.association(&issue.author)),
         "createdAt" | "updatedAt" => value(format_time(issue.created)),
         "repository" => Some(FieldValue::Node(Node::Repository(repository))),
@@ -317,7 +319,7 @@ fn of_issue<'a>(
 }
 
 fn of_thread<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     place: &ThreadPath<'a>,
     name: &str,
 ) -> Option<FieldValue<'a>> {
@@ -338,7 +340,7 @@ fn of_thread<'a>(
         "viewerCanResolve" => value(!thread.resolved),
         "viewerCanUnresolve" => value(thread.resolved),
         "resolvedBy" => Some(match &thread.resolved_by {
-            Some(login) if eye.view.state.account(login).is_some() => {
+            Some(login) if context.view.state.account(login).is_some() => {
                 FieldValue::Node(Node::User(login))
             }
             Some(_) | None => FieldValue::Missing,
@@ -355,7 +357,7 @@ fn of_thread<'a>(
 }
 
 fn of_review_comment<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     (repository, pull, thread): ThreadPath<'a>,
     comment: &'a Comment,
     name: &str,
@@ -380,16 +382,16 @@ fn of_review_comment<'a>(
             Some(review.map_or(FieldValue::Missing, node))
         }
         _ => {
-            let page = eye.view.pull_url(repository, pull.number);
+            let page = context.view.pull_url(repository, pull.number);
             let url = format!("{page}#discussion_r{}", comment.id);
-            of_comment(eye, repository, comment, "PRRC", &url, name)
+            of_comment(context, repository, comment, "PRRC", &url, name)
         }
     }
 }
 
 /// Common fields of comments.
 fn of_comment<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     repository: &'a Repository,
     comment: &'a Comment,
     prefix: &str,
@@ -401,9 +403,9 @@ fn of_comment<'a>(
         "databaseId" => value(comment.id),
         "fullDatabaseId" => value(comment.id.to_string()),
         "body" => value(comment.body.as_str()),
-        "author" => actor(eye, &comment.author),
+        "author" => actor(context, &comment.author),
         "authorAssociation" => value(repository.association(&comment.author)),
-        "viewerDidAuthor" => value(comment.author == eye.login),
+        "viewerDidAuthor" => value(comment.author == context.login),
         "isMinimized" => value(comment.minimized),
         "createdAt" => value(format_time(comment.created)),
         "updatedAt" => value(format_time(comment.updated)),
@@ -413,7 +415,7 @@ fn of_comment<'a>(
 }
 
 fn of_review<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     repository: &'a Repository,
     number: u64,
     review: &'a Review,
@@ -425,13 +427,13 @@ fn of_review<'a>(
         "fullDatabaseId" => value(review.id.to_string()),
         "body" => value(review.body.as_str()),
         "state" => value(review.state.as_str()),
-        "author" => actor(eye, &review.author),
+        "author" => actor(context, &review.author),
         "authorAssociation" => value(repository.association(&review.author)),
-        "viewerDidAuthor" => value(review.author == eye.login),
+        "viewerDidAuthor" => value(review.author == context.login),
         "commit" => Some(FieldValue::Node(Node::Commit(&review.commit))),
         "createdAt" | "submittedAt" | "updatedAt" => value(format_time(review.created)),
         "url" => {
-            let page = eye.view.pull_url(repository, number);
+            let page = context.view.pull_url(repository, number);
             value(format!("{page}#pullrequestreview-{}", review.id))
         }
         _ => None,
@@ -439,17 +441,17 @@ fn of_review<'a>(
 }
 
 fn of_account<'a>(
-    eye: &QueryContext<'a>,
+    context: &QueryContext<'a>,
     login: &str,
     name: &str,
     shown: &str,
 ) -> Option<FieldValue<'a>> {
-    let id = eye.view.state.account(login).map_or(0, |account| account.id);
+    let id = context.view.state.account(login).map_or(0, |account| account.id);
     match name {
         "login" => value(shown),
         "databaseId" => value(id),
         "id" => value(format!("U_{id}")),
-        "url" => value(format!("{}/{shown}", eye.view.server)),
+        "url" => value(format!("{}/{shown}", context.view.server)),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use crate::fake_model::script::{Answer, Ending, ErrorPlace, Failure, Part};
 
 pub(super) fn events(answer: &Answer, context: &ReplyContext<'_>) -> Vec<Event> {
     let mut stream =
-        Stream { told: context, ending: answer.ending, events: Vec::new(), output: Vec::new() };
+        Stream { context, ending: answer.ending, events: Vec::new(), output: Vec::new() };
     let begun = response(context, "in_progress", &[]);
     stream.push(json!({ "type": "response.created", "response": begun }));
     stream.push(json!({ "type": "response.in_progress", "response": begun }));
@@ -39,7 +39,7 @@ pub(super) fn noise() -> Vec<Event> {
 }
 
 struct Stream<'a> {
-    told: &'a ReplyContext<'a>,
+    context: &'a ReplyContext<'a>,
     ending: Ending,
     events: Vec<Event>,
     /// Finished items.
@@ -52,7 +52,7 @@ impl Stream<'_> {
         self.events.push(Event::typed(event));
     }
 
-    /// An item is added or done.
+    /// Reports an item as `added` or `done`.
     fn item(&mut self, kind: &str, index: usize, item: &Value) {
         self.push(json!({
             "type": format!("response.output_item.{kind}"),
@@ -63,10 +63,10 @@ impl Stream<'_> {
 
     fn reasoning(&mut self, summary: Option<&str>, encrypted: &str) {
         let index = self.output.len();
-        let id = format!("rs_{}_{index}", self.told.number);
+        let id = format!("rs_{}_{index}", self.context.number);
         self.item("added", index, &json!({ "type": "reasoning", "id": id, "summary": [] }));
         let mut done = json!({ "type": "reasoning", "id": id, "summary": [] });
-        if !encrypted.is_empty() && self.told.encrypted {
+        if !encrypted.is_empty() && self.context.encrypted {
             done["encrypted_content"] = json!(encrypted);
         }
         if let Some(text) = summary {
@@ -74,7 +74,7 @@ impl Stream<'_> {
             let part = |text: &str| json!({ "type": "summary_text", "text": text });
             let prefix = "response.reasoning_summary";
             self.push(with(&at, &format!("{prefix}_part.added"), "part", part("")));
-            for piece in pieces(text, self.told.pieces) {
+            for piece in pieces(text, self.context.pieces) {
                 self.push(with(&at, &format!("{prefix}_text.delta"), "delta", json!(piece)));
             }
             self.push(with(&at, &format!("{prefix}_text.done"), "text", json!(text)));
@@ -87,7 +87,7 @@ impl Stream<'_> {
 
     fn message(&mut self, kind: &str, field: &str, text: &str) {
         let index = self.output.len();
-        let id = format!("msg_{}_{index}", self.told.number);
+        let id = format!("msg_{}_{index}", self.context.number);
         let message = |status: &str, content: Value| {
             let role = "assistant";
             json!({ "type": "message", "id": id, "status": status, "role": role, "content": content })
@@ -101,7 +101,7 @@ impl Stream<'_> {
         self.item("added", index, &message("in_progress", json!([])));
         let at = json!({ "item_id": id, "output_index": index, "content_index": 0 });
         self.push(with(&at, "response.content_part.added", "part", part("")));
-        for piece in pieces(text, self.told.pieces) {
+        for piece in pieces(text, self.context.pieces) {
             self.push(with(&at, &format!("response.{kind}.delta"), "delta", json!(piece)));
         }
         if self.status() == "completed" {
@@ -115,7 +115,7 @@ impl Stream<'_> {
 
     fn calls(&mut self, calls: &[Part]) {
         let first_index = self.output.len();
-        let number = self.told.number;
+        let number = self.context.number;
         let item = |index: usize, name: &str, arguments: &str, status: &str| {
             json!({
                 "type": "function_call",
@@ -140,7 +140,7 @@ impl Stream<'_> {
         let at =
             |index| json!({ "item_id": format!("fc_{number}_{index}"), "output_index": index });
         let prefix = "response.function_call_arguments";
-        for (place, piece) in in_turn(&arguments, self.told.pieces) {
+        for (place, piece) in in_turn(&arguments, self.context.pieces) {
             self.push(with(
                 &at(first_index + place),
                 &format!("{prefix}.delta"),
@@ -170,8 +170,8 @@ impl Stream<'_> {
 
     fn end(&mut self) {
         let status = self.status();
-        let mut response = response(self.told, status, &self.output);
-        response["usage"] = self.told.usage.as_ref().map_or(Value::Null, usage);
+        let mut response = response(self.context, status, &self.output);
+        response["usage"] = self.context.usage.as_ref().map_or(Value::Null, usage);
         match self.ending {
             Ending::Natural => {}
             Ending::Length | Ending::Window => {
@@ -185,12 +185,12 @@ impl Stream<'_> {
     }
 
     fn fail(&mut self, failure: &Failure, place: ErrorPlace) {
-        let body = failure_response(failure, self.told).body;
+        let body = failure_response(failure, self.context).body;
         let error = &body["error"];
         let code = if error["code"].is_null() { &error["type"] } else { &error["code"] };
         match place {
             ErrorPlace::Response => {
-                let mut response = response(self.told, "failed", &self.output);
+                let mut response = response(self.context, "failed", &self.output);
                 response["error"] = json!({ "code": code, "message": error["message"] });
                 self.push(json!({ "type": "response.failed", "response": response }));
             }

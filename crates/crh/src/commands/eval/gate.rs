@@ -15,7 +15,8 @@ use crate::ui;
 use crh_eval::{EvalEnding, GateResult, OpenedSuite, ReviewBatch, endings, rule, write_baseline};
 use crh_review::eval::{About, Evaluation, Rule};
 
-/// Folders of the project's own results. Each has one file per strategy.
+/// Folders of baselines, recordings and case lists, relative to the current folder. Each file is
+/// named after its strategy.
 const BASELINES: &str = "eval/baselines";
 const RECORDINGS: &str = "eval/recordings";
 const CASE_LISTS: &str = "eval/cases";
@@ -35,7 +36,7 @@ struct BaselineCheck {
     baseline_args: Vec<String>,
     /// Model and budget of the baseline; empty if there is none.
     about: About,
-    /// The recording of the strategy, if it does not exist.
+    /// Where the recording of the strategy should be, if there is none.
     missing_recording: Option<PathBuf>,
 }
 
@@ -89,7 +90,7 @@ impl BaselineCheck {
             rule: args.match_args.rule(),
             result: args.result.clone(),
             write_baseline: args.write_baseline,
-            baseline_args: vec!["--baseline".to_owned(), quoted(baseline)],
+            baseline_args: vec!["--baseline".to_owned(), ui::shell_path(baseline)],
             about: stored.map(|evaluation| evaluation.about).unwrap_or_default(),
             missing_recording: None,
         }
@@ -188,7 +189,7 @@ impl BaselineCheck {
             )),
             None if is_missing => failure.hint(format!(
                 "pass the `eval.json` of `crh eval run`, or write it with `crh eval gate --baseline {} --strategy static --write-baseline`",
-                quoted(&self.baseline)
+                ui::shell_path(&self.baseline)
             )),
             Some(_) | None => failure,
         })
@@ -199,7 +200,7 @@ impl BaselineCheck {
         let (Some(recording), Some(arm)) = (&self.missing_recording, self.review.strategy) else {
             return review_batch::no_model_failure();
         };
-        let recording = quoted(recording);
+        let recording = ui::shell_path(recording);
         let message = format!("no recording {recording}, and no model is configured");
         Failure::usage(message).hint(format!(
             "make the recording with `crh eval run --strategy {} --model MODEL --record {recording}`, or pass `--model MODEL`",
@@ -213,7 +214,7 @@ impl BaselineCheck {
         reviews: &ReviewBatch,
         why: &str,
     ) -> Result<ExitCode, Failure> {
-        let recording = reviews.recording.as_deref().map(quoted).unwrap_or_default();
+        let recording = reviews.recording.as_deref().map(ui::shell_path).unwrap_or_default();
         let command = self.renewing_command(reviews, &recording);
         ui::result_text(&crh_review::escape_invisible(&format!(
             "worse: the recording {recording} is out of date: {why}\n  renew it with: {command}\n"
@@ -223,13 +224,14 @@ impl BaselineCheck {
 
     /// The commands that record the reviews again and write the baseline.
     fn renewing_command(&self, reviews: &ReviewBatch, recording: &str) -> String {
-        let mut common: Vec<String> = self.suite.suite.iter().map(|suite| quoted(suite)).collect();
+        let mut common: Vec<String> =
+            self.suite.suite.iter().map(|suite| ui::shell_path(suite)).collect();
         common.extend(["--strategy".to_owned(), reviews.arm.name()]);
         if let Some(file) = &self.suite.case_list {
-            common.extend(["--case-list".to_owned(), quoted(file)]);
+            common.extend(["--case-list".to_owned(), ui::shell_path(file)]);
         }
         for glob in &self.suite.cases {
-            common.extend(["--case".to_owned(), quoted(Path::new(glob))]);
+            common.extend(["--case".to_owned(), ui::shell_path(Path::new(glob))]);
         }
         if !self.review.reviewers.is_empty() {
             common.extend(["--reviewers".to_owned(), self.review.reviewers.join(",")]);
@@ -237,7 +239,7 @@ impl BaselineCheck {
         let budget = reviews.budget().split('+').next().unwrap_or_default();
         common.extend(["--budget".to_owned(), budget.to_owned()]);
         let common = common.join(" ");
-        // A recording of several models does not say which role each of them had.
+        // A baseline of several models does not say which role each of them had.
         let model = match self.about.model.as_str() {
             "" => ANY_MODEL,
             several if several.contains('+') => ANY_MODEL,
@@ -251,14 +253,4 @@ impl BaselineCheck {
             "crh eval run {common} --model {model} --record {recording} && crh eval gate {common}{gate} --write-baseline"
         )
     }
-}
-
-/// Quotes a path for a shell command if it needs quotes.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |char: char| char.is_alphanumeric() || "/._-~".contains(char);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -54,7 +54,7 @@ fn set_panel(evaluated: &EvaluatedReviewers, flags: &mut RawSettings) -> Result<
         Some(SourcedValue {
             value: StrategyChoice::Single | StrategyChoice::Delegate | StrategyChoice::Static,
             ..
-        }) => Err(Failure::usage("`--reviewers` needs the panel strategy")
+        }) => Err(Failure::usage("`--reviewers` needs the strategy `panel`")
             .hint("remove `--strategy`, or pass `--strategy panel`")),
     }
 }

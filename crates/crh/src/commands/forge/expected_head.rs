@@ -14,7 +14,7 @@ impl ExpectedHead {
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         match is_commit_id(text) {
             true => Ok(Self(text.to_ascii_lowercase())),
-            false => Err(Failure::usage("`--head` is not a full commit id")
+            false => Err(Failure::usage("the value of `--head` is not a full commit id")
                 .hint("`git rev-parse HEAD` prints it")),
         }
     }

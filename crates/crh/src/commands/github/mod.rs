@@ -158,16 +158,16 @@ fn ref_failure(error: PullRequestRefError) -> Failure {
         | PullRequestRefError::Number { .. }
         | PullRequestRefError::Repository
         | PullRequestRefError::NotAPull { .. } => {
-            "copy the address of the pull request from the browser"
+            "pass the address of the pull request that your browser shows"
         }
         // The address may belong to any forge.
-        PullRequestRefError::Host(_) => "copy the address of the change from the browser",
+        PullRequestRefError::Host(_) => "pass the address of the change that your browser shows",
     };
     Failure::new(FailureKind::Usage, error).hint(hint)
 }
 
-/// The open pull request of a pushed branch, if there is one. Anyone can write the host into the
-/// URL of a remote, so crh contacts it only if the user has a token for it.
+/// The open pull request of a pushed branch, if there is one. The URL of a remote can name any
+/// host, so crh contacts the host only if the user has a token for it.
 pub(super) fn read_for_branch(
     push_target: &PushTarget,
     environment: &Environment,

@@ -15,7 +15,8 @@ use crh_git::Repository;
 use crh_os::files::set_mode;
 use crh_os::names::canonical;
 
-/// Names under which lefthook looks for its configuration. The first one is the default.
+/// Names under which lefthook looks for its configuration. If there is none, crh creates the first
+/// one.
 const LEFTHOOK_FILES: [&str; 6] = [
     "lefthook.yml",
     ".lefthook.yml",
@@ -65,7 +66,7 @@ pub(super) fn run(
         if bytes == file.text.len() as u64
             && fs::read(&file.path).is_ok_and(|bytes| bytes == file.text.as_bytes())
         {
-            ui::note(&format!("`{path}` is already there"));
+            ui::note(&format!("`{path}` already has this content"));
             continue;
         }
         let text = indented(file.text);
@@ -74,7 +75,7 @@ pub(super) fn run(
         ))?;
     }
     if new.is_empty() {
-        ui::note("there is nothing to write");
+        ui::note("nothing to write: all files exist");
         return Ok(());
     }
     for file in &new {
@@ -82,7 +83,7 @@ pub(super) fn run(
         ui::result_text(&format!("New file {path}:\n\n{text}\n"))?;
     }
     if !args.yes && !is_agreed(new.len(), environment) {
-        return Err(Failure::usage("nothing was written, because crh needs your consent")
+        return Err(Failure::usage("crh writes the files only if you agree; nothing was written")
             .hint("`--yes` writes the new files without asking"));
     }
     for file in &new {
@@ -137,7 +138,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
 }
 
-/// Asks the user at a terminal. False without a terminal: there the user must pass `--yes`.
+/// Asks the user at a terminal. Without a terminal, returns false: the user must pass `--yes`.
 fn is_agreed(files: usize, environment: &Environment) -> bool {
     if TerminalPrompt::detect(environment, Color::Auto).is_none() {
         return false;
@@ -171,7 +172,7 @@ fn write(file: &IntegrationFile) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| write_failure(folder, error))?;
     }
-    create(path, file.text)?;
+    create(path, file.text, "run the command again; it then shows what to add to the file")?;
     match file.mode {
         FileMode::Plain => Ok(()),
         FileMode::Executable => set_mode(path, 0o755).map_err(|error| write_failure(path, error)),

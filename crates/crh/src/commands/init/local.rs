@@ -54,7 +54,7 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
                 made.with_context(|| format!("cannot create `{}`", folder.display()))
                     .or_fail(FailureKind::Usage)?;
             }
-            create(&path, &text)?;
+            create(&path, &text, "run the command again; it then prints the lines to add")?;
             ui::note(&format!("wrote `{}`", path.display()));
         }
         UserConfigPath::Explicit(path) | UserConfigPath::Default(path) => {
@@ -148,7 +148,7 @@ fn no_model_failure(url: &BaseUrl, kind: ServerKind) -> Failure {
     Failure::usage(format!("the server at `{url}` has no model for reviews")).hint(hint)
 }
 
-/// A model for code if there is one, else the first.
+/// A model for code if there is one, else the first that answers questions.
 fn choose(models: &[String]) -> Option<String> {
     let has = |model: &str, word: &str| model.to_lowercase().contains(word);
     let usable: Vec<&String> =

@@ -62,7 +62,7 @@ fn ref_failure(error: MergeProposalRefError) -> Failure {
         MergeProposalRefError::UnknownForm
         | MergeProposalRefError::Repository
         | MergeProposalRefError::Number => {
-            "copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`"
+            "pass the address of the merge proposal that your browser shows; for your own Launchpad, set `launchpad.service_root`"
         }
         MergeProposalRefError::Bazaar => BAZAAR_HINT,
         MergeProposalRefError::OtherService { .. } => {

@@ -19,7 +19,7 @@ use super::models::ModelResolver;
 use super::rest_session::RestSession;
 use super::review::session::BASIS;
 use super::review::since::{INCREMENTAL_BASE, IncrementalBase};
-use super::{forge, github, interrupts, rest_forge, run_lookup, store};
+use super::{dismiss, forge, github, interrupts, rest_forge, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
@@ -266,7 +266,7 @@ fn load_event(environment: &Environment) -> Result<CiEvent, Failure> {
 fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Failure> {
     let run_dir = args.runs.run_dir.as_deref();
     let file = args.run.as_ref().map(|run| environment.folder.join(run));
-    let run = if let Some(file) = file.filter(|file| file.is_file()) {
+    let mut run = if let Some(file) = file.filter(|file| file.is_file()) {
         let Some(diff) = &args.diff else {
             return Err(Failure::usage("a report file needs its diff to place the comments")
                 .hint("add `--diff FILE`, or pass the run folder"));
@@ -289,6 +289,7 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
         StoredRun { report, diff, basis, incremental }
     };
     check_report(&run.report)?;
+    dismiss::hide_dismissed(&mut run.report, environment)?;
     Ok(run)
 }
 
@@ -439,7 +440,7 @@ fn fetch_head_files(
         Ok(bare) => Some((bare, head.to_owned())),
         Err(error) => {
             ui::note(&format!(
-                "posting fixes as code instead of suggestions, because the files are missing: {error:#}"
+                "comments show fixes as code, without the button that commits them, because crh cannot read the files: {error:#}"
             ));
             None
         }

@@ -23,17 +23,17 @@ use crh_pipeline::checks::{
 /// of a hundred bytes.
 const BASELINE_MAX: u64 = 64 << 20;
 
-/// Minimum similarity of a rule's name for a suggestion.
+/// crh suggests a name that is more similar than this to an unknown one.
 const SIMILAR: f64 = 0.8;
 
 /// Where the baseline is read from.
 pub(in crate::commands) enum BaselineAt<'a> {
-    /// The checkout, like the settings.
+    /// The file in the checkout.
     Checkout(&'a Path),
     Commit(&'a BareRepository, &'a str),
     /// These bytes, if any.
     Given(Option<&'a [u8]>),
-    /// There is no baseline, because only a diff is known.
+    /// There is no baseline: only a diff is known, or crh writes a new baseline.
     Nowhere,
 }
 
@@ -215,39 +215,76 @@ fn read_from_checkout(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 fn read_from_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Failure> {
-    let objects = bare.objects().or_fail(FailureKind::External)?;
-    match objects.stat(commit, BASELINE) {
-        Ok((entry, _)) if entry.kind.is_file() => {
-            objects.file(commit, BASELINE).map(Some).or_fail(FailureKind::External)
+    match file_at(bare, commit, BASELINE, BASELINE_MAX)? {
+        CommitFile::Missing => Ok(None),
+        CommitFile::Content(bytes) => Ok(Some(bytes)),
+        CommitFile::TooLarge => {
+            Err(Failure::usage(format!("`{BASELINE}` of the base has more than 64 MiB"))
+                .hint("run `crh baseline` on the base branch to write a new one"))
         }
-        Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
-        Err(error) => Err(Failure::new(FailureKind::External, error)),
     }
 }
 
-/// The lessons of a commit. A file that is too large is cut to one byte more than allowed, so that
-/// its parser refuses it.
+/// The lessons of a commit. In place of a file that is too large, the result is blank and too
+/// large, so that its parser refuses it.
 pub(in crate::commands) fn lessons_at(
     bare: &BareRepository,
     commit: &str,
 ) -> Result<Option<String>, Failure> {
-    let objects = bare.objects().or_fail(FailureKind::External)?;
-    match objects.stat(commit, LESSONS_FILE) {
-        Ok((entry, _)) if entry.kind.is_file() => {
-            let mut bytes = objects.file(commit, LESSONS_FILE).or_fail(FailureKind::External)?;
-            bytes.truncate(
-                usize::try_from(LESSONS_MAX_BYTES).unwrap_or(usize::MAX).saturating_add(1),
-            );
-            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(match file_at(bare, commit, LESSONS_FILE, LESSONS_MAX_BYTES)? {
+        CommitFile::Missing => None,
+        CommitFile::Content(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        CommitFile::TooLarge => {
+            Some(" ".repeat(usize::try_from(LESSONS_MAX_BYTES).unwrap_or(0).saturating_add(1)))
         }
-        Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
+    })
+}
+
+/// A file of a commit.
+enum CommitFile {
+    Missing,
+    /// It has more bytes than allowed, and crh did not read it.
+    TooLarge,
+    Content(Vec<u8>),
+}
+
+fn file_at(
+    bare: &BareRepository,
+    commit: &str,
+    path: &str,
+    max: u64,
+) -> Result<CommitFile, Failure> {
+    let objects = bare.objects().or_fail(FailureKind::External)?;
+    match objects.stat(commit, path) {
+        Ok((entry, size)) if entry.kind.is_file() && size > max => Ok(CommitFile::TooLarge),
+        Ok((entry, _)) if entry.kind.is_file() => {
+            objects.file(commit, path).map(CommitFile::Content).or_fail(FailureKind::External)
+        }
+        Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(CommitFile::Missing),
         Err(error) => Err(Failure::new(FailureKind::External, error)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crh_testkit::Repo;
+
     use super::*;
+
+    #[test]
+    fn large_file_of_a_commit_is_not_read() {
+        let repo = Repo::new();
+        repo.write("a.toml", "12345");
+        let commit = repo.commit("a");
+        let bare = BareRepository::new(&repo.path().join(".git"));
+        let found = |path, max| match file_at(&bare, &commit, path, max).unwrap() {
+            CommitFile::Missing => "missing".to_owned(),
+            CommitFile::TooLarge => "too large".to_owned(),
+            CommitFile::Content(bytes) => String::from_utf8(bytes).unwrap(),
+        };
+        let expected = ["12345", "too large", "missing"];
+        assert_eq!([found("a.toml", 5), found("a.toml", 4), found("b.toml", 5)], expected);
+    }
 
     #[test]
     fn ignored_rules_must_exist() {

@@ -89,9 +89,13 @@ pub(super) fn note_missing_terminal(
     timing: SafeFixTiming,
     authority: &EditAuthority,
     resumed: Option<&str>,
+    questions: Questions,
 ) {
-    let is_unasked = matches!(authority, EditAuthority::Unasked);
-    if timing == SafeFixTiming::BeforeQuestions && is_unasked && resumed.is_none() {
+    // Without questions for another reason, a terminal would change nothing.
+    let is_unasked = matches!(authority, EditAuthority::Unasked)
+        && questions == Questions::AtTerminal
+        && resumed.is_none();
+    if timing == SafeFixTiming::BeforeQuestions && is_unasked {
         ui::note(
             "crh asks nothing and changes no file: standard input or standard error is not a terminal",
         );
@@ -224,8 +228,8 @@ fn assign_to_downstream_resolver(report: &mut Report) {
     }
 }
 
-/// Writes todo files in autofix mode. In other modes, callers route the issues themselves. Returns
-/// the failure, if any.
+/// Writes todo files in autofix mode. In headless mode, the calling program routes the issues
+/// itself. Returns the failure, if any.
 fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
     if session.terms.mode != ReviewMode::Autofix {
         return None;
@@ -395,7 +399,7 @@ fn one_round(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RepeatResult {
     Finished,
-    /// The error is in a warning.
+    /// The review failed. A warning in the report says why.
     Failed,
     Stopped,
 }

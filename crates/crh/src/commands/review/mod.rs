@@ -210,7 +210,7 @@ fn prepare_and_run(command: ReviewCommand, environment: &Environment) -> Result<
     let timing = fixing::safe_fix_timing(parsed.mode);
     let mode = resumed_mode.unwrap_or_else(|| mode(parsed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
-    fixing::note_missing_terminal(timing, &authority, prepared.resume.as_deref());
+    fixing::note_missing_terminal(timing, &authority, prepared.resume.as_deref(), questions);
     let may_ask =
         !estimate && resumed_mode.is_none() && matches!(authority, EditAuthority::AsAsked(_));
     let untracked = match untracked {
@@ -275,7 +275,7 @@ fn audience(posts: PostDestination, environment: &Environment) -> Audience {
     }
 }
 
-/// Where the review is posted. Fails if a posting option is given without a target.
+/// Where the review is posted. Fails if a posting option is given without a sink that posts.
 fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<PostDestination, Failure> {
     let posting_flags = [
         ("--request-changes", flags.request_changes),
@@ -557,7 +557,7 @@ fn warn_if_not_posted(
 fn resume_command(folder: &RunFolder, output: &OutputArgs, session: &ReviewSession) -> String {
     let run = match &output.run_dir {
         None => folder.run_id(),
-        Some(_) => folder.path().display().to_string(),
+        Some(_) => ui::shell_path(folder.path()),
     };
     format!("`crh review --resume {run}{}`", model_flags(&session.settings))
 }

@@ -86,7 +86,7 @@ fn store_result(
 /// Prints the command that posts the stored review.
 fn print_post_command(session: &ReviewSession, post_args: &str) {
     if let Some(folder) = session.place.folder() {
-        let run = folder.path().display();
+        let run = ui::shell_path(folder.path());
         ui::note(&format!("run `crh post {run} {post_args}` to post it without another review"));
     }
 }

@@ -270,7 +270,7 @@ fn merge_findings(
         changed.contains(&issue.location.file) || report.is_fixed(*number)
     };
     let found_again = again.iter().filter(is_of_a_fix).map(|(number, _)| *number).collect();
-    let found_again = reopen(report, &found_again);
+    let found_again = warn_found_again(report, &found_again);
     let moved = update_known(report, again);
     let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
     let mut free = last.unwrap_or_default() + 1..;
@@ -320,8 +320,9 @@ fn is_same(one: &DroppedFinding, other: &DroppedFinding) -> bool {
     without_lines(one) == without_lines(other)
 }
 
-/// Warns about fixed issues that were found again. Returns their numbers.
-fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
+/// Warns about fixed issues that were found again, unless an earlier review found them again
+/// already. Returns the numbers of the issues in the warnings.
+fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     let is_new = |fix: &AppliedFix| fix.outcome != FixOutcome::FoundAgain;
     let fixed = found_again.iter().filter(|number| report.fix_of(**number).is_some_and(is_new));
     let fixed: Vec<u32> = fixed.copied().collect();
@@ -396,6 +397,7 @@ mod tests {
             description: String::new(),
             files: vec![file.clone()],
             outcome: FixOutcome::Done,
+            ..AppliedFix::default()
         };
         let mut report = Report { applied_fixes: vec![fix], ..Report::default() };
         report.issues.push(fixed.clone());
@@ -419,6 +421,7 @@ mod tests {
                 description: String::new(),
                 files: vec!["a.rs".to_owned()],
                 outcome: FixOutcome::Done,
+                ..AppliedFix::default()
             };
             let applied_fixes = if is_fixed { vec![fix] } else { Vec::new() };
             let mut report =

@@ -16,6 +16,7 @@ use crh_pipeline::context::Panel;
 use crh_pipeline::resolve::PinnedChange;
 use crh_pipeline::reviewers::{ModelTier, Reviewer, ReviewerOrigin};
 use crh_pipeline::{context, run_folder};
+use crh_review::render::reviewer_reason;
 use crh_review::report::Strategy;
 use crh_review::stable_json;
 
@@ -112,9 +113,13 @@ fn text(rows: &[ReviewerEntry<'_>]) -> String {
     let line = |row: &ReviewerEntry<'_>| {
         let own =
             row.file.map(|file| format!(" [{}]", crh_review::one_line(file))).unwrap_or_default();
-        let reason = if row.or_if.is_empty() { row.why } else { row.or_if };
+        let reason = match row.or_if {
+            "" if row.runs => reviewer_reason(row.name, row.why),
+            "" => row.why.to_owned(),
+            condition => condition.to_owned(),
+        };
         // A reason may contain a file name with any characters.
-        format!("  {:<width$}  {}{own}\n", row.name, crh_review::one_line(reason))
+        format!("  {:<width$}  {}{own}\n", row.name, crh_review::one_line(&reason))
     };
     let list = |heading: &str, belongs: &dyn Fn(&ReviewerEntry<'_>) -> bool| {
         let lines: String = rows.iter().filter(|row| belongs(row)).map(line).collect();

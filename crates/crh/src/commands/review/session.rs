@@ -96,7 +96,7 @@ pub(super) enum StaleApprovals {
 }
 
 impl PostDestination {
-    /// The flag that requests it.
+    /// The flag that requests posting.
     fn flag(self) -> Option<String> {
         match self {
             Self::To(forge) => Some(format!("--sink {}", forge.name())),
@@ -319,7 +319,7 @@ impl ReviewRequest {
         }
     }
 
-    /// The state of the checkout that crh runs in.
+    /// The state of the checkout in `--repo`, or of the one that crh runs in.
     fn checkout_state(
         &self,
         subject: &ChangeUnderReview,
@@ -379,7 +379,7 @@ impl ReviewRequest {
             StoragePolicy::Run => create()
                 .map_err(|why| {
                     ui::warn(&format!(
-                        "cannot stamp the run, so `crh fix` and `crh show` will not use it: {why}"
+                        "cannot mark the run as created on this machine, so `crh fix` and `crh show` will not use it: {why}"
                     ));
                 })
                 .ok(),
@@ -579,8 +579,8 @@ impl ReviewRequest {
         }
     }
 
-    /// The models, if the strategy needs any. If no model is configured, the review runs only
-    /// static checks, and crh prints a warning.
+    /// The models, if the strategy needs any. If no model is configured, a new review runs only
+    /// static checks, with a warning; a resumed review fails; fixing goes on without models.
     fn model_set(
         &self,
         models: &ModelResolver<'_>,

@@ -164,7 +164,7 @@ fn template_has_description_and_default() {
         # ignore = {}
 
         [scope]
-        ## Files that are never reviewed.
+        ## Files that are never reviewed. crh still searches the changes in them for credentials.
         ## Value: a list of globs. Example: exclude = ["docs/**", "*.snap"]
         # exclude = []
         ## Files to review even if they are generated, vendored or lock files.
@@ -176,7 +176,7 @@ fn template_has_description_and_default() {
         ## Changed files larger than this many bytes are not reviewed.
         ## Value: a positive integer. Example: max_file_bytes = 250_000
         # max_file_bytes = 1_000_000
-        ## Whether a review is incomplete if crh skips updates of vendored, generated and lock files, submodules or file modes.
+        ## Whether a review is incomplete (exit code 4) if crh skipped nothing but updates of vendored, generated or lock files, submodules or file modes. Skipped new code always makes it incomplete.
         ## Value: `true` or `false`. Example: strict = true
         # strict = false
 

@@ -105,10 +105,16 @@ fn edits() -> Vec<FileEdit> {
 fn fixes() -> Vec<AppliedFix> {
     let files = edits().into_iter().map(|edit| edit.path).collect();
     let description = "capitals".to_owned();
-    vec![AppliedFix { number: 1, description, files, outcome: FixOutcome::Done }]
+    vec![AppliedFix {
+        number: 1,
+        description,
+        files,
+        outcome: FixOutcome::Done,
+        ..AppliedFix::default()
+    }]
 }
 
-/// For tests that do not check it.
+/// Purpose for tests that do not check the purpose.
 const PURPOSE: Purpose<'static> =
     Purpose { asker: FixOrigin::Command, after: None, fixes: &[], edited: &BTreeSet::new() };
 

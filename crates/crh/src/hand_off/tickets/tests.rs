@@ -86,7 +86,9 @@ fn certain_and_reachable_tracker_is_named() {
             .to_owned(),
     );
     assert_eq!(tickets(chain("bad"), linear_for_sure()).label(), &nowhere);
-    let unknown = TrackerLabel::None("no tracker is known".to_owned());
+    let unknown = TrackerLabel::None(
+        "no issue tracker is configured or named in the documentation".to_owned(),
+    );
     assert_eq!(tickets([], None).label(), &unknown);
 }
 

@@ -50,7 +50,13 @@ fn only_open_downstream_issues_become_todos() {
         issue(9, json!({})),
     ]);
     let (description, files) = (String::new(), Vec::new());
-    let fixed = AppliedFix { number: 9, description, files, outcome: FixOutcome::Done };
+    let fixed = AppliedFix {
+        number: 9,
+        description,
+        files,
+        outcome: FixOutcome::Done,
+        ..AppliedFix::default()
+    };
     let all = Report { applied_fixes: vec![fixed], ..all };
     expect![[r#"
         001-ready-p1-trouble-1.md

@@ -14,7 +14,7 @@ fn every_issue_is_listed_and_failures_come_first() {
     let issues = (1..=8).map(|number| issue(number, "manual", "apply")).collect();
     let files = vec!["src/pay.rs".to_owned()];
     let (description, outcome) = ("Charges once.".to_owned(), FixOutcome::Done);
-    let applied = AppliedFix { number: 1, description, files, outcome };
+    let applied = AppliedFix { number: 1, description, files, outcome, ..AppliedFix::default() };
     let path = "src/pay.rs".to_owned();
     let report = Report {
         issues,
@@ -74,6 +74,7 @@ fn fix_that_did_not_help_is_listed_as_applied() {
         description: "Charges once.".to_owned(),
         files: vec!["src/pay.rs".to_owned()],
         outcome: FixOutcome::FoundAgain,
+        ..AppliedFix::default()
     };
     let applied_fixes = issues.iter().map(fix).collect();
     let report = Report { issues, applied_fixes, ..Report::default() };

@@ -37,7 +37,8 @@ fn issue_with_a_fix_in_the_tree_offers_no_second_one() {
     for outcome in [FixOutcome::FoundAgain, FixOutcome::Unverified] {
         let (description, files) = ("Done.".to_owned(), vec!["src/pay.rs".to_owned()]);
         let mut report = report(&[SAFE]);
-        report.applied_fixes = vec![AppliedFix { number: 1, description, files, outcome }];
+        report.applied_fixes =
+            vec![AppliedFix { number: 1, description, files, outcome, ..AppliedFix::default() }];
         assert_eq!(first_pick(&report.issues[0], &report), Choice::Acknowledge);
         assert_eq!(open_action(&report.issues[0], &report), Action::Defer);
     }
@@ -107,15 +108,14 @@ fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> FixPass {
     for number in numbers {
         match but.contains(number) {
             true => {
-                fixed
-                    .left
-                    .push(SkippedIssue { number: *number, why: "it could not be".to_owned() });
+                fixed.left.push(SkippedIssue::new(*number, "it could not be"));
             }
             false => fixed.applied.push(AppliedFix {
                 number: *number,
                 description: "Done.".to_owned(),
                 files: vec!["src/pay.rs".to_owned()],
                 outcome: FixOutcome::Done,
+                ..AppliedFix::default()
             }),
         }
     }
@@ -805,7 +805,7 @@ fn tickets_are_skipped_if_no_tracker_is_left() {
                 Skip
             Complete
             End
-            #1 NotFiled("no tracker is left")
+            #1 NotFiled("all issue trackers failed")
             #2 Skipped
             #3 Skipped
         "#]],

@@ -65,6 +65,7 @@ fn commit_message_names_the_fixed_issues() {
         description: String::new(),
         files: Vec::new(),
         outcome: FixOutcome::Done,
+        ..AppliedFix::default()
     };
     report.applied_fixes.push(fix(2));
     assert_eq!(message(&report), "fix(review): Trouble 2");
@@ -81,6 +82,7 @@ fn commit_message_names_open_issues_as_not_fixed() {
         description: String::new(),
         files: Vec::new(),
         outcome,
+        ..AppliedFix::default()
     };
     let applied_fixes = vec![
         fix(1, FixOutcome::Done),

@@ -869,6 +869,7 @@ fn issue_with_an_applied_fix_shows_the_fix_and_proposes_none() {
         description: "Charges once.".to_owned(),
         files: vec!["src/pay.rs".to_owned()],
         outcome: crh_review::report::FixOutcome::FoundAgain,
+        ..crh_review::report::AppliedFix::default()
     }];
     let finding =
         FindingQuestion { number: 1, position: None, deferring: DeferAvailability::AsRecommended };
@@ -906,6 +907,13 @@ fn issue_with_an_applied_fix_shows_the_fix_and_proposes_none() {
 fn resolved_message_follows_the_specification() {
     for (safe_fixes, advisory, pre_existing, expected) in [
         (2, 0, 0, "All findings resolved — 2 safe_auto fixes applied."),
+        (1, 0, 0, "All findings resolved — 1 safe_auto fix applied."),
+        (
+            1,
+            1,
+            0,
+            "All actionable findings resolved — 1 safe_auto fix applied. (1 advisory finding remains in the report.)",
+        ),
         (
             2,
             3,

@@ -10,13 +10,13 @@ const KEYS: &str = "Up/Down: move · Enter: choose · Esc or Ctrl-C: leave, and"
 /// Prefixes of the selected option and of the others.
 const MARKED: &str = "> ";
 const UNMARKED: &str = "  ";
-/// Below this number of rows the question is left out.
-const ROWS_WITH_STEM: usize = 3;
+/// From this number of lines on, the start of the question always stays.
+const LINES_WITH_QUESTION: usize = 3;
 
 /// The lines of a menu. No line is wider than the terminal, and there are fewer lines than rows,
-/// because the last row is for the cursor. On small terminals it leaves out the key help, then all
-/// but the first row of each option, then options other than the selected one. The start of the
-/// question stays if there are three rows.
+/// because the last row is for the cursor. On small terminals, first the key help and the end of
+/// the question are left out, then all but the first row of each option, then options other than
+/// the selected one. The start of the question stays if there is room for three lines.
 pub(super) fn lines(
     question: &MenuQuestion,
     selected: usize,
@@ -63,7 +63,7 @@ pub(super) fn lines(
         bold(&[line], is_selected(index), colour)
     };
     let short_options: Vec<String> = options.iter().enumerate().flat_map(short_option).collect();
-    let least_rows = usize::from(max_lines >= ROWS_WITH_STEM);
+    let least_rows = usize::from(max_lines >= LINES_WITH_QUESTION);
     let question_rows = max_lines.saturating_sub(short_options.len()).max(least_rows);
     let option_rows = max_lines - question_rows;
     let first_option = (selected + 1).saturating_sub(option_rows);

@@ -299,7 +299,7 @@ fn unusable_judge_is_refused_before_reviewing() {
         output.stderr.replace(bench.path("").to_str().unwrap(), "HOME/")
     };
     expect![[r#"
-        error: `--judge`: `gpt` has no provider; write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+        error: `--judge`: `gpt` has no `PROVIDER:` before the model; the providers are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
         hint: `crh model list` shows providers and models
     "#]].assert_eq(&refused("gpt", &[]));
     expect![[r#"

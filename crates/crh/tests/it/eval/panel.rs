@@ -82,10 +82,10 @@ fn reviewer_is_measured_on_cases_of_its_category() {
     expect![[r#"
         Contribution per reviewer
           Matched: found and expected issues in the category of the reviewer. Others: matches in other
-          categories. Wrong: duplicates and reports known to be wrong. A report of several reviewers counts
-          for each of them.
-          Reviewer  Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
-          security  security      1/1       0      0         1           0         0"#]]
+          categories. Wrong: duplicates and reports known to be wrong. On clean, on reversed: reports on
+          changes without bugs. A report of several reviewers counts for each of them.
+          Reviewer  Category  Matched  Others  Wrong  On clean  Unlabelled  On reversed
+          security  security      1/1       0      0         1           0            0"#]]
     .assert_eq(section);
     // An alias uses the stored reviews of the same reviewer.
     let asked = model.usage().requests;
@@ -122,7 +122,7 @@ fn invalid_reviewers_option_is_refused() {
         &["--reviewers", "correctness", "--strategy", "single"],
         expect![[r#"
             exit 2
-            error: `--reviewers` needs the panel strategy
+            error: `--reviewers` needs the strategy `panel`
             hint: remove `--strategy`, or pass `--strategy panel`
             ---
         "#]],

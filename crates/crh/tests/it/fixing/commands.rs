@@ -3,7 +3,10 @@
 use expect_test::expect;
 
 use super::faults::interrupt;
+use super::repairing::{edits, reports};
+use super::resuming::finds;
 use super::*;
+use crh_testkit::fake_model::calls;
 
 #[test]
 fn fix_then_undo_restores_every_byte() {
@@ -422,4 +425,116 @@ fn undo_and_rollback_work_in_a_moved_checkout() {
         assert_eq!(texts(&there), reviewed);
         fs::rename(&there, desk.repo.path()).unwrap();
     }
+}
+
+#[test]
+fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
+    let desk = Desk::new();
+    let urgent = with(mean(), json!({ "severity": "P1" }));
+    let group = json!({
+        "findings": ["F1", "F2"], "verdict": "publish", "probability": 0.9, "severity": "P1",
+    });
+    let model = says(&[urgent, unpaid()])
+        .on("editor", [calls("report_edit", json!({ "groups": [group] }))]);
+    assert!(desk.review(&model, &[]).code < 2);
+    let show = |desk: &Desk| {
+        let report = desk.stored("review.json");
+        let issue = &report["issues"][0];
+        format!("{}{} {}\n", issues(&report), issue["line_start"], report["verdict"])
+    };
+    expect![[r#"
+        exit 1
+        note: undo with `crh fix --undo RUN`
+        ---
+        #1 replaced line 5 (shop/orders.py); the fix did not change all places of the issue
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--issue", "1"])));
+    expect![[r##"
+        #1 partial: The total is divided by the count
+        9 "Ready with fixes"
+    "##]]
+    .assert_eq(&show(&desk));
+    // A model fixes the other place.
+    let edit = edits(ORDERS, "    return order.amount\n", "    return order.paid\n");
+    let model = FakeModel::start().on("fixer-1", [edit, reports(1, "done")]);
+    let second = desk.checked(with_model(desk.crh(&["fix", "--issue", "1"]), &model));
+    assert_eq!(second.code, 0, "{}", second.shown());
+    expect![[r##"
+        #1 fixed: The total is divided by the count
+        9 "Ready to merge"
+    "##]]
+    .assert_eq(&show(&desk));
+}
+
+#[test]
+fn dismissed_issue_is_not_open_in_stored_runs() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let show = || {
+        let output = desk.crh(&["show", "--format", "json"]).run();
+        let report: Value = serde_json::from_str(&output.stdout).unwrap();
+        let numbers = |list: &Value| {
+            let rows = list.as_array().unwrap().iter();
+            rows.map(|it| it["number"].to_string()).collect::<Vec<_>>().join(" ")
+        };
+        format!("{} | {}", numbers(&report["issues"]), report["verdict_reason"])
+    };
+    assert_eq!(show(), "1 2 | \"2 issues to fix\"");
+    assert_eq!(desk.crh(&["dismiss", "1", "on purpose"]).run().code, 0);
+    assert_eq!(show(), "2 | \"1 issue to fix\"");
+    assert_eq!(desk.crh(&["dismiss", "--undo", "1"]).run().code, 0);
+    assert_eq!(show(), "1 2 | \"2 issues to fix\"");
+}
+
+#[test]
+fn undo_names_todos_and_says_what_it_updated() {
+    let desk = Desk::new();
+    let model = finds(&[mean(), with(unpaid(), json!({ "severity": "P2" }))]);
+    let autofix = desk.review(&model, &["--mode", "autofix"]);
+    assert!(autofix.code < 2, "{}", autofix.shown());
+    let fixed = fs::read(desk.run().join("review.json")).unwrap();
+    expect![[r#"
+        exit 0
+        note: the todo files of this review stay: `.context/compound-engineering/todos/001-ready-p2-a-refund-of-what-was-not-paid.md`
+        ---
+        Restored:
+        shop/orders.py
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
+    // As if an earlier undo had not updated the report.
+    fs::write(desk.run().join("review.json"), fixed).unwrap();
+    let again = desk.crh(&["fix", "--undo"]).run();
+    expect![[r#"
+        exit 0
+        note: the checkout had no fixes any more; the report of the run lists none now
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&again));
+    expect![[r#"
+        exit 0
+        note: nothing to undo: no applied fix of a stored review is in the checkout
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
+}
+
+#[test]
+fn printed_commands_quote_paths() {
+    let desk = Desk::new();
+    let folder = desk.user.path("my runs");
+    let run_dir = folder.to_str().unwrap();
+    let args = ["review", "--strategy", "single", "--run-dir", run_dir];
+    let args = [&args[..], &CHECKOUT[..]].concat();
+    assert!(with_model(desk.crh(&args), &says(&[mean()])).run().code < 2);
+    let fixed = desk.crh(&["fix", "--run-dir", run_dir]).run();
+    assert!(fixed.stderr.contains(&format!(" --run-dir '{run_dir}'`")), "{}", fixed.shown());
+}
+
+#[test]
+fn checks_in_interactive_mode_print_no_note_about_fixing() {
+    let desk = Desk::new();
+    let args = [&["check", "--mode", "interactive"], &CHECKOUT[..]].concat();
+    let output = desk.crh(&args).run();
+    assert!(!output.stderr.contains("changes no file"), "{}", output.shown());
 }

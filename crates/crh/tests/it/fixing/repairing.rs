@@ -34,7 +34,14 @@ fn broken_or_missing_fixer_work_is_skipped() {
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result)\n"), reports(1, "done")])
         .on("fixer-2", [reports(1, "not_done")]);
     let broken = desk.checked(with_model(desk.crh(&["fix"]), &model));
-    let left = desk.checked(with_model(desk.crh(&["fix"]), &model));
+    let again = desk.checked(with_model(desk.crh(&["fix"]), &model));
+    expect![[r#"
+        exit 1
+        warning: #1 not fixed: it failed before, and `--issue 1` tries it again: its fix fails a static check: The file does not parse (shop/orders.py:5, `syntax/does-not-parse`)
+        ---
+        0 issues fixed.
+    "#]].assert_eq(&desk.shown(&again));
+    let left = desk.checked(with_model(desk.crh(&["fix", "--issue", "1"]), &model));
     expect![[r#"
         exit 1
         warning: #1 not fixed: its fix fails a static check: The file does not parse (shop/orders.py:5, `syntax/does-not-parse`)
@@ -54,7 +61,10 @@ fn fixer_that_edits_elsewhere_or_empties_a_file_is_rejected() {
         let desk = Desk::new();
         desk.reviewed(&[vague(mean())]);
         let before = desk.files();
-        let writes = calls("write_file", json!({ "path": path, "content": content }));
+        let writes = match desk.repo.path().join(path).exists() {
+            true => edits(path, &desk.text(path), content),
+            false => calls("write_file", json!({ "path": path, "content": content })),
+        };
         let model = FakeModel::start().on("fixer-1", [writes, reports(1, "done")]);
         let shown = desk.shown(&desk.checked(with_model(desk.crh(&["fix"]), &model)));
         let left = format!("warning: #1 not fixed: {expected}\n");

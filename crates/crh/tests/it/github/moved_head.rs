@@ -89,7 +89,7 @@ fn unexpected_head_is_not_reviewed() {
         hint: the branch was pushed to, so nothing was reviewed; leave out `--head` to review the current head
         ---
         exit 2
-        error: `--head` is not a full commit id
+        error: the value of `--head` is not a full commit id
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2

@@ -96,7 +96,7 @@ fn run_for_another_target_is_refused() {
         hint: nothing was posted; name a run of `0000000000000000000000000000000000000000`, or review that commit first
         ---
         exit 2
-        error: `--head` is not a full commit id
+        error: the value of `--head` is not a full commit id
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2

@@ -234,7 +234,7 @@ fn invalid_pull_request_is_refused() {
         ---
         https://example.com/o/r/issues/1: exit 2
         error: this is the address of an issue, not of a GitHub pull request, which ends in `/pull/NUMBER`
-        hint: copy the address of the pull request from the browser
+        hint: pass the address of the pull request that your browser shows
         ---
         acme/shop#99: exit 3
         error: `GET /repos/acme/shop/pulls/99` failed: not found, or the token cannot see it

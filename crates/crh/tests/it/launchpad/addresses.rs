@@ -22,11 +22,11 @@ fn other_addresses_are_explained() {
     expect![[r#"
         exit 2
         error: this is the address of a repository, not of a merge proposal
-        hint: copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`
+        hint: pass the address of the merge proposal that your browser shows; for your own Launchpad, set `launchpad.service_root`
         ---
         exit 2
         error: the address must not contain a user name or password; credentials come from variables
-        hint: copy the address of the change from the browser
+        hint: pass the address of the change that your browser shows
         ---
         exit 3
         error: cannot parse the reply to `GET ~ann/shop/+git/shop/+merge/1003`: expected value at line 1 column 1

@@ -194,14 +194,14 @@ fn run_for_another_target_is_refused() {
         ---
         exit 2
         error: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
-        hint: copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`
+        hint: pass the address of the merge proposal that your browser shows; for your own Launchpad, set `launchpad.service_root`
         ---
         exit 3
         error: the run is for commit `HEAD`, not for `ZERO`
         hint: nothing was posted; name a run of `ZERO`, or review that commit first
         ---
         exit 2
-        error: `--head` is not a full commit id
+        error: the value of `--head` is not a full commit id
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2

@@ -148,7 +148,7 @@ fn findings_are_shown_with_quotes() {
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
-        minor The sum has a needless name: P3 is not published
+        minor The sum has a needless name: P3 issues are hidden
         nit The name could be shorter: the reviewer calls it a nit
     "#]]
     .assert_eq(&reviewed.fates());

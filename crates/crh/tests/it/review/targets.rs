@@ -301,7 +301,7 @@ fn missing_workspace_or_archive_is_an_error() {
         ---
         $ crh review --packed nowhere.tar
         exit 2
-        error: reading the archive `REPO/nowhere.tar`: No such file or directory (os error 2)
+        error: cannot read the archive `REPO/nowhere.tar`: No such file or directory (os error 2)
         hint: create one with `crh prepare --pack FILE`
         ---
         $ crh review --packed shop/orders.py

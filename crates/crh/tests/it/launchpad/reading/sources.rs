@@ -44,7 +44,7 @@ fn variable_overrides_configured_launchpad() {
         ---
         exit 2
         error: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
-        hint: copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`
+        hint: pass the address of the merge proposal that your browser shows; for your own Launchpad, set `launchpad.service_root`
         ---
     "#]].assert_eq(&shown);
 }
