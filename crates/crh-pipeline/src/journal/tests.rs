@@ -70,21 +70,30 @@ async fn stage_emits_events_and_stores_time_and_output() {
     assert_eq!(journal.write_problems(), [""; 0]);
 }
 
+/// The stage after this one. A new stage stops the build here, so that the test covers it.
+fn stage_after(stage: &Stage) -> Option<Stage> {
+    Some(match stage {
+        Stage::Target => Stage::Scope,
+        Stage::Scope => Stage::Workspace,
+        Stage::Workspace => Stage::Context,
+        Stage::Context => Stage::Plan,
+        Stage::Plan => Stage::Review,
+        Stage::Review => Stage::Findings,
+        Stage::Findings => Stage::Merge,
+        Stage::Merge => Stage::Edit,
+        Stage::Edit => Stage::Validate,
+        Stage::Validate => Stage::Proof,
+        Stage::Proof => Stage::Report,
+        Stage::Report => Stage::Sinks,
+        Stage::Sinks => return None,
+    })
+}
+
 #[test]
 fn stage_name_equals_its_json_name() {
-    for stage in [
-        Stage::Target,
-        Stage::Scope,
-        Stage::Workspace,
-        Stage::Plan,
-        Stage::Review,
-        Stage::Findings,
-        Stage::Merge,
-        Stage::Validate,
-        Stage::Proof,
-        Stage::Report,
-        Stage::Sinks,
-    ] {
+    let stages: Vec<Stage> = std::iter::successors(Some(Stage::Target), stage_after).collect();
+    assert!(stages.is_sorted(), "{stages:?}");
+    for stage in stages {
         assert_eq!(serde_json::json!(stage), stage.name());
     }
 }

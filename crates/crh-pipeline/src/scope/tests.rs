@@ -926,26 +926,36 @@ fn scope_json_is_deterministic() {
     "#]].assert_eq(&json.replace("},", "},\n"));
 }
 
+/// The reason after this one. A new reason stops the build here, so that the test covers it.
+fn reason_after(reason: &SkipReason) -> Option<SkipReason> {
+    let text = String::new;
+    Some(match reason {
+        SkipReason::OutsidePaths => SkipReason::Excluded { glob: text() },
+        SkipReason::Excluded { .. } => SkipReason::Submodule,
+        SkipReason::Submodule => SkipReason::Binary,
+        SkipReason::Binary => SkipReason::LfsPointer,
+        SkipReason::LfsPointer => SkipReason::ModeOnly { old: text(), new: text() },
+        SkipReason::ModeOnly { .. } => SkipReason::MoveOnly,
+        SkipReason::MoveOnly => SkipReason::Empty,
+        SkipReason::Empty => SkipReason::GeneratedRule { glob: text() },
+        SkipReason::GeneratedRule { .. } => SkipReason::GeneratedAttribute { attribute: text() },
+        SkipReason::GeneratedAttribute { .. } => {
+            SkipReason::GeneratedHeader { line: 1, text: text() }
+        }
+        SkipReason::GeneratedHeader { .. } => SkipReason::GeneratedName { ending: "" },
+        SkipReason::GeneratedName { .. } => SkipReason::Minified { mean_line_bytes: 0 },
+        SkipReason::Minified { .. } => SkipReason::VendoredAttribute { attribute: text() },
+        SkipReason::VendoredAttribute { .. } => SkipReason::VendoredFolder { folder: "" },
+        SkipReason::VendoredFolder { .. } => SkipReason::LockFile { name: "" },
+        SkipReason::LockFile { .. } => SkipReason::TooLarge { bytes: 0, limit: 0 },
+        SkipReason::TooLarge { .. } => SkipReason::ReviewedBefore { commit: text() },
+        SkipReason::ReviewedBefore { .. } => return None,
+    })
+}
+
 #[test]
 fn skip_reason_name_equals_its_json_name() {
-    let (glob, attribute, text) = (String::new(), String::new(), String::new());
-    for reason in [
-        SkipReason::Excluded { glob: glob.clone() },
-        SkipReason::Submodule,
-        SkipReason::Binary,
-        SkipReason::ModeOnly { old: String::new(), new: String::new() },
-        SkipReason::MoveOnly,
-        SkipReason::Empty,
-        SkipReason::GeneratedRule { glob },
-        SkipReason::GeneratedAttribute { attribute: attribute.clone() },
-        SkipReason::GeneratedHeader { line: 1, text },
-        SkipReason::GeneratedName { ending: "" },
-        SkipReason::Minified { mean_line_bytes: 0 },
-        SkipReason::VendoredAttribute { attribute },
-        SkipReason::VendoredFolder { folder: "" },
-        SkipReason::LockFile { name: "" },
-        SkipReason::TooLarge { bytes: 0, limit: 0 },
-    ] {
+    for reason in std::iter::successors(Some(SkipReason::OutsidePaths), reason_after) {
         let json = serde_json::to_value(ScopeDecision::Out(reason.clone())).unwrap();
         assert_eq!((json["is"].as_str(), json["why"].as_str()), (Some("out"), Some(reason.name())));
     }
