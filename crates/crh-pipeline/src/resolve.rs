@@ -9,6 +9,8 @@ pub use checkout_match::{CheckoutMatch, match_checkout};
 pub(crate) use proposal::round_with_head;
 pub use proposal::{EarlierRound, ProposalRemotes, ProposedChange, ReviewedHead, resolve_proposal};
 
+use std::iter;
+
 use crate::requirements::is_plan_line;
 use crate::target_args::{CommitRange, Dots, Target};
 use crh_git::{
@@ -842,8 +844,10 @@ fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, 
     if commits.len() > LISTED_MAX {
         lines.push(format!("and {} more", commits.len() - LISTED_MAX));
     }
-    let mut plan_lines =
-        commits.iter().flat_map(|commit| commit.body.lines()).filter(|line| is_plan_line(line));
+    let mut plan_lines = commits
+        .iter()
+        .flat_map(|commit| iter::once(commit.subject.as_str()).chain(commit.body.lines()))
+        .filter(|line| is_plan_line(line));
     if let Some(plan_line) = plan_lines.next_back() {
         lines.push(format!("\n{}", plan_line.trim()));
     }
@@ -897,5 +901,6 @@ mod tests {
         let expected = "- Add orders\n- Add orders\n- Fix a typo\n\nPlan: b.md";
         assert_eq!(body(false, &commits), expected);
         assert_eq!(body(true, &[commit("Fix a typo", "Why.")]), "- Fix a typo");
+        assert_eq!(body(true, &[commit("Plan: c.md", "")]), "- Plan: c.md\n\nPlan: c.md");
     }
 }

@@ -8,8 +8,8 @@ use crh_review::report::PlanSource;
 
 /// Folder of the documents.
 pub const PLANS_FOLDER: &str = "docs/plans/";
-/// Maximum bytes of a description to search.
-const BODY_MAX: usize = 256 * 1024;
+/// Maximum bytes of a title and description to search.
+const TEXT_MAX: usize = 256 * 1024;
 /// Maximum number of keywords of a branch name. Further ones are ignored.
 const KEYWORDS_MAX: usize = 3;
 /// Minimum length of a word that may match the beginning of a longer word. Shorter words must match
@@ -151,7 +151,8 @@ pub fn discover(
     search
 }
 
-/// The document that the description links to. Only existing files count.
+/// The document that the title or the description links to. Only existing files count. The title
+/// of a commit is the first line of its message, so it counts like the description.
 ///
 /// - If a proposal has one link, the linked document counts as explicit.
 /// - If there are several links, the newest document that matches the title or the branch counts as
@@ -162,10 +163,11 @@ pub fn discover(
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {
-    let mentioned_paths = mentioned_plans(clues.body);
+    let text = format!("{}\n\n{}", clues.title, clues.body);
+    let mentioned_paths = mentioned_plans(&text);
     let existing_paths: Vec<&String> =
         mentioned_paths.iter().filter(|path| clues.plans.contains(path)).collect();
-    let is_stated = |path: &str| clues.body.lines().any(|line| states_plan(line, path));
+    let is_stated = |path: &str| text.lines().any(|line| states_plan(line, path));
     let stated_paths: Vec<&&String> =
         existing_paths.iter().filter(|path| is_stated(path)).collect();
     match (mentioned_paths.len(), existing_paths.as_slice()) {
@@ -226,13 +228,13 @@ fn plan_by_branch(clues: &RequirementsClues<'_>) -> Option<String> {
 }
 
 /// Paths `docs/plans/*.md` in a text, as plain paths or in URLs, deduplicated.
-fn mentioned_plans(body: &str) -> Vec<String> {
-    let body = &body[..body.floor_char_boundary(BODY_MAX)];
+fn mentioned_plans(text: &str) -> Vec<String> {
+    let text = &text[..text.floor_char_boundary(TEXT_MAX)];
     let mut paths: Vec<String> = Vec::new();
     let is_name =
         |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.' | '/' | '+');
-    for (start, _) in body.match_indices(PLANS_FOLDER) {
-        let words_before = body[..start].rsplit(|char: char| {
+    for (start, _) in text.match_indices(PLANS_FOLDER) {
+        let words_before = text[..start].rsplit(|char: char| {
             char.is_whitespace() || matches!(char, '(' | '[' | '<' | '`' | '"' | '\'' | '*' | '|')
         });
         let text_before = words_before.into_iter().next().unwrap_or_default();
@@ -241,7 +243,7 @@ fn mentioned_plans(body: &str) -> Vec<String> {
         if !(is_url || matches!(text_before.rsplit(':').next(), Some("" | "/" | "./"))) {
             continue;
         }
-        let rest = &body[start + PLANS_FOLDER.len()..];
+        let rest = &text[start + PLANS_FOLDER.len()..];
         let rest = &rest[..rest.find(|char| !is_name(char)).unwrap_or(rest.len())];
         let Some(end) = rest.find(".md").map(|end| end + ".md".len()) else { continue };
         let (name, suffix) = rest.split_at(end);

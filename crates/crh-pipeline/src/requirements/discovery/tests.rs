@@ -84,6 +84,23 @@ fn plan_mentioned_in_a_commit_message_is_inferred() {
 }
 
 #[test]
+fn plan_in_a_title_counts_like_one_in_the_description() {
+    let check = |body_source, title: &str, body: &str, expected: &str| {
+        assert_eq!(search_in(body_source, title, body, ""), expected, "{title}");
+    };
+    let (explicit, inferred) = ("explicit docs/plans/refunds.md", "inferred docs/plans/refunds.md");
+    let commits = DescriptionSource::Commits;
+    check(commits, "Implement docs/plans/refunds.md", "", inferred);
+    check(commits, "Follow up on docs/plans/refunds.md in part", "Body.", inferred);
+    check(commits, "Implement docs/plans/refunds.md", "Plan: docs/plans/refunds.md", explicit);
+    check(commits, "Plan: docs/plans/refunds.md", "", explicit);
+    // The title says which of several plans it is about.
+    let limits = "See docs/plans/2026-03-01-payload-limits.md.";
+    check(commits, "Implement docs/plans/refunds.md", limits, inferred);
+    check(DescriptionSource::Proposal, "Implement docs/plans/refunds.md", "", explicit);
+}
+
+#[test]
 fn newest_matching_link_of_several_is_inferred() {
     let two_links = "docs/plans/2026-02-01-onboarding-skill-checks.md replaces docs/plans/2026-01-05-onboarding-skill.md, see docs/plans/2026-03-01-payload-limits.md";
     let checks = "inferred docs/plans/2026-02-01-onboarding-skill-checks.md";
