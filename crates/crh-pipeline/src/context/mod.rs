@@ -40,7 +40,8 @@ use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::Strategy;
 
-/// Everything that the reviewers need before they start. Empty for `delegate` and static checks.
+/// Everything that the reviewers need before they start. Empty for static checks. `delegate` has only
+/// notes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PanelContext {
     /// Purpose of the change.
@@ -72,8 +73,8 @@ struct PanelDraft {
     context: PanelContext,
 }
 
-/// Builds the context of a review. Empty for `delegate`, for static checks and without models. A
-/// panel asks the scout, and the user if the intent is unclear.
+/// Builds the context of a review. Empty for static checks and without models. A panel asks the
+/// scout, and the user if the intent is unclear.
 pub async fn build_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
@@ -157,7 +158,11 @@ pub fn context_without_models(
     match options.strategy {
         Strategy::Panel => draft_context(change, options, origin, context).context,
         Strategy::Single => single_context(change, options, context),
-        Strategy::Delegate | Strategy::Static => PanelContext::default(),
+        Strategy::Delegate => PanelContext {
+            notes: requirements_doc::unchecked_plan_note(change, options).into_iter().collect(),
+            ..PanelContext::default()
+        },
+        Strategy::Static => PanelContext::default(),
     }
 }
 
@@ -178,6 +183,7 @@ fn single_context(
         intent: Intent { doubt: None, ..intent::intent_from_metadata(change) },
         team: Team::of_single(),
         parts: parts.into_iter().filter(has_files).collect(),
+        notes: requirements_doc::unchecked_plan_note(change, options).into_iter().collect(),
         ..PanelContext::default()
     };
     panel_context.without_unfit_parts(change, options, context)

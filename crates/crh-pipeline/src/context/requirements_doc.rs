@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::change_under_review::ChangeUnderReview;
 use crate::requirements;
 use crate::requirements::{DescriptionSource, RequirementsClues, RequirementsSearch};
-use crate::review_options::PanelOptions;
+use crate::review_options::{PanelOptions, ReviewOptions};
 use crh_review::diff::RepoPath;
 
 /// Maximum number of files in the plans folder that crh considers.
@@ -49,6 +49,20 @@ pub(super) fn find_requirements(
         search.notes.push(format!("`--waive` names unknown requirements: {ids}"));
     }
     search
+}
+
+/// A note on the plan of the change, for strategies that check no plan. None without requirements.
+pub(super) fn unchecked_plan_note(
+    change: &ChangeUnderReview,
+    options: &ReviewOptions,
+) -> Option<String> {
+    let document = find_requirements(change, &options.panel).document?;
+    (!document.items.is_empty()).then(|| {
+        format!(
+            "the plan `{}` was not checked: the strategy `{}` checks no plan; pass `--strategy panel`",
+            document.path, options.strategy
+        )
+    })
 }
 
 /// The branch name without `refs/heads/`.

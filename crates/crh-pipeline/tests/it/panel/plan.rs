@@ -4,8 +4,10 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::scene::{CART, Scene, judges, prompt_end, reports};
+use crate::test_change;
 use crh_pipeline::review_options::RequirementsFile;
-use crh_testkit::fake_model::{bad_request, calls};
+use crh_review::report::Strategy;
+use crh_testkit::fake_model::{FakeRequest, bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
 const PLAN: &str = "# Averages\n\n## Requirements\n\n- R1. The total is an average\n- R2. An empty order has no total\n- R3. Names are trimmed\n";
@@ -79,6 +81,22 @@ async fn plan_named_in_description_counts_like_an_argument() {
           R2 NotAddressed shop/cart.py:3 shows it
           R3 PartiallyAddressed shop/cart.py:3 shows it
     "#]]).await;
+}
+
+#[tokio::test]
+async fn strategies_without_plan_check_name_the_unchecked_plan() {
+    for strategy in [Strategy::Single, Strategy::Delegate] {
+        let scene = scene(&[PLACE]).with_change(|scene| {
+            scene.terms = test_change::options(strategy);
+            scene.contents.metadata.body = format!("Averages.\n\nPlan: {PLACE}\n");
+        });
+        let model = FakeModel::answering(|_: &FakeRequest| reports(&[]));
+        let report = scene.review(&model).await.report;
+        let expected = format!(
+            "the plan `{PLACE}` was not checked: the strategy `{strategy}` checks no plan; pass `--strategy panel`"
+        );
+        assert!(report.warnings.contains(&expected), "{:?}", report.warnings);
+    }
 }
 
 #[tokio::test]

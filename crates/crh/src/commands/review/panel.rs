@@ -53,6 +53,10 @@ impl ReviewRequest {
             }
             (typed, flag) => typed.or(flag),
         };
+        // `single` and `delegate` check no plan, but they name the plan that they did not check.
+        if named.is_none() && terms.strategy != Strategy::Static {
+            terms.panel.untracked_plans = untracked_plans(&subject.untracked, environment);
+        }
         if terms.strategy != Strategy::Panel {
             let catalogue = context::catalogue(subject, work).0;
             let note = team::unknown_names_note(OFF, &terms.panel.off, &catalogue);
@@ -62,9 +66,6 @@ impl ReviewRequest {
         let only = terms.panel.only.as_deref().unwrap_or_default();
         are_known(only, &context::catalogue(subject, work).0)?;
         terms.panel.plan = plan(named, subject, environment)?;
-        if named.is_none() {
-            terms.panel.untracked_plans = untracked_plans(&subject.untracked, environment);
-        }
         Ok(())
     }
 
