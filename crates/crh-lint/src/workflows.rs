@@ -12,7 +12,7 @@ mod yaml;
 use std::collections::HashMap;
 
 pub(crate) use self::repo_workflows::RepoWorkflows;
-use self::repo_workflows::WorkflowQuery;
+use self::repo_workflows::{FILES_MAX, UnreadFiles, WorkflowQuery};
 use self::yaml::YamlNode;
 use crate::file_context::{FileContext, FileFindings, FileReviewer};
 use crate::findings::FindingDraft;
@@ -66,16 +66,28 @@ impl FileReviewer for WorkflowCheck {
         }
         findings.findings.extend(actions::check(&query, old.map(|(old, _)| old), &new, source));
         findings.findings.sort_by_key(|finding| finding.line);
-        let unread_count = query.unread_count();
-        if unread_count > 0 {
-            let files = if unread_count == 1 { "file" } else { "files" };
-            findings.notes.push(format!(
-                "`{}` was checked, but {unread_count} {files} of the repository could not be read",
-                source.path
-            ));
-        }
+        findings.notes.extend(unread_notes(source.path, query.unread_files()));
         findings
     }
+}
+
+/// Notes on the files of the repository that the check of a workflow did not read.
+fn unread_notes(path: &str, unread_files: UnreadFiles) -> Vec<String> {
+    let mut notes = Vec::new();
+    let UnreadFiles { unreadable, over_limit } = unread_files;
+    if unreadable > 0 {
+        let files = if unreadable == 1 { "file" } else { "files" };
+        notes.push(format!(
+            "`{path}` was checked, but {unreadable} {files} of the repository could not be read"
+        ));
+    }
+    if over_limit > 0 {
+        let were = if over_limit == 1 { "was" } else { "were" };
+        notes.push(format!(
+            "`{path}` was compared with {FILES_MAX} workflows and actions of the repository; {over_limit} more {were} not read"
+        ));
+    }
+    notes
 }
 
 /// New checkouts of untrusted code. A finding points at the line of the ref. If the change adds

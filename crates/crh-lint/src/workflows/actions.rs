@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::repo_workflows;
-use super::repo_workflows::WorkflowQuery;
+use super::repo_workflows::{UnreadFiles, WorkflowQuery};
 use super::workflow::{jobs, steps};
 use super::yaml::YamlNode;
 use crate::findings::FindingDraft;
@@ -245,14 +245,14 @@ pub(super) struct ActionUsages {
     totals: ActionUsage,
     /// Owners in the repository's own URLs, in lower case.
     own_owners: HashSet<String>,
-    /// Number of files that could not be read.
-    pub(super) unread_count: usize,
+    /// Numbers of files that were not read.
+    pub(super) unread_files: UnreadFiles,
 }
 
 impl ActionUsages {
     pub(super) fn new(project: &dyn Project) -> Self {
         let mut usages = Self::default();
-        let unread_count = repo_workflows::read_workflows(
+        let unread_files = repo_workflows::read_workflows(
             project,
             Side::Old,
             repo_workflows::uses_actions,
@@ -264,14 +264,14 @@ impl ActionUsages {
                 }
             },
         );
-        usages.unread_count += unread_count;
+        usages.unread_files = unread_files;
         for path in MANIFESTS {
             let text = match project.file(Side::Old, path) {
                 Ok(bytes) => {
                     String::from_utf8_lossy(&bytes.unwrap_or_default()).to_ascii_lowercase()
                 }
                 Err(_) => {
-                    usages.unread_count += 1;
+                    usages.unread_files.unreadable += 1;
                     continue;
                 }
             };

@@ -501,3 +501,22 @@ fn unreadable_repository_files_are_noted() {
         ["`.github/workflows/w.yml` was checked, but 1 file of the repository could not be read"]
     );
 }
+
+#[test]
+fn workflows_over_the_limit_are_noted() {
+    let notes = |count: usize| -> Vec<String> {
+        let base: String = (0..count)
+            .map(|at| format!("//- .github/workflows/old{at}.yml\nname: CI\non: push\n"))
+            .collect();
+        let head = job("push", "      - uses: me/act@v1\n");
+        let fixture = Fixture::new(&format!("{base}//- head\n//- .github/workflows/w.yml\n{head}"));
+        fixture.file_findings_of(&WorkflowCheck).into_iter().flat_map(|it| it.notes).collect()
+    };
+    assert_eq!(notes(100), [""; 0]);
+    assert_eq!(
+        notes(102),
+        [
+            "`.github/workflows/w.yml` was compared with 100 workflows and actions of the repository; 2 more were not read"
+        ]
+    );
+}
