@@ -22,8 +22,8 @@ pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
     let repository = RepoReader { project, unread_paths: RefCell::default() };
     let mut notes = Vec::new();
     let mut findings: Vec<FindingDraft> = Vec::new();
-    findings.extend(rails_schema::check(change, &repository));
     for result in [
+        rails_schema::check(change, &repository),
         prisma_schema::check(change, &repository),
         lock_files::check(change, &repository),
         deleted_tests::check(change, &repository),

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{RepoReader, split_path};
+use crate::file_context::FileFindings;
 use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, LintRule, paths, source};
 use crh_review::finding::{Category, Confidence, Severity, Side};
@@ -31,72 +32,112 @@ const CHECKED_MAX: usize = 20;
 /// Maximum lines that a search for an older migration returns.
 const HITS_MAX: usize = 200;
 
-pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Vec<FindingDraft> {
-    let mut findings = Vec::new();
+pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> FileFindings {
+    let mut output = FileFindings::default();
     let mut reported_schemas: HashSet<String> = HashSet::new();
+    let (mut checked_count, mut omitted_count) = (0, 0);
     // One finding per schema, at the last migration.
     let migrations =
-        change.files.iter().rev().filter(|file| split_path(&file.path).0.contains("migrat"));
-    for file in migrations.take(CHECKED_MAX) {
-        if let Some((schema, finding)) = missing_from_schema(file, change, repository)
-            && reported_schemas.insert(schema)
-        {
-            findings.push(finding);
+        change.files.iter().rev().filter_map(|file| NewMigration::new(file, repository));
+    for migration in migrations {
+        if reported_schemas.contains(&migration.schema) {
+            continue;
+        }
+        if checked_count == CHECKED_MAX {
+            omitted_count += 1;
+            continue;
+        }
+        checked_count += 1;
+        if let Some(finding) = migration.schema_finding(change, repository) {
+            output.findings.push(finding);
+            reported_schemas.insert(migration.schema);
         }
     }
-    let schemas = change.all_files.iter().filter(|file| split_path(&file.path).1 == "schema.rb");
-    for file in schemas.take(CHECKED_MAX) {
-        findings.extend(unmigrated_finding(file, change, repository));
+    if omitted_count > 0 {
+        let migrations = if omitted_count == 1 { "migration was" } else { "migrations were" };
+        output.notes.push(format!(
+            "{omitted_count} more {migrations} not compared with the schema of the database"
+        ));
     }
-    findings
+    let is_schema = |file: &&ChangedFile| {
+        split_path(&file.path).1 == "schema.rb" && !paths::is_sample(&file.path)
+    };
+    let schemas: Vec<&ChangedFile> = change.all_files.iter().filter(is_schema).collect();
+    for file in schemas.iter().take(CHECKED_MAX) {
+        let schema_output = compare_with_migrations(file, change, repository);
+        output.findings.extend(schema_output.findings);
+        output.notes.extend(schema_output.notes);
+    }
+    let omitted_count = schemas.len().saturating_sub(CHECKED_MAX);
+    if omitted_count > 0 {
+        let schemas = if omitted_count == 1 { "file was" } else { "files were" };
+        output.notes.push(format!(
+            "{omitted_count} more `schema.rb` {schemas} not compared with the migrations"
+        ));
+    }
+    output
 }
 
-/// If this is a new migration that the schema does not contain, the schema's path and a finding.
-fn missing_from_schema(
-    file: &ChangedFile,
-    change: &ChangeView<'_>,
-    repository: &RepoReader<'_>,
-) -> Option<(String, FindingDraft)> {
-    let (folder, name) = split_path(&file.path);
-    let was_there = file.old_path.as_ref().is_some_and(|old| split_path(old).0 == folder);
-    if was_there || file.new_path().is_none() || paths::is_sample(&file.path) {
-        return None;
-    }
-    let version = name.split('_').next()?;
-    if version.len() != 14 || !version.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let schemas = match (folder.strip_suffix("migrate/"), folder.strip_suffix("migrations/")) {
-        (Some(folder), _) if folder.ends_with("db/") && name.ends_with(".rb") => {
-            vec![format!("{folder}schema.rb"), format!("{folder}structure.sql")]
+/// A new migration of a database whose schema is in the repository.
+struct NewMigration<'a> {
+    file: &'a ChangedFile,
+    version: &'a str,
+    /// Path of the schema.
+    schema: String,
+}
+
+impl<'a> NewMigration<'a> {
+    fn new(file: &'a ChangedFile, repository: &RepoReader<'_>) -> Option<Self> {
+        let (folder, name) = split_path(&file.path);
+        let was_there = file.old_path.as_ref().is_some_and(|old| split_path(old).0 == folder);
+        if was_there || file.new_path().is_none() || paths::is_sample(&file.path) {
+            return None;
         }
-        (_, Some(folder)) if name.ends_with(".exs") => vec![format!("{folder}structure.sql")],
-        _ => return None,
-    };
-    let schema = schemas.into_iter().find(|schema| repository.has(Side::New, schema))?;
-    let text = repository.text(Side::New, &schema)?;
-    let migration = repository.text(Side::New, &file.path)?;
-    let is_touched = || change.all_files.iter().any(|file| file.path == schema);
-    let is_outdated = match schema.ends_with(".rb") {
-        true => {
-            schema_version(&text).is_some_and(|at| at.as_str() < version)
-                || !is_touched() && lacks_created_objects(&text, &migration)
+        let version = name.split('_').next()?;
+        if version.len() != 14 || !version.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
         }
-        false => has_versions(&text) && !text.contains(version),
-    };
-    if !is_outdated {
-        return None;
+        let schemas = match (folder.strip_suffix("migrate/"), folder.strip_suffix("migrations/")) {
+            (Some(folder), _) if folder.ends_with("db/") && name.ends_with(".rb") => {
+                vec![format!("{folder}schema.rb"), format!("{folder}structure.sql")]
+            }
+            (_, Some(folder)) if name.ends_with(".exs") => vec![format!("{folder}structure.sql")],
+            _ => return None,
+        };
+        let schema = schemas.into_iter().find(|schema| repository.has(Side::New, schema))?;
+        Some(Self { file, version, schema })
     }
-    let (number, line) = first_statement(&migration)?;
-    let (_, schema_name) = split_path(&schema);
-    let draft = FindingDraft::new(&SCHEMA_DRIFT, &file.path, number, line).with_text(
-        format!("The migration is missing from `{schema_name}`"),
-        format!(
-            "`{schema}` does not contain what this migration creates. A database created from it, as for tests, differs from a migrated one, and the next person who migrates commits the difference."
-        ),
-        format!("Run the migration and commit `{schema}` with it."),
-    );
-    Some((schema, draft))
+
+    /// A finding if the schema does not contain the migration.
+    fn schema_finding(
+        &self,
+        change: &ChangeView<'_>,
+        repository: &RepoReader<'_>,
+    ) -> Option<FindingDraft> {
+        let Self { file, version, schema } = self;
+        let text = repository.text(Side::New, schema)?;
+        let migration = repository.text(Side::New, &file.path)?;
+        let is_touched = || change.all_files.iter().any(|file| file.path == *schema);
+        let is_outdated = match schema.ends_with(".rb") {
+            true => {
+                schema_version(&text).is_some_and(|at| at.as_str() < *version)
+                    || !is_touched() && lacks_created_objects(&text, &migration)
+            }
+            false => has_versions(&text) && !text.contains(*version),
+        };
+        if !is_outdated {
+            return None;
+        }
+        let (number, line) = first_statement(&migration)?;
+        let (_, schema_name) = split_path(schema);
+        Some(FindingDraft::new(&SCHEMA_DRIFT, &file.path, number, line).with_text(
+            format!("The migration is missing from `{schema_name}`"),
+            format!(
+                "`{schema}` does not contain what this migration creates. A database created from it, as for tests, differs from a migrated one, and the next person who migrates commits the difference."
+            ),
+            format!("Run the migration and commit `{schema}` with it."),
+        ))
+    }
 }
 
 /// The first line with a statement, otherwise the first non-empty line. The line need not be added:
@@ -213,16 +254,46 @@ struct SchemaObject {
     line: u32,
 }
 
-/// A finding about the new objects of a schema that no migration creates.
-fn unmigrated_finding(
+/// Compares the new objects of a schema with the migrations of the change and with older ones.
+fn compare_with_migrations(
     file: &ChangedFile,
     change: &ChangeView<'_>,
     repository: &RepoReader<'_>,
-) -> Option<FindingDraft> {
-    let path = file.new_path().filter(|path| !paths::is_sample(path))?;
+) -> FileFindings {
+    let mut output = FileFindings::default();
+    let Some((path, text, objects)) = objects_without_migration(file, change, repository) else {
+        return output;
+    };
+    let mut unmigrated_objects = Vec::new();
+    let mut unknown_count = objects.len().saturating_sub(CHECKED_MAX);
+    for object in objects.iter().take(CHECKED_MAX) {
+        match find_older_migration(object, repository) {
+            OlderMigration::Exists => {}
+            OlderMigration::Missing => unmigrated_objects.push(object),
+            OlderMigration::Unknown => unknown_count += 1,
+        }
+    }
+    if unknown_count > 0 {
+        let objects = if unknown_count == 1 { "object" } else { "objects" };
+        output.notes.push(format!(
+            "crh did not search all older migrations for {unknown_count} new {objects} of `{path}`"
+        ));
+    }
+    output.findings.extend(unmigrated_finding(path, &text, &unmigrated_objects, unknown_count));
+    output
+}
+
+/// Path and text of a schema, with its new objects that no migration of the change may create. None
+/// if there is nothing to compare.
+fn objects_without_migration<'a>(
+    file: &'a ChangedFile,
+    change: &ChangeView<'_>,
+    repository: &RepoReader<'_>,
+) -> Option<(&'a str, String, Vec<SchemaObject>)> {
+    let path = file.new_path()?;
     let old = RailsSchema::parse(&repository.text(Side::Old, file.old_path.as_deref()?)?);
     let text = repository.text(Side::New, path)?;
-    let objects = new_objects(&old, &RailsSchema::parse(&text));
+    let mut objects = new_objects(&old, &RailsSchema::parse(&text));
     if objects.is_empty() {
         return None;
     }
@@ -236,21 +307,25 @@ fn unmigrated_finding(
     if migrations.iter().zip(&words).any(|(text, words)| is_opaque(text, words)) {
         return None;
     }
-    let candidates: Vec<&SchemaObject> = objects
-        .iter()
-        .filter(|object| !words.iter().any(|words| may_create(words, object)))
-        .collect();
-    let unmigrated_objects: Vec<&&SchemaObject> = candidates
-        .iter()
-        .take(CHECKED_MAX)
-        .filter(|object| !was_created_earlier(object, repository))
-        .collect();
+    objects.retain(|object| !words.iter().any(|words| may_create(words, object)));
+    Some((path, text, objects))
+}
+
+/// A finding about the objects of a schema that no migration creates. None without such objects.
+/// `unknown_count` more objects may have none.
+fn unmigrated_finding(
+    path: &str,
+    text: &str,
+    unmigrated_objects: &[&SchemaObject],
+    unknown_count: usize,
+) -> Option<FindingDraft> {
     let first = unmigrated_objects.first()?;
     let description = first.describe();
-    let line = source::line(&text, first.line);
-    let count_note = match unmigrated_objects.len() {
-        1 => String::new(),
-        count => format!(" It is one of {count} such objects."),
+    let line = source::line(text, first.line);
+    let count_note = match (unmigrated_objects.len(), unknown_count) {
+        (1, _) => String::new(),
+        (count, 0) => format!(" It is one of {count} such objects."),
+        (count, _) => format!(" It is one of at least {count} such objects."),
     };
     Some(FindingDraft::new(&SCHEMA_DRIFT, path, first.line, line).with_text(
         format!("No migration creates the {description}"),
@@ -339,15 +414,28 @@ fn may_create(words: &HashSet<&str>, object: &SchemaObject) -> bool {
         || object.table.is_empty()
 }
 
-/// Whether an older migration names the object; then the schema only catches up.
-fn was_created_earlier(object: &SchemaObject, repository: &RepoReader<'_>) -> bool {
+/// Whether an older migration names an object. If one does, the schema only catches up with it.
+enum OlderMigration {
+    Exists,
+    Missing,
+    /// The search failed, or it reached its limit before it found a migration.
+    Unknown,
+}
+
+fn find_older_migration(object: &SchemaObject, repository: &RepoReader<'_>) -> OlderMigration {
     let part = object.part.as_deref().unwrap_or(&object.table);
-    let Some(hits) = repository.search(Side::Old, part, HITS_MAX) else { return true };
+    let Some(hits) = repository.search(Side::Old, part, HITS_MAX) else {
+        return OlderMigration::Unknown;
+    };
     let files: BTreeSet<&str> =
         hits.lines.iter().map(|hit| hit.path.as_str()).filter(|path| is_migration(path)).collect();
-    files.into_iter().any(|path| {
-        repository
-            .text(Side::Old, path)
-            .is_some_and(|text| word_set(&text).contains(object.table.as_str()))
-    })
+    let names_table = |path: &str| {
+        let text = repository.text(Side::Old, path);
+        text.is_some_and(|text| word_set(&text).contains(object.table.as_str()))
+    };
+    match files.into_iter().any(names_table) {
+        true => OlderMigration::Exists,
+        false if hits.is_complete => OlderMigration::Missing,
+        false => OlderMigration::Unknown,
+    }
 }

@@ -413,6 +413,62 @@ fn number_of_prisma_schemas_is_limited() {
 }
 
 #[test]
+fn number_of_rails_schemas_and_migrations_is_limited() {
+    let (mut base, mut head) = (String::new(), String::new());
+    let schema = SCHEMA.replace("\n    t.index", "\n    t.string \"email\"\n    t.index");
+    for at in 0..30 {
+        base += &format!("//- s{at:02}/db/schema.rb\n{SCHEMA}");
+        head += &format!("//- s{at:02}/db/schema.rb\n{schema}");
+    }
+    let returned = Fixture::new(&format!("{base}//- head\n{head}")).with(super::review);
+    assert_eq!(returned.findings.len(), 20);
+    assert_eq!(returned.notes, ["10 more `schema.rb` files were not compared with the migrations"]);
+
+    let data = migration("User.update_all(name: 'x')");
+    let head: String = (0..21)
+        .map(|at| format!("//- db/migrate/202302020000{at:02}_x.rb\n{data}"))
+        .chain((0..30).map(|at| format!("//- shop/migrations/{at:04}_x.py\nx\n")))
+        .collect();
+    let fixture = Fixture::new(&format!("//- db/schema.rb\n{SCHEMA}//- head\n{head}"));
+    let returned = fixture.with(super::review);
+    assert!(returned.findings.is_empty(), "{:?}", returned.findings);
+    assert_eq!(
+        returned.notes,
+        ["1 more migration was not compared with the schema of the database"]
+    );
+}
+
+#[test]
+fn schema_object_with_an_incomplete_search_is_unknown() {
+    let schema = SCHEMA.replace("\n    t.index", "\n    t.string \"email\"\n    t.index");
+    let earlier = migration("add_column :users, :email, :string");
+    let uses = "email\n".repeat(250);
+    let fixture = Fixture::new(&format!(
+        "//- app/user.rb\n{uses}//- db/migrate/20230202000000_x.rb\n{earlier}//- db/schema.rb\n{SCHEMA}//- head\n//- db/schema.rb\n{schema}"
+    ));
+    let returned = fixture.with(super::review);
+    assert!(returned.findings.is_empty(), "{:?}", returned.findings);
+    assert_eq!(
+        returned.notes,
+        ["crh did not search all older migrations for 1 new object of `db/schema.rb`"]
+    );
+
+    // Of 30 new columns, crh looks up 20.
+    let columns: String = (0..30).map(|at| format!("    t.string \"c{at:02}\"\n")).collect();
+    let schema = SCHEMA.replace("\n    t.index", &format!("\n{columns}    t.index"));
+    let fixture =
+        Fixture::new(&format!("//- db/schema.rb\n{SCHEMA}//- head\n//- db/schema.rb\n{schema}"));
+    let returned = fixture.with(super::review);
+    assert_eq!(returned.findings.len(), 1);
+    let why = &returned.findings[0].finding.why_it_matters;
+    assert!(why.contains("It is one of at least 20 such objects."), "{why}");
+    assert_eq!(
+        returned.notes,
+        ["crh did not search all older migrations for 10 new objects of `db/schema.rb`"]
+    );
+}
+
+#[test]
 fn unreadable_files_are_noted() {
     let added = NPM.replace("\n}}", ",\n\"b\": \"^2.0.0\"\n}}");
     let fixture =
