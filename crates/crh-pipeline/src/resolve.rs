@@ -349,7 +349,7 @@ fn current_branch(
             let range = uncommitted_on_own_base(store, tip, branch, options)?;
             return range.ok_or_else(|| {
                 TargetError::NoDifference(format!(
-                    "`{name}` has no uncommitted changes, and no remote or other branch to compare with"
+                    "`{name}` has no uncommitted changes, and crh found no base for it: there is no remote and no other main branch"
                 ))
             });
         }

@@ -141,13 +141,15 @@ fn main_without_remote_has_only_uncommitted_changes() {
     let repo = Repo::new();
     repo.write("kept.md", "kept\n");
     repo.commit("base");
+    // Only `main`, `master` and such can be a base that crh finds by itself.
+    repo.git(&["branch", "orders"]);
     repo.write("new.md", "new\n");
     check_in(
         &repo,
         &[],
         &expect![[r#"
             exit 2
-            error: nothing to review: `main` has no uncommitted changes, and no remote or other branch to compare with
+            error: nothing to review: `main` has no uncommitted changes, and crh found no base for it: there is no remote and no other main branch
             hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
