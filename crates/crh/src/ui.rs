@@ -123,6 +123,12 @@ pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether standard output and standard error are terminals, so that users see the report and the
+/// progress on one screen.
+fn report_is_beside_progress() -> bool {
+    stdout_is_terminal() && io::stderr().is_terminal()
+}
+
 /// Width of the window that shows standard output, or 80 columns without a window.
 pub(crate) fn stdout_columns() -> usize {
     match terminal::stdout_size() {

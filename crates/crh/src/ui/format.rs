@@ -90,13 +90,6 @@ pub(super) fn team(team: &[(String, String)]) -> String {
     format!("Reviewers:\n{}", members.join("\n"))
 }
 
-/// The names of the reviewers on one line, for a terminal. The report there lists them with the
-/// reasons.
-pub(super) fn team_names(team: &[(String, String)]) -> String {
-    let names: Vec<&str> = team.iter().map(|(name, _)| name.as_str()).collect();
-    one_line(&format!("reviewers: {}", names.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +104,6 @@ mod tests {
             team(&members),
             "Reviewers:\n  correctness: reviews every change\n  data: a fake: b"
         );
-        assert_eq!(team_names(&members), "reviewers: correctness, data");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::lines::{LinePriority, LineThrottle};
 use super::panel::panel_lines;
 use super::state::ProgressState;
 use super::style::{LineDetail, ProgressStyle, Verbosity};
-use super::{format, lines, screen};
+use super::{lines, screen};
 use crate::config::environment::Environment;
 use crh_pipeline::events::ReviewEvent;
 
@@ -29,6 +29,8 @@ pub(crate) struct ProgressDisplay {
 /// Shared by the event listener and the clock thread.
 struct SharedDisplay {
     style: ProgressStyle,
+    /// Whether users see the report on the same screen.
+    is_beside_report: bool,
     started: Instant,
     latest: Mutex<LatestProgress>,
 }
@@ -52,8 +54,12 @@ impl ProgressDisplay {
     /// Starts to show progress in the style for this terminal and verbosity.
     pub(crate) fn new(verbosity: Verbosity, environment: &Environment) -> Self {
         let style = super::progress_style(verbosity, environment);
-        let latest = Mutex::default();
-        let shared = Arc::new(SharedDisplay { style, started: Instant::now(), latest });
+        let shared = Arc::new(SharedDisplay {
+            style,
+            is_beside_report: super::report_is_beside_progress(),
+            started: Instant::now(),
+            latest: Mutex::default(),
+        });
         let (clock_stop, clock) = shared.clone().start_clock();
         Self { shared, clock_stop, clock }
     }
@@ -99,12 +105,9 @@ impl SharedDisplay {
                     }
                 }
             }
+            ProgressStyle::Panel(_) | ProgressStyle::Lines(_) if self.is_in_report(event) => {}
             ProgressStyle::Panel(detail) => {
-                let mut line = lines::line(event, &latest.state, detail);
-                // The report on the same terminal lists the team with the reasons.
-                if let (ReviewEvent::TeamChosen { team }, Some(line)) = (event, &mut line) {
-                    line.text = format::team_names(team);
-                }
+                let line = lines::line(event, &latest.state, detail);
                 let is_printed = |priority| match priority {
                     // The panel shows the status.
                     LinePriority::Status => false,
@@ -127,6 +130,11 @@ impl SharedDisplay {
                 latest.throttle.take_due(elapsed).iter().for_each(|line| screen::print_line(line));
             }
         }
+    }
+
+    /// Whether the report on the same screen shows the same: it lists the team with the reasons.
+    fn is_in_report(&self, event: &ReviewEvent) -> bool {
+        self.is_beside_report && matches!(event, ReviewEvent::TeamChosen { .. })
     }
 
     /// Starts the thread that redraws the panel or prints lines that are due. The thread stops when

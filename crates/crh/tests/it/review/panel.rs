@@ -252,6 +252,26 @@ fn a_change_with_a_migration() {
 }
 
 #[test]
+fn team_is_shown_once_at_a_terminal() {
+    let desk = ReviewFixture::with(REFUNDS);
+    let model = FakeModel::answering(no_findings);
+    let program = || {
+        let team = ["--reviewers", "correctness,security"];
+        let args = [&["review", "HEAD~1..HEAD", "--mode", "report-only"][..], &team].concat();
+        with_key(desk.crh(&args), &model).env("TERM", "xterm-256color").env("NO_COLOR", "1")
+    };
+    let screen = program().at_terminal(100, 40).end().full_output;
+    assert_eq!(screen.to_lowercase().matches("reviewers:").count(), 1, "{screen}");
+    assert!(screen.contains("  - correctness: "), "{screen}");
+    // Without the report beside it, the progress lists the team.
+    let report = desk.user.path("report.txt");
+    let stdout = std::fs::File::create(report).unwrap();
+    let screen = program().at_terminal_writing(100, 40, stdout).end().full_output;
+    assert_eq!(screen.matches("Reviewers:").count(), 1, "{screen}");
+    assert!(screen.contains("  correctness: "), "{screen}");
+}
+
+#[test]
 fn untracked_plan_is_found_unless_it_is_ignored() {
     let desk = ReviewFixture::with(REFUNDS);
     desk.repo.git(&["checkout", "--quiet", "-b", "zebra-import"]);
