@@ -312,6 +312,22 @@ fn text_wraps_at_the_width_of_the_window() {
 }
 
 #[test]
+fn text_wraps_in_a_narrow_window() {
+    let report = full_report();
+    for width in [20, 30, 39] {
+        let rendered = text(&report, &TextStyle { width, ..TextStyle::default() });
+        // Replacements stay whole, and so do long words such as paths. Up to nine columns may stand
+        // before a word.
+        let fits = |line: &&str| {
+            let has_long_word = line.split(' ').any(|word| crate::columns(word) + 9 > width);
+            crate::columns(line) <= width || has_long_word || line.starts_with("    + ")
+        };
+        let long_lines: Vec<&str> = rendered.lines().filter(|line| !fits(line)).collect();
+        assert_eq!(long_lines, [""; 0], "{width}");
+    }
+}
+
+#[test]
 fn text_shows_exact_replacements() {
     let mut report = full_report();
     report.issues.truncate(1);

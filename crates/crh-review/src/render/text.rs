@@ -17,7 +17,7 @@ use crate::width::truncate;
 /// Width of a text that no terminal shows.
 const DEFAULT_WIDTH: usize = 80;
 /// Minimum width. In a narrower window, lines wrap twice.
-const MIN_WIDTH: usize = 40;
+const MIN_WIDTH: usize = 20;
 const INDENT: &str = "    ";
 /// Maximum number of quoted lines.
 const MAX_QUOTE_LINES: usize = 6;
@@ -178,8 +178,10 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
         out.push('\n');
     }
     for (title, items) in unpublished(report, style.listed).into_iter().chain(lists(report)) {
-        out.push_str(&style.colour.paint(Style::Bold, title));
-        out.push('\n');
+        for line in style.wrap("", "", title).lines() {
+            out.push_str(&style.colour.paint(Style::Bold, line));
+            out.push('\n');
+        }
         for item in items {
             out.push_str(&style.wrap("  - ", INDENT, &item));
         }
@@ -246,11 +248,12 @@ fn replacement(issue: &Issue, style: &TextStyle) -> String {
     };
     let text = escape_invisible(text);
     if text.is_empty() {
-        return format!("{INDENT}Delete {lines}.\n");
+        return style.wrap(INDENT, INDENT, &format!("Delete {lines}."));
     }
     let new_lines: Vec<&str> = text.lines().collect();
     let marked_lines = style.marked_lines("+", &new_lines, MAX_REPLACEMENT_LINES);
-    format!("{INDENT}Replace {lines} with:\n{marked_lines}")
+    let heading = style.wrap(INDENT, INDENT, &format!("Replace {lines} with:"));
+    format!("{heading}{marked_lines}")
 }
 
 /// The list of findings that are not shown. Reviewers with the same finding share a row. `None` if
@@ -358,7 +361,8 @@ fn verdict(report: &Report, style: &TextStyle) -> String {
     // An order needs at least two issues.
     if report.fix_order.len() > 1 {
         let numbers: Vec<String> = report.fix_order.iter().map(ToString::to_string).collect();
-        out.push_str(&style.wrap("Fix in this order: ", "  ", &numbers.join(", ")));
+        let order = format!("Fix in this order: {}", numbers.join(", "));
+        out.push_str(&style.wrap("", "  ", &order));
     }
     out
 }
