@@ -1,5 +1,9 @@
 //! Replies to crh's comments, and `/crh fix`.
 
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
 use super::{NAME, ServerScenario};
@@ -15,29 +19,48 @@ pub(crate) const QUESTION: &str = "Why does this matter?";
 pub(crate) const WRONG: &str = "I disagree, one is right.";
 pub(crate) const RIGHT: &str = "This is impossible, see the signature.";
 
+/// The right line in place of the defect.
+const REPLACEMENT: &str = "    return sum(items)";
+
 /// Finds one defect with an exact replacement, and answers replies.
 pub(crate) fn reviewer() -> FakeModel {
-    fixing_with("    return sum(items)")
+    fixing_with(REPLACEMENT)
 }
 
 /// The same, with this replacement.
 fn fixing_with(replacement: &'static str) -> FakeModel {
-    FakeModel::answering(move |asked: &FakeRequest| -> ScriptedReply {
-        match asked.caller.as_str() {
-            "single" => {
-                let found =
-                    finding("P1", "The total is always one", "shop/orders.py:2", "    return 1");
-                let fix = json!({
-                    "replacement": replacement, "autofix_class": "safe_auto",
-                    "owner": "review-fixer",
-                });
-                answers(&[with(found, fix)])
-            }
-            "answer" => answer(&asked.body.to_string()),
-            caller if caller.starts_with("validate") => confirms_all(asked),
-            _ => answers(&[]),
+    FakeModel::answering(move |asked: &FakeRequest| reply_to(asked, replacement))
+}
+
+fn reply_to(asked: &FakeRequest, replacement: &str) -> ScriptedReply {
+    match asked.caller.as_str() {
+        "single" => {
+            let found =
+                finding("P1", "The total is always one", "shop/orders.py:2", "    return 1");
+            let fix = json!({
+                "replacement": replacement, "autofix_class": "safe_auto", "owner": "review-fixer",
+            });
+            answers(&[with(found, fix)])
         }
-    })
+        "answer" => answer(&asked.body.to_string()),
+        caller if caller.starts_with("validate") => confirms_all(asked),
+        _ => answers(&[]),
+    }
+}
+
+/// Environments of the processes that ask for an answer now, one variable per line.
+fn environments_of_answers() -> Vec<String> {
+    let read = |process: &Path, file: &str| {
+        let bytes = fs::read(process.join(file)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', "\n")
+    };
+    let is_answer =
+        |process: &Path| read(process, "cmdline").lines().nth(1) == Some("serve-answer");
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    processes
+        .filter(|process| is_answer(process))
+        .map(|process| read(&process, "environ"))
+        .collect()
 }
 
 fn answer(prompt: &str) -> ScriptedReply {
@@ -114,7 +137,14 @@ impl ServerScenario {
 
 #[test]
 fn reply_is_answered_once_and_a_dispute_is_checked_again() {
-    let model = reviewer();
+    let environments = Arc::new(Mutex::new(Vec::new()));
+    let seen = environments.clone();
+    let model = FakeModel::answering(move |asked: &FakeRequest| {
+        if asked.caller == "answer" {
+            seen.lock().unwrap().extend(environments_of_answers());
+        }
+        reply_to(asked, REPLACEMENT)
+    });
     let scenario = ServerScenario::start_with(&model, HEAD, &Permission::ALL, None);
     scenario.github.role(NAME, "ann", "write").role(NAME, "eve", "read");
     scenario.reviewed();
@@ -140,7 +170,8 @@ fn reply_is_answered_once_and_a_dispute_is_checked_again() {
     let thread = scenario.only_thread();
     assert_eq!((thread.resolved, thread.resolved_by.as_deref()), (true, Some("crh[bot]")));
     assert_eq!(asked(), 3);
-    // The person's text is fenced, and the child that asks has no token of the forge.
+    check_without_forge_token(&environments.lock().unwrap(), &model);
+    // The person's text is fenced.
     let request = model.requests().into_iter().find(|it| it.caller == "answer").unwrap();
     assert!(request.body.to_string().contains("kind=\\\"reply\\\""), "{}", request.body);
 
@@ -150,6 +181,25 @@ fn reply_is_answered_once_and_a_dispute_is_checked_again() {
     assert!(explained[0].starts_with("The last report has no issue 1."), "{explained:?}");
     assert_eq!(scenario.github.threads(&scenario.pull).len(), 1);
     scenario.stop();
+}
+
+/// Checks that the processes that ask this model have no token and no key of the forge.
+fn check_without_forge_token(environments: &[String], model: &FakeModel) {
+    // Other tests run servers at the same time.
+    let own_model = model.url();
+    let own: Vec<&String> = environments.iter().filter(|it| it.contains(&own_model)).collect();
+    assert!(own.len() >= 3, "{environments:?}");
+    for environment in own {
+        let names =
+            environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+        let forge_names: Vec<&str> = names
+            .filter(|name| {
+                name.contains("TOKEN") || name.starts_with("GITHUB_") || name.starts_with("GH_")
+            })
+            .collect();
+        assert_eq!(forge_names, [""; 0]);
+        assert!(!environment.contains("ghs_") && !environment.contains("PRIVATE KEY"));
+    }
 }
 
 /// A program with an account of a person could go on without end.
