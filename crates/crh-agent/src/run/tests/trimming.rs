@@ -5,7 +5,7 @@ use std::time::Duration;
 use expect_test::expect;
 
 use super::script::{Case, case};
-use crate::RunStep;
+use crate::{RunStep, SubmitTool};
 use crh_llm::ModelError;
 
 #[test]
@@ -109,6 +109,22 @@ fn tools_are_left_out_before_the_task_is_refused() {
     assert_eq!(tools(&case), "grep submit");
     case.tools[0].description = "word ".repeat(3_000);
     assert_eq!(tools(&case), "submit");
+    case.tools[1].description = "word ".repeat(300);
+    case.submit_tool = |tool| tool.with_required_tool("read");
+    assert_eq!(tools(&case), "read submit");
+}
+
+#[test]
+fn run_is_refused_if_required_tools_do_not_fit() {
+    let mut case = case().facts(|facts| (facts.context, facts.max_output) = (4_000, 800));
+    case.tools[1].description = "word ".repeat(3_000);
+    let submit_tools: [fn(SubmitTool<String>) -> SubmitTool<String>; 2] =
+        [|tool| tool.with_required_tool("read"), |tool| tool.with_companion("read")];
+    for submit_tool in submit_tools {
+        case.submit_tool = submit_tool;
+        let end = format!("{:?}", case.run().next(Duration::ZERO));
+        assert!(end.contains("ContextFull(ContextShortage"), "{end}");
+    }
 }
 
 #[test]
