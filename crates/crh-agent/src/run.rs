@@ -23,8 +23,8 @@ use crate::{
     model_texts, trim,
 };
 use crh_llm::{
-    Conversation, Effort, LeastTokens, ModelError, ModelFacts, ModelReply, ModelRequest, Money,
-    Price, TokenUsage, ToolSpec,
+    Conversation, Effort, LeastTokens, Message, ModelError, ModelFacts, ModelReply, ModelRequest,
+    Money, Price, TokenUsage, ToolSpec,
 };
 
 /// Maximum characters of all results of a turn: about 20,000 tokens.
@@ -456,12 +456,11 @@ impl<A: Clone> AgentRun<A> {
     }
 
     /// Leaves out the last `count` optional tools, because an agent with few tools is better than
-    /// none. Returns whether it left out any. After the first turn it leaves out none, because the
-    /// model knows them.
+    /// none. Returns whether it left out any.
     fn leave_out_tools(&mut self, count: usize) -> bool {
         let optional = self.optional_tools().rev().take(count);
         let left_out: Vec<String> = optional.map(|tool| tool.name.clone()).collect();
-        if self.usage.turns > 0 || left_out.is_empty() {
+        if left_out.is_empty() {
             return false;
         }
         self.task.tools.retain(|tool| !left_out.contains(&tool.name));
@@ -469,18 +468,26 @@ impl<A: Clone> AgentRun<A> {
         true
     }
 
-    /// Tools that the request may lack: the agent can answer without them.
+    /// Tools that the request may lack: the agent can answer without them, and the conversation has
+    /// no calls of them.
     fn optional_tools(&self) -> impl DoubleEndedIterator<Item = &ToolSpec> {
-        let AgentTask { tools, submit, .. } = &self.task;
-        tools.iter().filter(|tool| !submit.requires_tool(&tool.name))
+        let AgentTask { conversation, tools, submit, .. } = &self.task;
+        let is_called = |name: &str| {
+            conversation.messages.iter().any(|message| match message {
+                Message::Assistant(turn) => turn.calls().any(|call| call.name == name),
+                Message::User(_) | Message::Results(_) => false,
+            })
+        };
+        tools.iter().filter(move |tool| !submit.requires_tool(&tool.name) && !is_called(&tool.name))
     }
 
-    /// Leaves out the schema of the answer before the first turn: the prompt describes the answer,
-    /// too. Returns whether there was one.
+    /// Leaves out the schema of the answer: the prompt describes the answer, too. Returns whether
+    /// there was one.
     fn leave_out_schema(&mut self) -> bool {
-        let has_schema = self.usage.turns == 0 && self.protocol == ToolProtocol::Schema;
+        let has_schema = self.protocol == ToolProtocol::Schema;
         if has_schema {
             self.protocol = ToolProtocol::Text;
+            self.tokens.invalidate_prefix();
         }
         has_schema
     }
