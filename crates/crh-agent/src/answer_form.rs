@@ -96,8 +96,8 @@ impl<'a> AnswerForm<'a> {
     }
 
     /// Joins the parts of an answer that a model split over several calls: the lists, without
-    /// repeated entries, and the texts. All other fields have to agree. The error is a sentence for
-    /// the model.
+    /// repeated entries, and the texts. All other fields of the schema have to agree. The error is a
+    /// sentence for the model.
     pub(crate) fn join(&self, parts: Vec<Value>) -> Result<Value, String> {
         let mut different: Vec<Value> = Vec::new();
         for part in parts {
@@ -130,6 +130,8 @@ impl<'a> AnswerForm<'a> {
                 (Some(Value::String(text)), Value::String(more)) if self.is_free_text(&key) => {
                     *text = format!("{text}\n\n{more}").trim().to_owned();
                 }
+                // The caller ignores fields that the schema does not have.
+                (Some(_), _) if self.is_unknown(&key) => {}
                 (Some(_), _) => {
                     return Err(format!(
                         "your turn has several answers, and their `{key}` differs."
@@ -138,6 +140,12 @@ impl<'a> AnswerForm<'a> {
             }
         }
         Ok(Value::Object(joined))
+    }
+
+    /// Whether the schema names its fields, and this is none of them.
+    fn is_unknown(&self, key: &str) -> bool {
+        let known = self.schema["properties"].as_object();
+        known.is_some_and(|known| !known.contains_key(key))
     }
 
     /// Whether a field holds a text of the model's own words.
@@ -301,6 +309,10 @@ mod tests {
         check(
             &[json!({ "line": 1 }), json!({ "line": 2 })],
             Err("your turn has several answers, and their `line` differs."),
+        );
+        check(
+            &[json!({ "line": 1, "extra": 1 }), json!({ "line": 1, "extra": 2 })],
+            Ok(json!({ "line": 1, "extra": 1 })),
         );
         check(&[json!({}), json!([])], Err("an answer in your turn is not a JSON object."));
         check(&[json!([]), json!([])], Ok(json!([])));

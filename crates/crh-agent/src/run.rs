@@ -23,8 +23,8 @@ use crate::{
     model_texts, trim,
 };
 use crh_llm::{
-    Conversation, Effort, LeastTokens, ModelError, ModelFacts, ModelReply, ModelRequest, Money,
-    Price, TokenUsage,
+    Conversation, Effort, LeastTokens, Message, ModelError, ModelFacts, ModelReply, ModelRequest,
+    Money, Price, TokenUsage, ToolSpec,
 };
 
 /// Maximum characters of all results of a turn: about 20,000 tokens.
@@ -275,7 +275,7 @@ impl<A: Clone> AgentRun<A> {
             ModelError::ContextFull { .. } => {
                 let estimate = self.estimate(turn_kind);
                 let is_smaller = self.trim(estimate - estimate / HARD_TRIM_DIVISOR)
-                    || self.leave_out_tools(self.task.tools.len().div_ceil(2))
+                    || self.leave_out_tools(self.optional_tools().count().div_ceil(2))
                     || self.leave_out_schema();
                 is_smaller.then_some(self.protocol)
             }
@@ -455,25 +455,39 @@ impl<A: Clone> AgentRun<A> {
         trim_result.freed_tokens > 0
     }
 
-    /// Leaves out the last `count` tools, because an agent with few tools is better than none.
-    /// Returns whether it left out any. After the first turn it leaves out none, because the model
-    /// knows them.
+    /// Leaves out the last `count` optional tools, because an agent with few tools is better than
+    /// none. Returns whether it left out any.
     fn leave_out_tools(&mut self, count: usize) -> bool {
-        let kept = self.task.tools.len().saturating_sub(count);
-        if self.usage.turns > 0 || kept == self.task.tools.len() {
+        let optional = self.optional_tools().rev().take(count);
+        let left_out: Vec<String> = optional.map(|tool| tool.name.clone()).collect();
+        if left_out.is_empty() {
             return false;
         }
-        self.task.tools.truncate(kept);
+        self.task.tools.retain(|tool| !left_out.contains(&tool.name));
         self.tokens.invalidate_prefix();
         true
     }
 
-    /// Leaves out the schema of the answer before the first turn: the prompt describes the answer,
-    /// too. Returns whether there was one.
+    /// Tools that the request may lack: the agent can answer without them, and the conversation has
+    /// no calls of them.
+    fn optional_tools(&self) -> impl DoubleEndedIterator<Item = &ToolSpec> {
+        let AgentTask { conversation, tools, submit, .. } = &self.task;
+        let is_called = |name: &str| {
+            conversation.messages.iter().any(|message| match message {
+                Message::Assistant(turn) => turn.calls().any(|call| call.name == name),
+                Message::User(_) | Message::Results(_) => false,
+            })
+        };
+        tools.iter().filter(move |tool| !submit.requires_tool(&tool.name) && !is_called(&tool.name))
+    }
+
+    /// Leaves out the schema of the answer: the prompt describes the answer, too. Returns whether
+    /// there was one.
     fn leave_out_schema(&mut self) -> bool {
-        let has_schema = self.usage.turns == 0 && self.protocol == ToolProtocol::Schema;
+        let has_schema = self.protocol == ToolProtocol::Schema;
         if has_schema {
             self.protocol = ToolProtocol::Text;
+            self.tokens.invalidate_prefix();
         }
         has_schema
     }
@@ -566,7 +580,8 @@ fn least_output(max_output_tokens: u32, context: u64) -> u64 {
 }
 
 /// What is missing if the first request of a run does not fit into the context; `None` if it fits.
-/// Pass a request whose only tool is the submit tool, because a run can leave out the others.
+/// Pass a request with only the submit tool and the required tools, because a run can leave out the
+/// others.
 pub fn context_shortage(request: &ModelRequest, context: u64) -> Option<ContextShortage> {
     let tokens = TokenEstimator::default().likely_tokens(crh_llm::estimated_tokens(request));
     let needed = tokens.saturating_add(least_output(request.max_output_tokens, context));

@@ -45,6 +45,8 @@ pub struct SubmitTool<A> {
     other_calls: OtherCalls,
     /// Tool whose calls in the turn of an answer belong to the answer.
     companion: Option<String>,
+    /// Names of the tools that the agent has to call before it answers.
+    required_tools: Vec<String>,
 }
 
 /// Whether the other calls in the turn of an answer must succeed.
@@ -61,7 +63,13 @@ impl<A> SubmitTool<A> {
         spec: ToolSpec,
         parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { spec, parse: Arc::new(parse), other_calls: OtherCalls::Optional, companion: None }
+        Self {
+            spec,
+            parse: Arc::new(parse),
+            other_calls: OtherCalls::Optional,
+            companion: None,
+            required_tools: Vec::new(),
+        }
     }
 
     /// Rejects an answer if another call of its turn failed: the agent wrote the answer before it
@@ -76,6 +84,21 @@ impl<A> SubmitTool<A> {
     #[must_use]
     pub fn with_companion(self, tool: &str) -> Self {
         Self { companion: Some(tool.to_owned()), ..self }
+    }
+
+    /// Names a tool that the agent has to call before it answers. If the request exceeds the model's
+    /// context, crh leaves out other tools, but never this one or the companion.
+    #[must_use]
+    pub fn with_required_tool(mut self, tool: &str) -> Self {
+        self.required_tools.push(tool.to_owned());
+        self
+    }
+
+    /// Whether the agent cannot do its work without this tool.
+    pub(crate) fn requires_tool(&self, tool: &str) -> bool {
+        self.spec.name == tool
+            || self.has_companion(tool)
+            || self.required_tools.iter().any(|required| required == tool)
     }
 
     pub(crate) fn has_companion(&self, tool: &str) -> bool {
@@ -164,7 +187,8 @@ pub enum AgentOutcome<A> {
     Stuck,
     /// A limit left no budget for a model request.
     OutOfBudget(BudgetRefusal),
-    /// The prompt and the last results alone exceed the model's context.
+    /// The prompt, the tools that the run cannot leave out and the last results exceed the model's
+    /// context.
     ContextFull(ContextShortage),
     /// The model request failed.
     Model(ModelError),

@@ -82,7 +82,7 @@ pub struct DecidingLine {
 
 /// Answers a reply to an issue and ends the work: call it once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 struct ReportAnswer {
     /// `dispute`, `question` or `remark`.
     kind: ReplyKind,

@@ -62,7 +62,7 @@ pub struct BareOutcome {
 
 /// Reports the comments that you would post, and ends the work: call it once, last. No comment is a good answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 struct ReportComments {
     /// The comments.
     comments: Vec<BareComment>,
@@ -70,7 +70,7 @@ struct ReportComments {
 
 /// A comment on the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 struct BareComment {
     /// Path from the repository root.
     file: String,

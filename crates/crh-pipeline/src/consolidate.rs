@@ -29,6 +29,15 @@ pub(crate) fn check_findings(members: &[Member], change: &ChangeUnderReview) -> 
     crh_review::check_findings(members, &sources(members, change))
 }
 
+/// Removes the prefixes `a/` and `b/` of a diff from the paths that findings cite.
+pub(crate) fn drop_diff_prefixes(members: &mut [Member], change: &ChangeUnderReview) {
+    let code = CodeReader::new(change);
+    let is_file = |path: &str| {
+        [Side::Old, Side::New].into_iter().any(|side| code.bytes(side, path).is_some())
+    };
+    crh_review::drop_diff_prefixes(members, &change.diff, is_file);
+}
+
 /// The locations that findings cite.
 pub(crate) fn cited_locations(
     members: &[Member],

@@ -75,8 +75,7 @@ pub struct EvalJudge {
 /// Reports which reports describe which known defects, and ends the work: call it once, with every such pair. No pair is a good
 /// answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "ReportPairs")]
+#[schemars(deny_unknown_fields, rename = "ReportPairs")]
 struct ReportMatches {
     /// Every pair of a report and a known defect that it describes. Empty is a good answer.
     pairs: Vec<DefectMatch>,
@@ -84,8 +83,7 @@ struct ReportMatches {
 
 /// A report that describes a known defect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Pair")]
+#[schemars(deny_unknown_fields, rename = "Pair")]
 struct DefectMatch {
     /// The number of the known defect.
     defect: u32,

@@ -39,7 +39,7 @@ const REPLIES_MAX: usize = 5;
 
 /// Says what became of the issue, and ends the work: call it once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 struct ReportOutcome {
     /// Whether the problem is still in the later files.
     still_stands: bool,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::change_under_review::ChangeUnderReview;
-use crate::consolidate::check_findings;
+use crate::consolidate::{check_findings, drop_diff_prefixes};
 use crate::text::{cut, one_line};
 use crh_review::finding::{Finding, Member, Severity};
 use crh_review::report::{DroppedFinding, Fate};
@@ -90,9 +90,10 @@ impl ReportRepair {
     /// not about a finding.
     pub(crate) fn check(
         &self,
-        report: ReviewerReturn,
+        mut report: ReviewerReturn,
         other_problem: Option<String>,
     ) -> Result<ReviewerReturn, String> {
+        drop_diff_prefixes(&mut report.members, &self.change);
         let mut state = self.state();
         let mut report = match state.refused.take() {
             Some(refused) => refused.replaced_by(report),

@@ -47,7 +47,7 @@ pub struct EditedGroup {
 
 /// A new test file that passes before the change and fails after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ProposedTest {
     /// Path of the new file, from the root of the repository.
     pub path: String,

@@ -431,6 +431,15 @@ impl QuotableText {
         })
     }
 
+    /// Whether the match of a quote starts with a whole line of the quote.
+    pub(crate) fn starts_whole_line(&self, quote_match: QuoteMatch, quote: &str) -> bool {
+        let Some(first) = self.line(quote_match.side, quote_match.first) else { return false };
+        quote.lines().any(|line| {
+            let unsigned = line.strip_prefix(['+', '-']).unwrap_or(line);
+            [line, unsigned].iter().any(|text| collapse_whitespace(text) == first)
+        })
+    }
+
     /// The known line near `line` that is most like the first line of a quote.
     pub(crate) fn most_similar_line(
         &self,
@@ -563,6 +572,38 @@ impl Needle {
             blank_before,
         })
     }
+}
+
+/// The quote without line numbers, if each of its lines starts with one. crh shows `12  +code`;
+/// models also write `12 | code`, `12: code` and `+12: code`. The signs of a diff stay.
+pub(crate) fn without_line_numbers(snippet: &str) -> Option<String> {
+    let lines: Option<Vec<String>> = snippet.lines().map(without_line_number).collect();
+    let code = lines?.join("\n").trim_matches('\n').to_owned();
+    (!code.trim().is_empty()).then_some(code)
+}
+
+/// The line without its number. An empty line has none.
+fn without_line_number(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let unsigned = line.strip_prefix(['+', '-']).unwrap_or(line);
+    let sign = &line[..line.len() - unsigned.len()];
+    let numbered = unsigned.trim_start();
+    let rest = numbered.trim_start_matches(|char: char| char.is_ascii_digit());
+    if rest.trim().is_empty() {
+        return Some(sign.to_owned());
+    }
+    if rest.len() == numbered.len() {
+        return None;
+    }
+    let after_separator = || {
+        let code = rest.trim_start().strip_prefix(['|', ':'])?;
+        Some(code.strip_prefix(' ').unwrap_or(code))
+    };
+    let code = rest
+        .strip_prefix("  ")
+        .or_else(after_separator)
+        .or_else(|| rest.strip_prefix([' ', '\t']))?;
+    Some(format!("{sign}{code}"))
 }
 
 /// The normalised lines, joined, if they are long enough to prove something.

@@ -14,9 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub const TITLE_MAX: usize = 100;
 
 /// How bad it is. `P0` sorts first.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub enum Severity {
     /// Production or security break, data loss: must be fixed before the merge.
     P0,
@@ -375,6 +373,20 @@ impl fmt::Display for Confidence {
     /// Two decimals: `0.75`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2}", self.value())
+    }
+}
+
+impl<'de> Deserialize<'de> for Severity {
+    /// Accepts lower case, too: models write `p1`.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        match name.trim().to_ascii_uppercase().as_str() {
+            "P0" => Ok(Self::P0),
+            "P1" => Ok(Self::P1),
+            "P2" => Ok(Self::P2),
+            "P3" => Ok(Self::P3),
+            _ => Err(D::Error::unknown_variant(&name, &["P0", "P1", "P2", "P3"])),
+        }
     }
 }
 

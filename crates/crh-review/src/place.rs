@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diff::{LineKind, LineMap, MappedLine};
-use crate::evidence::{CitedLines, Needle, QuotableText, QuoteMatch, Sources, distance};
+use crate::evidence::{
+    CitedLines, Needle, QuotableText, QuoteMatch, Sources, distance, without_line_numbers,
+};
 use crate::finding::{Confidence, Evidence, Member, Origin, Proof, Side};
 use crate::protected_docs::asks_to_remove_protected;
 use crate::report::Fate;
@@ -339,12 +341,21 @@ impl<'a> Placer<'a> {
         };
         let snippet = &evidence.snippet;
         let quotable = &self.file(&file).quotable_text;
-        let needle = Needle::new(snippet);
-        let searched_match = needle.as_ref().and_then(|needle| quotable.find(needle, cited_lines));
-        let quote_match = searched_match
-            .or_else(|| quotable.find_whole_line(snippet, cited_lines))
-            .or_else(|| quotable.find_whole_line(snippet, own_line?));
-        if let Some(quote_match) = quote_match {
+        let search = |snippet: &str| {
+            Needle::new(snippet)
+                .and_then(|needle| quotable.find(&needle, cited_lines))
+                .or_else(|| quotable.find_whole_line(snippet, cited_lines))
+                .or_else(|| quotable.find_whole_line(snippet, own_line?))
+        };
+        let search_unnumbered = || {
+            let code = without_line_numbers(snippet)?;
+            // Line numbers are copied with whole lines. A number may also be a part of the code.
+            let is_whole = |found: &QuoteMatch| quotable.starts_whole_line(*found, &code);
+            let quote_match = search(&code).filter(is_whole)?;
+            Some((code, quote_match))
+        };
+        let searched = search(snippet).map(|quote_match| (snippet.clone(), quote_match));
+        if let Some((snippet, quote_match)) = searched.or_else(search_unnumbered) {
             let snippet = snippet.trim_matches(['\n', '\r']).to_owned();
             let (side, line) = (quote_match.side, quote_match.first);
             return Ok((Quote { file, side, line, snippet }, quote_match));
@@ -354,7 +365,7 @@ impl<'a> Placer<'a> {
         let similar_line = similar_line.map(|(line, text)| {
             format!("line {line} of `{file}` is `{}`", truncate(text, MAX_SIMILAR_CHARS))
         });
-        let reason = match needle {
+        let reason = match Needle::new(snippet) {
             Some(_) => self.missing_quote_reason(&file, side, snippet),
             None => format!(
                 "the quote `{}` is too short: quote the whole cited line, or at least 8 visible characters",

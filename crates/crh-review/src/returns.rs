@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::finding::{Finding, Member};
 use crate::report::{DroppedFinding, Fate};
-use crate::shape::{repair_numbers, repair_title, shape_problems};
+use crate::shape::{repair_evidence, repair_numbers, repair_paths, repair_title, shape_problems};
 use crate::strict_json::StrictJson;
 
 /// Limit on findings per return. More is a broken reviewer or an attack.
@@ -120,10 +120,11 @@ fn parse_native(value: Value) -> Result<ReviewerReturn, ReturnError> {
         testing_gaps: native.testing_gaps,
         summary: native.summary,
     };
-    parsed.add_findings(native.findings, |value, reviewer| {
+    parsed.add_findings(native.findings, |mut value, reviewer| {
         if is_nit(&value) {
             return Ok(None);
         }
+        repair_evidence(&mut value);
         Ok(Some(Member::new(reviewer, deserialize::<Finding>(value)?)))
     })?;
     Ok(parsed)
@@ -152,6 +153,7 @@ impl ReviewerReturn {
             let (fate, reason) = match parse_finding(repaired, &self.reviewer) {
                 Ok(Some(mut member)) => {
                     repair_title(&mut member.finding.title);
+                    repair_paths(&mut member.finding);
                     let problems = shape_problems(&member);
                     if problems.is_empty() {
                         self.members.push(member);

@@ -1,8 +1,11 @@
 //! Checks the shape of a finding beyond what its type enforces. Each message tells the model what
 //! to change. Also repairs mistakes that have only one meaning, such as a line number in quotes.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
+use crate::diff::Diff;
 use crate::finding::{Finding, Member, Origin, Proof, TITLE_MAX};
 use crate::words::collapse_whitespace;
 
@@ -46,6 +49,7 @@ pub(crate) fn repair_numbers(finding: &mut Value) {
             Value::Array(quotes) if name == "evidence" => {
                 quotes.iter_mut().for_each(repair_numbers);
             }
+            Value::Object(_) if name == "evidence" => repair_numbers(field),
             Value::String(text) if LINE_FIELDS.contains(&name.as_str()) => {
                 if let Ok(line) = text.trim().parse::<f64>() {
                     *field = Value::from(line);
@@ -64,6 +68,52 @@ pub(crate) fn repair_numbers(finding: &mut Value) {
         }
         repair_whole_numbers(field);
     }
+}
+
+/// Makes the evidence of a finding a list of quotes, if it is one quote, or the text of quotes.
+pub(crate) fn repair_evidence(finding: &mut Value) {
+    let Some(evidence) = finding.get_mut("evidence") else { return };
+    if evidence.is_string() || evidence.is_object() {
+        *evidence = Value::Array(vec![evidence.take()]);
+    }
+    for quote in evidence.as_array_mut().into_iter().flatten() {
+        if quote.is_string() {
+            *quote = json!({ "snippet": quote.take() });
+        }
+    }
+}
+
+/// Removes `./` from the start of the paths that a finding cites.
+pub(crate) fn repair_paths(finding: &mut Finding) {
+    for path in cited_paths(finding) {
+        while let Some(rest) = path.strip_prefix("./") {
+            *path = rest.to_owned();
+        }
+    }
+}
+
+/// Removes the prefixes `a/` and `b/` of a diff from the paths that findings cite. It does so only
+/// if the diff has the path without the prefix, and there is no file with the prefix.
+pub fn drop_diff_prefixes(members: &mut [Member], diff: &Diff, is_file: impl Fn(&str) -> bool) {
+    let mut changed: BTreeSet<String> = BTreeSet::new();
+    for file in diff.files() {
+        let paths = [Some(&file.path), file.old_path.as_ref()];
+        changed.extend(paths.into_iter().flatten().map(|path| path.shown().into_owned()));
+    }
+    for path in members.iter_mut().flat_map(|member| cited_paths(&mut member.finding)) {
+        let rest = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
+        if let Some(rest) = rest.filter(|rest| changed.contains(*rest))
+            && !changed.contains(path.as_str())
+            && !is_file(path.as_str())
+        {
+            *path = rest.to_owned();
+        }
+    }
+}
+
+fn cited_paths(finding: &mut Finding) -> impl Iterator<Item = &mut String> {
+    let quoted_paths = finding.evidence.iter_mut().filter_map(|quote| quote.file.as_mut());
+    quoted_paths.chain([&mut finding.file])
 }
 
 /// Puts a title on one line and cuts it at a word if it is too long.

@@ -23,13 +23,14 @@ pub use task::FixTask;
 use self::accept::accept_work;
 use self::report::{ReportExpectations, ReportRepairs, ReportedRepair};
 use self::sandbox::FixSandbox;
-use self::tools::{FixerTools, fixer_tool_specs};
+use self::tools::{EditFile, FixerTools, fixer_tool_specs};
 use crate::assignment::TURN_TOKENS;
 use crate::events::ReviewEvent;
 use crate::prompts;
 use crate::review_context::ReviewContext;
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session;
+use crate::tools::session::SessionTool;
 use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
 use crh_git::TempCheckout;
 
@@ -146,7 +147,7 @@ fn submit_tool(
         report::parse_report(value, &expectations, &sandbox.changed_files())
     });
     // The model writes its report before it knows whether the edits of the same turn failed.
-    report.with_required_calls()
+    report.with_required_calls().with_required_tool(EditFile::NAME)
 }
 
 /// Note about refused tool calls.

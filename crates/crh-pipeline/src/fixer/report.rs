@@ -16,7 +16,7 @@ const SENTENCE_CHARS: usize = 400;
 
 /// Reports what became of every issue, and ends your work: call it once, last, alone, after all edits. Only fixers may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub(super) struct ReportRepairs {
     /// One entry for each number.
     pub(super) repairs: Vec<IssueRepair>,
@@ -24,7 +24,7 @@ pub(super) struct ReportRepairs {
 
 /// What became of one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub(super) struct IssueRepair {
     /// The number of the issue.
     pub(super) number: u32,
@@ -168,6 +168,19 @@ mod tests {
             expect![[r#"
             1 Done("The guard is there.") {"a.py"}
             2 NotDone("The guard is there.") {"b.py"}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_fields_of_a_report_are_ignored() {
+        let mut extended = entry(1, "done");
+        extended["confidence"] = json!(0.9);
+        check(
+            json!([extended]),
+            &["a.py"],
+            expect![[r#"
+            1 Done("The guard is there.") {"a.py"}
         "#]],
         );
     }

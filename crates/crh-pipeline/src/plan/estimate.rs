@@ -18,10 +18,13 @@ use crate::reviewers::ModelTier;
 use crate::strategies::panel::part_prompts::part_prompts;
 use crate::strategies::panel::tool_access;
 use crate::text::plural;
-use crate::tools::session::{ReportFindings, tool_spec};
+use crate::tools::session::{
+    DelegateReview, ReportFindings, ReportRequirements, SubmitReview, tool_spec,
+};
 use crh_agent::{Budget, ContextShortage, context_shortage};
 use crh_llm::{
-    Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens,
+    Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, ToolSpec,
+    estimated_tokens,
 };
 use crh_review::report::Strategy;
 
@@ -217,13 +220,15 @@ struct FirstQuestion<'a> {
     model: &'a Model,
     prompts: &'a Prompts,
     conversation: Conversation,
+    /// Tools that the run cannot leave out.
+    required_tools: Vec<ToolSpec>,
 }
 
 impl FirstQuestion<'_> {
     /// The tokens that are missing if the question does not fit into the model's context.
     fn shortage(&self) -> Option<ContextShortage> {
         let request = ModelRequest::new(self.conversation.clone(), TURN_TOKENS);
-        let request = ModelRequest { tools: vec![tool_spec::<ReportFindings>()], ..request };
+        let request = ModelRequest { tools: self.required_tools.clone(), ..request };
         context_shortage(&request, self.model.facts().context)
     }
 }
@@ -238,16 +243,21 @@ impl EstimatePrompts {
         context: &PanelContext,
     ) -> Option<FirstQuestion<'a>> {
         let prompts = &*self.prompts;
-        let (model, instructions) = match assignment.name.as_str() {
-            ORCHESTRATOR => (&models.reviewer, prompts.orchestrator()),
+        let (model, instructions, required_tools) = match assignment.name.as_str() {
+            ORCHESTRATOR => (
+                &models.reviewer,
+                prompts.orchestrator(),
+                vec![tool_spec::<DelegateReview>(), tool_spec::<SubmitReview>()],
+            ),
             requirements::REVIEWER => (
                 models.for_tier(ModelTier::Strong),
                 prompts.requirements(context.document.as_ref()?),
+                vec![tool_spec::<ReportRequirements>()],
             ),
             _ => return self.lens_question(assignment, models, options, context),
         };
         let conversation = prompts.conversation(&instructions);
-        Some(FirstQuestion { model, prompts, conversation })
+        Some(FirstQuestion { model, prompts, conversation, required_tools })
     }
 
     fn lens_question<'a>(
@@ -266,12 +276,13 @@ impl EstimatePrompts {
         let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material, tools };
         let model = models.for_tier(options.panel.tier(reviewer));
         let conversation = prompts.reviewer_conversation(&brief, "");
-        Some(FirstQuestion { model, prompts, conversation })
+        let required_tools = vec![tool_spec::<ReportFindings>()];
+        Some(FirstQuestion { model, prompts, conversation, required_tools })
     }
 }
 
 fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEstimate {
-    let FirstQuestion { model, prompts, conversation } = question;
+    let FirstQuestion { model, prompts, conversation, .. } = question;
     let facts = model.facts();
     let request = ModelRequest::new(conversation.clone(), TURN_TOKENS);
     let request = ModelRequest { tools: prompts.tools(), effort: model.effort(), ..request };

@@ -15,6 +15,10 @@ use crh_review::finding::{Confidence, Finding, Severity};
 use crh_review::{Dialect, ProposedTest, ReviewerReturn, parse_return_value};
 
 /// A session tool. Models read its doc comments and fill in its fields.
+///
+/// Models sometimes add fields, and crh should not lose an answer because of them. The types of an
+/// answer therefore deny unknown fields only in their schema, with
+/// `#[schemars(deny_unknown_fields)]`, and the parser ignores them.
 pub trait SessionTool: JsonSchema {
     /// Name for the model.
     const NAME: &'static str;
@@ -24,7 +28,7 @@ pub trait SessionTool: JsonSchema {
 /// Call it once, with every file of the change in one scope. A second call is allowed only to confirm a P0 that the
 /// first one brought. Only the orchestrator may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct DelegateReview {
     /// The scopes. Put files together that belong together; few large scopes are better than many small ones.
     pub scopes: Vec<ScopeWanted>,
@@ -32,7 +36,7 @@ pub struct DelegateReview {
 
 /// What one sub-agent is to look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ScopeWanted {
     /// What these files are about, in a few words.
     pub scope: String,
@@ -49,7 +53,7 @@ pub struct ScopeWanted {
 /// Submits the review and ends it. Every id that `delegate_review` brought stands either in one group of `keep` or in
 /// `drop`. Only the orchestrator may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct SubmitReview {
     /// The findings that stay. Findings with the same root cause are one group.
     #[serde(deserialize_with = "read_groups")]
@@ -62,7 +66,7 @@ pub struct SubmitReview {
 
 /// Findings with the same root cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct KeptGroup {
     /// The ids of the findings; first the one with the best place and evidence.
     pub findings: Vec<String>,
@@ -92,7 +96,7 @@ fn read_groups<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<KeptGro
 
 /// A finding that goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct DropWanted {
     /// Its id.
     pub id: String,
@@ -103,7 +107,7 @@ pub struct DropWanted {
 /// Reports what was found in the scope and ends the sub-agent's work: call it once, last, after every file of the scope
 /// was marked as reviewed. No finding is a good answer. Only sub-agents may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportFindings {
     /// What is wrong with the change. Empty is a good answer.
     pub findings: Vec<Finding>,
@@ -119,7 +123,7 @@ pub struct ReportFindings {
 
 /// Reports the judgements of a run that checks claims: one entry for each id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportChecks {
     /// One entry for each id.
     pub checks: Vec<ClaimCheck>,
@@ -127,7 +131,7 @@ pub struct ReportChecks {
 
 /// The judgement on one claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ClaimCheck {
     /// The id of the claim.
     pub id: String,
@@ -159,7 +163,7 @@ pub enum ClaimVerdict {
 
 /// Reports the verdicts of a run that checks requirements: one entry for each id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportRequirements {
     /// One entry for each id of the plan.
     pub requirements: Vec<RequirementCheck>,
@@ -167,7 +171,7 @@ pub struct ReportRequirements {
 
 /// What was found out about one requirement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct RequirementCheck {
     /// Its id in the plan.
     pub id: String,
@@ -191,7 +195,7 @@ pub enum RequirementVerdict {
 
 /// Reports the notes of a reviewer that was asked for notes. Call it once, last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportNotes {
     /// The notes, the most important first; one to three sentences each.
     pub notes: Vec<String>,
@@ -202,7 +206,7 @@ pub struct ReportNotes {
 
 /// Reports the intent of the change and the reviewers that it needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportScout {
     /// What the change is meant to do, and what must not break: two or three short sentences.
     pub intent: String,
@@ -216,7 +220,7 @@ pub struct ReportScout {
 
 /// A reviewer that a change needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReviewerWanted {
     /// Its name, as it was listed.
     pub name: String,
@@ -226,7 +230,7 @@ pub struct ReviewerWanted {
 
 /// Reports the decisions of the editor: every id is in exactly one group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportEdit {
     /// The groups. Findings with the same root cause are one group.
     pub groups: Vec<EditedIssue>,
@@ -234,7 +238,7 @@ pub struct ReportEdit {
 
 /// Findings with the same root cause, and the decision about them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct EditedIssue {
     /// The ids of the findings; first the one with the best place and evidence.
     pub findings: Vec<String>,
@@ -509,7 +513,52 @@ mod tests {
         expect!["the arguments are not a JSON object"].assert_eq(&error_for(json!([])));
         expect!["the argument `files` is missing"]
             .assert_eq(&error_for(json!({ "scopes": [{ "scope": "a" }] })));
-        expect!["there is no argument `file`; there are `scope`, `files`, `focus`, `confirms`"]
+        expect!["the argument `files` is missing"]
             .assert_eq(&error_for(json!({ "scopes": [{ "scope": "a", "file": "b" }] })));
+    }
+
+    /// Adds an unknown field to each object of an answer.
+    fn add_unknown_fields(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.values_mut().for_each(add_unknown_fields);
+                fields.insert("extra".to_owned(), json!({ "of": "the model" }));
+            }
+            Value::Array(items) => items.iter_mut().for_each(add_unknown_fields),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn check_unknown_fields<T>(answer: Value)
+    where
+        T: SessionTool + DeserializeOwned + PartialEq + std::fmt::Debug,
+    {
+        let mut extended = answer.clone();
+        add_unknown_fields(&mut extended);
+        let expected = parse_arguments::<T>(answer).unwrap();
+        assert_eq!(parse_arguments::<T>(extended), Ok(expected), "{}", T::NAME);
+    }
+
+    #[test]
+    fn unknown_fields_of_an_answer_are_ignored() {
+        let scope = json!({ "scope": "cart", "files": ["cart.py"] });
+        check_unknown_fields::<DelegateReview>(json!({ "scopes": [scope] }));
+        check_unknown_fields::<SubmitReview>(json!({
+            "keep": [{ "findings": ["1.1"], "severity": "P1" }],
+            "drop": [{ "id": "1.2", "reason": "Not of this change." }],
+            "summary": "One defect.",
+        }));
+        let check = json!({ "id": "a1", "verdict": "refuted", "reason": "Line 3." });
+        check_unknown_fields::<ReportChecks>(json!({ "checks": [check] }));
+        let requirement = json!({ "id": "R1", "state": "met", "evidence": "Line 3." });
+        check_unknown_fields::<ReportRequirements>(json!({ "requirements": [requirement] }));
+        check_unknown_fields::<ReportNotes>(json!({ "notes": ["Old code does the same."] }));
+        let reviewer = json!({ "name": "security", "why": "It reads a path." });
+        check_unknown_fields::<ReportScout>(json!({ "intent": "Pays.", "reviewers": [reviewer] }));
+        let group = json!({
+            "findings": ["a1"], "verdict": "publish", "probability": 0.7, "severity": "P1",
+            "test": { "path": "tests/test_cart.py", "content": "assert total() == 3\n" },
+        });
+        check_unknown_fields::<ReportEdit>(json!({ "groups": [group] }));
     }
 }

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::diff::Diff;
-use crate::finding::{Severity, Side};
+use crate::finding::{Finding, Severity, Side};
 use crate::merge::{PastDecisions, apply_judgements, consolidate, into_report};
 use crate::report::{CoverageState, FileCoverage, Report, Strategy};
 use crate::returns::{Dialect, parse_return_value};
+use crate::shape::drop_diff_prefixes;
 use crate::verdict::CommandKind;
 
 /// `a.c` with a changed line 3, which is line 8 of the diff.
@@ -139,6 +140,52 @@ fn quote_that_begins_or_ends_inside_a_number_is_missing() {
     assert!(!is_found("= 100 - n / 1") && !is_found("00 - n / 10"));
     // Models cut long quotes.
     assert!(is_found("= 100 - n / 10") && is_found("int n = read_cou"));
+}
+
+#[test]
+fn quote_with_line_numbers_is_found() {
+    let is_found = |snippet: &str| {
+        let finding = finding(json!({ "evidence": [{ "snippet": snippet }] }));
+        let value = json!({ "reviewer": "r", "findings": [finding] });
+        let members = parse_return_value(value, Dialect::Native, "").unwrap().members;
+        check_findings(&members, &sources()).iter().all(|check| check.problem.is_none())
+    };
+    for snippet in [
+        "8  +    n -= 2;",
+        "7  -    n -= 1;\n8  +    n -= 2;\n9   store_count(n);",
+        "    3  n -= 2;\n    4  store_count(n);",
+        "3 | n -= 2;",
+        "3: n -= 2;",
+        "+3: n -= 2;",
+    ] {
+        assert!(is_found(snippet), "{snippet}");
+    }
+    // A part of a line is no copy of a numbered line.
+    assert!(!is_found("1: count(n);"));
+    assert!(!is_found("8  -    n -= 2;"), "a wrong sign");
+    assert!(!is_found("3 | n -= 2;\nstore_count(n);\n"), "a line without a number");
+    expect![[r#"
+        a.c:3-3 ["+    n -= 2;"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]]
+    .assert_eq(&checked(&[finding(json!({ "evidence": [{ "snippet": "8  +    n -= 2;" }] }))]));
+}
+
+#[test]
+fn diff_prefix_is_removed_from_paths() {
+    let cited = |file: &str, files: &[&str]| {
+        let changes = json!({ "file": file, "evidence": [{ "snippet": "n -= 2;", "file": file }] });
+        let value = json!({ "reviewer": "r", "findings": [finding(changes)] });
+        let mut members = parse_return_value(value, Dialect::Native, "").unwrap().members;
+        drop_diff_prefixes(&mut members, &Diff::read(DIFF), |path| files.contains(&path));
+        let Finding { file, evidence, .. } = members.remove(0).finding;
+        assert_eq!(evidence[0].file.as_ref(), Some(&file));
+        file
+    };
+    assert_eq!(cited("a/a.c", &[]), "a.c");
+    assert_eq!(cited("./b/a.c", &[]), "a.c");
+    assert_eq!(cited("b/a.c", &["b/a.c"]), "b/a.c", "there is a file with this path");
+    assert_eq!(cited("a/b.c", &[]), "a/b.c", "`b.c` is not changed");
 }
 
 #[test]

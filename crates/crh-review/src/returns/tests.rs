@@ -204,7 +204,15 @@ fn harmless_deviations_are_repaired() {
     ]);
     assert_eq!(findings[0], findings[2]);
     assert_eq!(findings[1], findings[2]);
-    let quote = json!([{ "snippet": "for i in 0..=n {", "line": 2.0 }]);
+    let code = "for i in 0..=n {";
+    let findings = titles(vec![
+        changed(json!({})),
+        changed(json!({ "severity": "p1", "file": "./a.rs", "evidence": code })),
+        changed(json!({ "evidence": [code] })),
+        changed(json!({ "evidence": { "snippet": code } })),
+    ]);
+    assert!(findings.iter().all(|finding| *finding == findings[0]), "{findings:?}");
+    let quote = json!([{ "snippet": code, "line": 2.0 }]);
     let findings = titles(vec![changed(json!({ "evidence": quote, "confidence": 1 }))]);
     assert_eq!(findings[0].evidence[0].line.map(std::num::NonZeroU32::get), Some(2));
 }

@@ -26,7 +26,7 @@ use crh_review::report::{
 use crh_review::verdict::CommandKind;
 use crh_review::{
     Dialect, Judgement, PastDecisions, ReviewerReturn, Sources, StrictJson, apply_judgements,
-    consolidate, into_report, parse_return_value,
+    consolidate, drop_diff_prefixes, into_report, parse_return_value,
 };
 
 const FOLDERS_HINT: &str = "`--new` and `--old` must be folders with the files of the change";
@@ -75,6 +75,9 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     report.reviewers.sort_by(|a, b| (&a.name, &a.note).cmp(&(&b.name, &b.note)));
     report.residual_risks.sort();
     report.testing_gaps.sort();
+    drop_diff_prefixes(&mut members, &diff, |path| {
+        [&args.old, &args.new].into_iter().flatten().any(|folder| folder.join(path).is_file())
+    });
     let sources = load_sources(diff, &members, &args)?;
     let merged = consolidate(members, &sources, &PastDecisions::default(), &answers.same);
     if merged.unlisted_pairs > 0 {

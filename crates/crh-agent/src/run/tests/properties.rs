@@ -121,7 +121,11 @@ fn play(case: &Case, script: &[ScriptEvent], result: usize) -> (u32, u32) {
                         ask.request.conversation.messages.starts_with(messages),
                         "only added to"
                     );
-                    assert_eq!(before.conversation.system, ask.request.conversation.system);
+                    // Without tool calls, the system prompt describes the tools. A run may leave
+                    // out tools if it exceeds the context.
+                    let has_same_system =
+                        before.conversation.system == ask.request.conversation.system;
+                    assert!(has_same_system || ask.request.tools.is_empty());
                 }
                 before = Some(ask.request);
                 match news.clone() {

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use expect_test::expect;
+use serde_json::json;
 
 use super::script::{Case, case};
-use crate::RunStep;
-use crh_llm::ModelError;
+use crate::{RunStep, SubmitTool, ToolOutcome};
+use crh_llm::{
+    CallArguments, ModelError, ModelReply, StopCause, TokenUsage, ToolCall, Turn, TurnPart,
+};
 
 #[test]
 fn old_results_are_trimmed_and_may_be_requested_again() {
@@ -109,6 +112,46 @@ fn tools_are_left_out_before_the_task_is_refused() {
     assert_eq!(tools(&case), "grep submit");
     case.tools[0].description = "word ".repeat(3_000);
     assert_eq!(tools(&case), "submit");
+    case.tools[1].description = "word ".repeat(300);
+    case.submit_tool = |tool| tool.with_required_tool("read");
+    assert_eq!(tools(&case), "read submit");
+}
+
+#[test]
+fn run_is_refused_if_required_tools_do_not_fit() {
+    let mut case = case().facts(|facts| (facts.context, facts.max_output) = (4_000, 800));
+    case.tools[1].description = "word ".repeat(3_000);
+    let submit_tools: [fn(SubmitTool<String>) -> SubmitTool<String>; 2] =
+        [|tool| tool.with_required_tool("read"), |tool| tool.with_companion("read")];
+    for submit_tool in submit_tools {
+        case.submit_tool = submit_tool;
+        let end = format!("{:?}", case.run().next(Duration::ZERO));
+        assert!(end.contains("ContextFull(ContextShortage"), "{end}");
+    }
+}
+
+#[test]
+fn uncalled_tools_are_left_out_of_later_turns() {
+    let mut case = case().facts(|facts| facts.context = 9_000);
+    case.tools[0].description = "word ".repeat(2_000);
+    let mut run = case.run();
+    let mut tools = Vec::new();
+    for _ in 0..2 {
+        let RunStep::Ask(ask) = run.next(Duration::ZERO) else { panic!("the run has ended") };
+        tools.push(ask.request.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>());
+        let turn = Turn {
+            parts: vec![TurnPart::Call(ToolCall {
+                id: "c0".to_owned(),
+                name: "read".to_owned(),
+                arguments: CallArguments::Json(json!({ "path": "a" })),
+                signatures: Vec::new(),
+            })],
+        };
+        let usage = Some(TokenUsage { input: 4_000, output: 10, ..TokenUsage::default() });
+        run.on_reply(ModelReply { turn, stop: StopCause::Calls, usage, served: None });
+        run.on_tool_results(vec![ToolOutcome::Answered("word ".repeat(5_000))]);
+    }
+    assert_eq!(tools, [vec!["grep", "read", "submit"], vec!["read", "submit"]]);
 }
 
 #[test]
@@ -164,6 +207,8 @@ fn context_full_error_trims_and_retries() {
         ask Work
           ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
         > failed context: too long
+        ask Work
+        > failed context: too long
         stop Model(ContextFull { message: "too long" })
     "#]]);
     case().check(expect![[r#"
@@ -179,6 +224,8 @@ fn context_full_error_trims_and_retries() {
         > failed context: too long
         ask Work
           ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+        > failed context: too long
+        ask Work
         > failed context: too long
         stop Model(ContextFull { message: "too long" })
     "#]]);
@@ -215,6 +262,6 @@ fn estimate_is_scaled_after_trimming() {
         > in=10600 out=10 read b
         call read b
         > ok b*20000
-        stop ContextFull(ContextShortage { needed: 23816, context: 20000 })
+        stop ContextFull(ContextShortage { needed: 23681, context: 20000 })
     "#]]);
 }

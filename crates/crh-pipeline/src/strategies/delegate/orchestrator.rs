@@ -89,13 +89,14 @@ pub(super) async fn run(
     Box::pin(drive(AgentRun::new(task, limits, model.facts()), &run_context)).await
 }
 
-/// The tool that submits the decisions.
+/// The tool that submits the decisions. The orchestrator has to delegate before.
 fn submit_tool(tools: Arc<AgentTools>, board: SharedBoard) -> SubmitTool<OrchestratorSubmission> {
     SubmitTool::new(session::tool_spec::<SubmitReview>(), move |value| {
         let submitted = session::parse_arguments::<SubmitReview>(value).map_err(with_period)?;
         let submission = board.lock().parse_submission(&submitted);
         submission.map_err(|message| with_period(tools.refuse(DelegateRule::Submission, message)))
     })
+    .with_required_tool(DelegateReview::NAME)
 }
 
 impl SharedBoard {

@@ -30,6 +30,9 @@ use serde_json::{Deserializer, Value};
 /// Reviewer name of all sub-agents.
 pub(super) const REVIEWER: &str = "delegate";
 
+/// Tool that shows the diff of a file.
+const DIFF_TOOL: &str = "diff_get_file";
+
 /// Base number of turns: start, corrections of refused calls or reports, and the final report.
 const TURNS: u32 = 12;
 /// Turns per file for a model that does one thing at a time: show, look up, mark.
@@ -80,19 +83,22 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
     let (run, label) = (name.clone(), label.clone());
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: parts.len() });
     let paths = parts.iter().map(|part| part.path.as_str());
-    let unseen_paths = paths.clone().filter(|path| !ctx.prompts.shows_diff_of(path));
-    let rules =
-        AgentRules::sub_agent(paths.clone()).without_diffs_of(unseen_paths.map(str::to_owned));
+    let unseen_paths: Vec<String> =
+        paths.clone().filter(|path| !ctx.prompts.shows_diff_of(path)).map(str::to_owned).collect();
+    let is_diff_missing = !unseen_paths.is_empty();
+    let rules = AgentRules::sub_agent(paths.clone()).without_diffs_of(unseen_paths);
     let own_tools = Arc::new(AgentTools::new(&ctx, name, rules));
     let repair = Arc::new(ReportRepair::new(&ctx.change, |_| None, RepairPolicy::Every));
     let static_findings = ctx.static_findings.in_files(parts).await;
     let own_prompt = ctx.prompts.sub_agent(&sub_task.assignment, &static_findings);
     let tools = SubAgentTools { own_tools: own_tools.clone(), shared, task: sub_task.clone() };
+    let submit = report_tool(own_tools.clone(), repair.clone());
+    let submit = if is_diff_missing { submit.with_required_tool(DIFF_TOOL) } else { submit };
     let task = AgentTask {
         caller: name.clone(),
         conversation: ctx.prompts.conversation_with_code(&own_prompt),
         tools: agent_tool_specs(),
-        submit: report_tool(own_tools.clone(), repair.clone()),
+        submit,
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
@@ -201,7 +207,7 @@ impl SubAgentTools {
             return;
         }
         match call.name.as_str() {
-            "diff_get_file" => {
+            DIFF_TOOL => {
                 let files = &self.shared.files;
                 let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
                 file.iter().for_each(|file| self.own_tools.rules().show_file(&file.path));

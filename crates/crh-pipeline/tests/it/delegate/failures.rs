@@ -10,6 +10,7 @@ use super::scene::{
     submits, tool_results,
 };
 use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::runs::RunEnd;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{bad_key, bad_request, refuses_prompt, says};
 
@@ -230,6 +231,36 @@ async fn cancel_stops_runs_and_keeps_finished_ones() {
           shop/tax.py NotReviewed the review was stopped before this file was reviewed
     "#]]
     .assert_eq(&render(&runs));
+}
+
+#[tokio::test]
+async fn small_context_keeps_tools_that_a_role_has_to_call() {
+    const PATHS: [&str; 3] = ["shop/cart.py", "shop/mail.py", "shop/tax.py"];
+    for context_tokens in [8_192, 10_000, 12_000, 14_000] {
+        let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
+            ("orchestrator", 1) => delegates(&[("all", &PATHS)]),
+            ("orchestrator", _) => submits(&[], &[]),
+            (_, 1) => marks(&PATHS),
+            (_, _) => reports(&[]),
+        });
+        let scene_options = SceneOptions { context_tokens, ..SceneOptions::default() };
+        let runs = Scene::new(&model, shop(), scene_options).run().await;
+        for request in model.requests() {
+            let required = match request.caller.as_str() {
+                "orchestrator" => ["delegate_review", "submit_review"],
+                _ => ["mark_file_reviewed", "report_findings"],
+            };
+            let tools = request.body["tools"].as_array().unwrap();
+            let has_tool =
+                |name: &&str| tools.iter().any(|tool| tool["function"]["name"] == **name);
+            assert!(required.iter().all(has_tool), "{context_tokens}: {tools:?}");
+        }
+        for record in &runs.records {
+            if let RunEnd::Failed(why) = &record.ended {
+                assert!(why.contains("the model's context has"), "{context_tokens}: {why}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -70,6 +70,7 @@ pub(crate) struct Scene {
 pub(crate) struct SceneOptions {
     pub(crate) side_by_side: usize,
     pub(crate) llm_calls: u32,
+    pub(crate) context_tokens: u64,
     pub(crate) price: Option<Price>,
     pub(crate) earlier: Vec<RunRecord>,
     pub(crate) folder: Option<RunFolder>,
@@ -82,6 +83,7 @@ impl Default for SceneOptions {
         Self {
             side_by_side: 8,
             llm_calls: 200,
+            context_tokens: 200_000,
             price: Some(Price::free()),
             earlier: Vec::new(),
             folder: None,
@@ -138,9 +140,10 @@ impl Scene {
                 listener(event);
             },
         );
-        let live = model_at(&model.url(), scene_options.price);
+        let context_tokens = scene_options.context_tokens;
+        let live = model_at(&model.url(), scene_options.price, context_tokens);
         let context = ReviewContext {
-            prompts: Arc::new(Prompts::new(&subject, &terms, 200_000)),
+            prompts: Arc::new(Prompts::new(&subject, &terms, context_tokens)),
             change: Arc::new(subject),
             models: ModelSet::uniform(live),
             ledger: Ledger::open(Budget {
@@ -198,11 +201,11 @@ pub(crate) fn options(scene_options: &SceneOptions) -> ReviewOptions {
     }
 }
 
-pub(crate) fn model_at(url: &str, price: Option<Price>) -> Model {
+pub(crate) fn model_at(url: &str, price: Option<Price>, context: u64) -> Model {
     let (wire, url) = (Wire::OpenAiChat, url.parse().unwrap());
     let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
     let abilities = Abilities { tools: true, schema: true, effort: false };
-    let facts = ModelFacts { context: 200_000, max_output: 32_000, price, abilities };
+    let facts = ModelFacts { context, max_output: 32_000, price, abilities };
     Model::live(
         "openai:fake",
         facts,
