@@ -47,7 +47,7 @@ use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::refresh_verdict;
-use crh_review::report::{AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
+use crh_review::report::{Action, AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -121,6 +121,7 @@ pub(crate) fn update_from_journals(
     let Some(run) = session.place.folder() else { return Ok(()) };
     let applied_fixes = AppliedFixes::load(run)?;
     let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };
+    drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
         *report = settled;
@@ -175,12 +176,18 @@ fn drop_stale_warnings(report: &mut Report) {
     report.warnings.retain(|warning| !fixed.iter().any(|number| is_stale(warning, *number)));
 }
 
-/// Removes the replacements of open issues whose fix is in the tree.
-pub(crate) fn drop_applied_replacements(report: &mut Report) {
-    let open = report.applied_fixes.iter().filter(|fix| !fix.outcome.is_done());
-    let open: Vec<u32> = open.map(|fix| fix.number).collect();
-    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
-    issues.filter(|issue| open.contains(&issue.number)).for_each(|issue| issue.replacement = None);
+/// Removes the proposals that are in the tree from open issues: their replacements, and the
+/// recommendation to apply them. A partial fix leaves places for which the recommendation holds.
+pub(crate) fn drop_applied_proposals(report: &mut Report) {
+    for fix in report.applied_fixes.iter().filter(|fix| !fix.outcome.is_done()) {
+        let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
+        let Some(issue) = issues.find(|issue| issue.number == fix.number) else { continue };
+        issue.replacement = None;
+        issue.action = match (fix.outcome, issue.action) {
+            (FixOutcome::FoundAgain | FixOutcome::Unverified, Action::Apply) => Action::Defer,
+            (_, action) => action,
+        };
+    }
 }
 
 /// Moves each issue that a fix closed only in part to a place that the fix did not change.
@@ -423,6 +430,23 @@ mod tests {
         check(model, FixOutcome::FoundAgain, None);
         check(code, FixOutcome::FoundAgain, Some(FOUND_AGAIN));
         check(model, FixOutcome::Done, Some("it is already fixed"));
+    }
+
+    #[test]
+    fn proposal_that_is_in_the_tree_is_not_offered_again() {
+        let check = |outcome, expected| {
+            let fix = AppliedFix { number: 1, outcome, ..AppliedFix::default() };
+            let issue = edits::tests::issue(1, (3, 3), "a", Some("b"));
+            let mut report =
+                Report { issues: vec![issue], applied_fixes: vec![fix], ..Report::default() };
+            drop_applied_proposals(&mut report);
+            let issue = &report.issues[0];
+            assert_eq!((issue.action, issue.replacement.is_some()), expected, "{outcome:?}");
+        };
+        check(FixOutcome::FoundAgain, (Action::Defer, false));
+        check(FixOutcome::Unverified, (Action::Defer, false));
+        check(FixOutcome::Partial, (Action::Apply, false));
+        check(FixOutcome::Done, (Action::Apply, true));
     }
 
     #[test]

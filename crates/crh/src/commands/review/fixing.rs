@@ -261,7 +261,7 @@ fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
 }
 
 fn finish(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
-    fix::drop_applied_replacements(report);
+    fix::drop_applied_proposals(report);
     fix::up_to_date(session, report);
     fixed.store_error = fix::store(session, report, &fixed.left).err().map(|why| why.to_string());
     fixed
