@@ -46,8 +46,8 @@ use crate::ui;
 use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
-use crh_review::refresh_verdict;
 use crh_review::report::{Action, AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
+use crh_review::{narrow_to_places, refresh_verdict};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -72,7 +72,7 @@ pub(crate) fn fix(
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
-    move_to_open_places(report);
+    move_to_open_places(report, &fixed.applied);
     // An earlier command may have warned, and this one tried again.
     report.warnings.retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED));
     warn(report, &fixed.warnings);
@@ -121,6 +121,12 @@ pub(crate) fn update_from_journals(
     let Some(run) = session.place.folder() else { return Ok(()) };
     let applied_fixes = AppliedFixes::load(run)?;
     let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };
+    let is_new = |fix: &&AppliedFix| {
+        let known = report.fix_of(fix.number);
+        known.is_none_or(|known| known.outcome != FixOutcome::Partial)
+    };
+    let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
+    move_to_open_places(&mut settled, &new);
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
@@ -190,19 +196,14 @@ pub(crate) fn drop_applied_proposals(report: &mut Report) {
     }
 }
 
-/// Moves each issue that a fix closed only in part to a place that the fix did not change.
-fn move_to_open_places(report: &mut Report) {
-    for fix in report.applied_fixes.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
+/// Moves each issue that one of these new fixes closed only in part to the places that the fix did
+/// not change. Issues of earlier fixes are there already, and a later review may have moved them.
+fn move_to_open_places(report: &mut Report, new: &[AppliedFix]) {
+    for fix in new.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
-        let issue = issues.find(|issue| issue.number == fix.number);
-        let (Some(issue), Some((first, others))) = (issue, fix.open_places.split_first()) else {
-            continue;
-        };
-        if issue.location != *first {
-            issue.evidence.retain(|quote| quote.file == first.file);
-            (issue.location, issue.relocated_from) = (first.clone(), None);
+        if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
+            narrow_to_places(issue, &fix.open_places);
         }
-        (issue.other_places, issue.replacement) = (others.to_vec(), None);
     }
 }
 
