@@ -420,6 +420,22 @@ mod tests {
     }
 
     #[test]
+    fn refound_issue_with_a_partial_fix_gets_the_new_texts() {
+        let title = |outcome| {
+            let files = vec!["a.rs".to_owned()];
+            let fix = AppliedFix { number: 1, files, outcome, ..AppliedFix::default() };
+            let mut report =
+                Report { issues: vec![issue(1)], applied_fixes: vec![fix], ..Report::default() };
+            let again = Issue { title: "Other words".to_owned(), ..issue(1) };
+            let second = Report { issues: vec![again], ..Report::default() };
+            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            report.issues[0].title.clone()
+        };
+        assert_eq!(title(FixOutcome::Partial), "Other words");
+        assert_eq!(title(FixOutcome::Done), "Trouble 1");
+    }
+
+    #[test]
     fn refound_issue_gets_the_higher_severity_and_its_new_place() {
         let check = |severity: Severity, is_fixed: bool, expected: (Severity, u32, bool)| {
             let replacement = Some("y();".to_owned());
