@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::{downgrade_reason, members_severity_cap};
-use crate::issue::regrade;
+use crate::issue::{places_sentence, regrade};
 use crate::merge::{
     Judgement, JudgementResult, MergeResult, VALIDATION, apply_judgement, number_issues,
 };
@@ -176,11 +176,7 @@ fn set_text(issue: &mut Issue, group: &EditedGroup) {
     if let Some(text) = group.text.as_deref().filter(|text| !text.trim().is_empty()) {
         issue.why_it_matters = text.trim().to_owned();
     }
-    let places: Vec<String> = issue.other_places.iter().map(ToString::to_string).collect();
-    if !places.is_empty() {
-        let sentence = format!(" Also at {}.", places.join(", "));
-        issue.why_it_matters.push_str(&sentence);
-    }
+    issue.why_it_matters.push_str(&places_sentence(&issue.other_places));
     issue.description.clone_from(&issue.why_it_matters);
 }
 

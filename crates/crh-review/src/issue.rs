@@ -6,10 +6,10 @@ use std::fmt::Display;
 use std::num::NonZeroU32;
 
 use crate::cluster::MAX_LINE_DISTANCE;
-use crate::finding::{Confidence, Family, Member, Origin, Severity, Side};
+use crate::finding::{Confidence, Evidence, Family, Finding, Member, Origin, Severity, Side};
 use crate::grade::{downgrade_reason, effective_severity};
 use crate::identity::{IssueKey, dedupe_key, numbered_key};
-use crate::place::{Location, PlacedFinding, Placer, Tier};
+use crate::place::{Location, PlacedFinding, Placer, Quote, Tier};
 use crate::report::{Issue, Validation};
 use crate::route::{IssueRoute, issue_action, replacements_conflict, route_voters};
 use crate::words::collapse_whitespace;
@@ -129,6 +129,82 @@ fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
     }
     places.sort();
     places
+}
+
+/// Narrows an issue to the places that a fix did not change. The first place becomes the location
+/// of the issue, with the texts and the quotes of its finding there.
+pub fn narrow_to_places(issue: &mut Issue, places: &[Location]) {
+    let Some((first, others)) = places.split_first() else { return };
+    let old_sentence = places_sentence(&issue.other_places);
+    if issue.location == *first {
+        let text = issue.why_it_matters.strip_suffix(old_sentence.as_str()).map(str::to_owned);
+        if let Some(text) = text {
+            issue.why_it_matters = text;
+        }
+    } else {
+        move_to_place(issue, first);
+    }
+    issue.why_it_matters.push_str(&places_sentence(others));
+    issue.description.clone_from(&issue.why_it_matters);
+    (issue.other_places, issue.replacement) = (others.to_vec(), None);
+}
+
+/// Moves an issue to a place, with the texts and the quotes of its finding there. Without such a
+/// finding, the issue keeps its texts, and its quotes from the file.
+fn move_to_place(issue: &mut Issue, place: &Location) {
+    (issue.location, issue.relocated_from) = (place.clone(), None);
+    issue.language = language(&place.file).to_owned();
+    issue.evidence.retain(|quote| quote.file == place.file);
+    // The test proves the problem at the earlier location.
+    issue.proof = None;
+    if let Some(Member { finding, rule, .. }) = member_at(&issue.members, place).cloned() {
+        let quotes = quotes_at(&finding, place);
+        if !quotes.is_empty() {
+            issue.evidence = quotes;
+        }
+        (issue.title, issue.why_it_matters) = (finding.title, finding.why_it_matters);
+        (issue.category, issue.rule) = (finding.category, rule);
+        issue.suggestion = finding.suggested_fix.clone().unwrap_or_default();
+        issue.suggested_fix = finding.suggested_fix;
+    }
+    let first_quote = issue.evidence.first();
+    issue.evidence_snippet = first_quote.map(|quote| quote.snippet.clone()).unwrap_or_default();
+}
+
+/// The finding in the file of a place whose cited line is the nearest.
+fn member_at<'m>(members: &'m [Member], place: &Location) -> Option<&'m Member> {
+    let is_in_file = |member: &&Member| {
+        member.finding.file == place.file && member.finding.side.unwrap_or(Side::New) == place.side
+    };
+    let distance = |member: &&Member| {
+        let line = member.finding.line_start;
+        line.map_or(u32::MAX, |line| line.get().abs_diff(place.line_start))
+    };
+    members.iter().filter(is_in_file).min_by_key(distance)
+}
+
+/// The quotes of a finding from the file of its place.
+fn quotes_at(finding: &Finding, place: &Location) -> Vec<Quote> {
+    let is_cited = finding.line_start.is_some_and(|line| line.get() == place.line_start);
+    let is_in_file =
+        |evidence: &&Evidence| evidence.file.as_ref().is_none_or(|file| *file == place.file);
+    let quote = |evidence: &Evidence| Quote {
+        file: place.file.clone(),
+        side: evidence.side.unwrap_or(place.side),
+        // If the quoted code was on another line than the cited one, the place has its line.
+        line: evidence.line.filter(|_| is_cited).map_or(place.line_start, NonZeroU32::get),
+        snippet: evidence.snippet.clone(),
+    };
+    finding.evidence.iter().filter(is_in_file).map(quote).collect()
+}
+
+/// Names the further places of an issue, as an addition to its text. Empty without any.
+pub(crate) fn places_sentence(places: &[Location]) -> String {
+    if places.is_empty() {
+        return String::new();
+    }
+    let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+    format!(" Also at {}.", places.join(", "))
 }
 
 /// Keys that the issue would have on nearby lines that `accept` allows, nearest first.

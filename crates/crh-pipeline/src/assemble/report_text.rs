@@ -85,8 +85,11 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     }
     warnings.extend_from_slice(&inputs.validation.notes);
     let judges = records.iter().filter(|record| !is_reviewer(record));
-    let judge_failures = judges.filter_map(|record| record.ended.failure());
-    warnings.extend(judge_failures.map(|why| format!("the requirements were not checked: {why}")));
+    warnings.extend(judges.filter_map(|record| {
+        let why = record.ended.failure()?;
+        let subject = if record.answer.is_null() { "the" } else { "some" };
+        Some(format!("{subject} requirements were not checked: {why}"))
+    }));
     if let Some(doubt) = &inputs.context.intent.doubt {
         warnings.push(format!("not clear from the change and its description: {doubt}"));
     }

@@ -3,13 +3,13 @@ use std::collections::BTreeSet;
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::Sources;
 use crate::diff::Diff;
 use crate::finding::tests_support::finding;
 use crate::finding::{Finding, Owner};
 use crate::merge::{Grouping, PastDecisions, consolidate_for_editor, into_report};
 use crate::report::Report;
 use crate::verdict::CommandKind;
+use crate::{Location, Sources, narrow_to_places};
 
 const RULES: PublishRules =
     PublishRules { threshold: Confidence::thousandths(400), min_severity: Severity::P2 };
@@ -247,6 +247,43 @@ fn group_has_one_issue_with_all_places() {
     assert!(issue.title.ends_with('…') && issue.title.chars().count() <= 100, "{}", issue.title);
     let fates: BTreeSet<Fate> = report.suppressed.iter().map(|dropped| dropped.fate).collect();
     assert_eq!(fates, BTreeSet::from([Fate::Merged]));
+}
+
+#[test]
+fn issue_narrowed_to_a_place_has_the_texts_of_its_finding_there() {
+    let members = [5, 20, 35].map(|line| claim(line, Severity::P1));
+    let edited = EditedGroup {
+        title: Some("One cause".to_owned()),
+        text: Some("It fails for 0.".to_owned()),
+        ..group(&members, probable(700), Severity::P1)
+    };
+    let report = review(&members, &[edited], &BTreeMap::new());
+    let issue = &report.issues[0];
+    assert_eq!(issue.why_it_matters, "It fails for 0. Also at a.rs:20, a.rs:35.");
+    let narrowed = |places: &[Location]| {
+        let mut issue = issue.clone();
+        narrow_to_places(&mut issue, places);
+        assert_eq!(issue.description, issue.why_it_matters);
+        let quotes =
+            issue.evidence.iter().map(|quote| format!("{}: {}", quote.line, quote.snippet));
+        let quotes: Vec<String> = quotes.collect();
+        format!(
+            "{} {} | {} | {} | {}\n",
+            issue.location,
+            issue.title,
+            issue.why_it_matters,
+            quotes.join(", "),
+            issue.evidence_snippet
+        )
+    };
+    let [second, third] = issue.other_places.as_slice() else { panic!("{issue:?}") };
+    let fixed_first = narrowed(&[second.clone(), third.clone()]);
+    let fixed_second = narrowed(&[issue.location.clone(), third.clone()]);
+    expect![[r#"
+        a.rs:20 Claim about line 20 | The last index is out of range. Also at a.rs:35. | 20: let value_20 = call(); | let value_20 = call();
+        a.rs:5 One cause | It fails for 0. Also at a.rs:35. | 5: let value_5 = call(); | let value_5 = call();
+    "#]]
+    .assert_eq(&(fixed_first + &fixed_second));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, issue_remarks, location_label,
-    marked_verdict, next_step_in, reported_by, unstored_note, validation_note,
+    marked_verdict, next_step_in, reported_by, unjudged_reason, unstored_note, validation_note,
     warnings_beside_failures,
 };
 use crate::finding::Side;
@@ -369,6 +369,8 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
                 items.push(format!("Plan requirement {id} not met: {text}"));
             }
             RequirementState::NotJudged => {
+                let reason = unjudged_reason(requirement);
+                let text = prose(&format!("{}{reason}", requirement.text));
                 items.push(format!("Plan requirement {id} not judged: {text}"));
             }
         }

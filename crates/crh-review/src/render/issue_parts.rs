@@ -4,7 +4,7 @@
 use super::comment::prose;
 use super::{issue_remarks, location_label, reported_by, validation_label};
 use crate::finding::Side;
-use crate::report::{Action, Issue, TestProof};
+use crate::report::{Action, FixOutcome, Issue, Report, TestProof};
 use crate::sanitise;
 
 /// Maximum characters of a quote or replacement. The run folder has the full text.
@@ -79,8 +79,16 @@ pub(super) fn proposed_fix(issue: &Issue, links: Option<&str>) -> String {
     }
 }
 
-/// The recommended action as a sentence.
-pub(super) fn advice(issue: &Issue) -> &'static str {
+/// The recommended action as a sentence. It does not recommend a fix that is already applied.
+pub(super) fn advice(report: &Report, issue: &Issue) -> &'static str {
+    match report.fix_of(issue.number).map(|fix| fix.outcome) {
+        Some(FixOutcome::FoundAgain) => {
+            return "The applied fix did not help. Find another solution.";
+        }
+        Some(FixOutcome::Unverified) => return "Check the applied fix, which is not verified.",
+        Some(FixOutcome::Partial) => return "Fix the places that the applied fix did not change.",
+        Some(FixOutcome::Done) | None => {}
+    }
     match issue.action {
         Action::Acknowledge => "No action needed.",
         Action::Apply => "Apply the proposed solution and check the callers.",

@@ -404,6 +404,20 @@ fn requirement_state(requirement: &Requirement) -> String {
     format!("{state}{waived}")
 }
 
+/// Why a requirement is not judged, as an addition to its text: ` (REASON)`. Empty without a reason
+/// or with another state.
+fn unjudged_reason(requirement: &Requirement) -> String {
+    match requirement.state {
+        RequirementState::NotJudged if !requirement.evidence.is_empty() => {
+            format!(" ({})", requirement.evidence)
+        }
+        RequirementState::NotJudged
+        | RequirementState::Met
+        | RequirementState::PartiallyAddressed
+        | RequirementState::NotAddressed => String::new(),
+    }
+}
+
 /// Files that were skipped or not fully reviewed, with the reason, in report order.
 fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
     use crate::report::CoverageState;

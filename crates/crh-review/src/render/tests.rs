@@ -214,6 +214,24 @@ fn full_report_in_every_format() {
         .assert_eq(&html(&report, Some(&diff)).unwrap());
 }
 
+#[test]
+fn unjudged_requirement_is_shown_with_its_reason() {
+    let mut report = full_report();
+    let plan = report.plan.as_mut().unwrap();
+    plan.requirements[2].evidence = "no line of the code shows it: later".to_owned();
+    let outputs = [
+        ("text", text(&report, &TextStyle::default())),
+        ("markdown", markdown(&report)),
+        ("comment", comment(&report, "crh")),
+        ("html", html(&report, None).unwrap()),
+        ("envelope", envelope(&report)),
+    ];
+    for (format, output) in outputs {
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.contains("no line of the code shows it: later"), "{format}: {output}");
+    }
+}
+
 /// A model agrees with a static check in its own words.
 #[test]
 fn words_of_a_model_beside_a_static_finding_name_the_model() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{
     counted_hidden_lines, coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks,
     location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
-    scope_line, team, unstored_note, validation_label, warnings_beside_failures,
+    scope_line, team, unjudged_reason, unstored_note, validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -310,7 +310,8 @@ fn requirements(report: &Report) -> Vec<String> {
     requirements
         .map(|requirement| {
             let state = requirement_state(requirement);
-            one_line(&format!("{} {state}: {}", requirement.id, requirement.text))
+            let reason = unjudged_reason(requirement);
+            one_line(&format!("{} {state}: {}{reason}", requirement.id, requirement.text))
         })
         .collect()
 }

@@ -26,7 +26,7 @@ pub fn todo(issue: &Issue, report: &Report, id: &str) -> String {
     section("Problem Statement", &prose(&issue.why_it_matters, None));
     section("Findings", &format!("{}{}", facts(issue, None), quotes(issue)));
     section("Proposed Solutions", &proposed_fix(issue, None));
-    section("Recommended Action", advice(issue));
+    section("Recommended Action", advice(report, issue));
     section("Technical Details", &technical_details(issue, report));
     section("Acceptance Criteria", &acceptance_criteria(issue));
     let work_log = format!(

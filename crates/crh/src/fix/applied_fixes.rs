@@ -35,6 +35,10 @@ struct FixReviews {
     /// Numbers of the fixes that a complete review covers.
     #[serde(default)]
     verified: BTreeSet<u32>,
+    /// Issues whose fix was no longer in the tree at the end of a run, with the number of the last
+    /// fix before that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    missing: BTreeMap<u32, u32>,
 }
 
 impl FixReviews {
@@ -99,6 +103,9 @@ impl AppliedFixes {
         let mut applied = Vec::new();
         for (at, journal) in self.journals.range(number.saturating_add(1)..) {
             for fix in &journal.fixes {
+                if self.fix_reviews.missing.get(&fix.number).is_some_and(|last| last >= at) {
+                    continue;
+                }
                 let found_again = self.fix_reviews.found_again.get(&fix.number);
                 let outcome = match fix.outcome {
                     _ if found_again.is_some_and(|found| found >= at) => FixOutcome::FoundAgain,
@@ -118,6 +125,19 @@ impl AppliedFixes {
             }
         }
         applied
+    }
+
+    /// Stores that the fixes of these issues are no longer in the tree. Later fixes of them count
+    /// again.
+    pub(crate) fn keep_missing(
+        mut self,
+        run: &RunFolder,
+        numbers: impl IntoIterator<Item = u32>,
+    ) -> Result<Self, FileWriteError> {
+        let last = self.last();
+        self.fix_reviews.missing.extend(numbers.into_iter().map(|number| (number, last)));
+        run.store_masked(FIX_REVIEWS, &self.fix_reviews)?;
+        Ok(self)
     }
 
     /// Stores the result of a review of the fixes: issues that were found again, and whether the
@@ -199,6 +219,19 @@ mod tests {
         check(applied_fixes(&[&[2, 3], &[1]], &[(3, 1)]), 0, &[1, 2], &[3]);
         check(applied_fixes(&[&[2, 3], &[3]], &[(3, 1)]), 0, &[2, 3], &[]);
         check(applied_fixes(&[&[2, 3], &[3]], &[(3, 2)]), 0, &[2], &[3]);
+    }
+
+    #[test]
+    fn missing_fix_does_not_count_until_the_issue_is_fixed_again() {
+        let check = |fixes: &[&[u32]], expected: &[u32]| {
+            let mut applied_fixes = applied_fixes(fixes, &[]);
+            applied_fixes.fix_reviews.missing.insert(3, 1);
+            let applied = applied_fixes.applied();
+            assert_eq!(applied.iter().map(|fix| fix.number).collect::<Vec<_>>(), expected);
+        };
+        check(&[&[2, 3]], &[2]);
+        check(&[&[2, 3], &[1]], &[1, 2]);
+        check(&[&[2, 3], &[3]], &[2, 3]);
     }
 
     #[test]

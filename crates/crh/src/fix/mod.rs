@@ -12,6 +12,7 @@ mod fix_review;
 pub(crate) mod found_on;
 pub(crate) mod interrupted_fix;
 pub(crate) mod journal;
+mod missing_fixes;
 pub(crate) mod outcome;
 mod planned_fixes;
 mod refusal;
@@ -31,6 +32,7 @@ pub(crate) use self::edits::is_exact;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
+pub(crate) use self::missing_fixes::drop_missing_fixes;
 use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
@@ -46,8 +48,8 @@ use crate::ui;
 use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
-use crh_review::refresh_verdict;
-use crh_review::report::{AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
+use crh_review::report::{Action, AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
+use crh_review::{narrow_to_places, refresh_verdict};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -72,7 +74,7 @@ pub(crate) fn fix(
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
-    move_to_open_places(report);
+    move_to_open_places(report, &fixed.applied);
     // An earlier command may have warned, and this one tried again.
     report.warnings.retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED));
     warn(report, &fixed.warnings);
@@ -121,6 +123,13 @@ pub(crate) fn update_from_journals(
     let Some(run) = session.place.folder() else { return Ok(()) };
     let applied_fixes = AppliedFixes::load(run)?;
     let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };
+    let is_new = |fix: &&AppliedFix| {
+        let known = report.fix_of(fix.number);
+        known.is_none_or(|known| known.outcome != FixOutcome::Partial)
+    };
+    let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
+    move_to_open_places(&mut settled, &new);
+    drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
         *report = settled;
@@ -175,27 +184,28 @@ fn drop_stale_warnings(report: &mut Report) {
     report.warnings.retain(|warning| !fixed.iter().any(|number| is_stale(warning, *number)));
 }
 
-/// Removes the replacements of open issues whose fix is in the tree.
-pub(crate) fn drop_applied_replacements(report: &mut Report) {
-    let open = report.applied_fixes.iter().filter(|fix| !fix.outcome.is_done());
-    let open: Vec<u32> = open.map(|fix| fix.number).collect();
-    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
-    issues.filter(|issue| open.contains(&issue.number)).for_each(|issue| issue.replacement = None);
+/// Removes the proposals that are in the tree from open issues: their replacements, and the
+/// recommendation to apply them. A partial fix leaves places for which the recommendation holds.
+pub(crate) fn drop_applied_proposals(report: &mut Report) {
+    for fix in report.applied_fixes.iter().filter(|fix| !fix.outcome.is_done()) {
+        let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
+        let Some(issue) = issues.find(|issue| issue.number == fix.number) else { continue };
+        issue.replacement = None;
+        issue.action = match (fix.outcome, issue.action) {
+            (FixOutcome::FoundAgain | FixOutcome::Unverified, Action::Apply) => Action::Defer,
+            (_, action) => action,
+        };
+    }
 }
 
-/// Moves each issue that a fix closed only in part to a place that the fix did not change.
-fn move_to_open_places(report: &mut Report) {
-    for fix in report.applied_fixes.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
+/// Moves each issue that one of these new fixes closed only in part to the places that the fix did
+/// not change. Issues of earlier fixes are there already, and a later review may have moved them.
+fn move_to_open_places(report: &mut Report, new: &[AppliedFix]) {
+    for fix in new.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
-        let issue = issues.find(|issue| issue.number == fix.number);
-        let (Some(issue), Some((first, others))) = (issue, fix.open_places.split_first()) else {
-            continue;
-        };
-        if issue.location != *first {
-            issue.evidence.retain(|quote| quote.file == first.file);
-            (issue.location, issue.relocated_from) = (first.clone(), None);
+        if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
+            narrow_to_places(issue, &fix.open_places);
         }
-        (issue.other_places, issue.replacement) = (others.to_vec(), None);
     }
 }
 
@@ -423,6 +433,23 @@ mod tests {
         check(model, FixOutcome::FoundAgain, None);
         check(code, FixOutcome::FoundAgain, Some(FOUND_AGAIN));
         check(model, FixOutcome::Done, Some("it is already fixed"));
+    }
+
+    #[test]
+    fn proposal_that_is_in_the_tree_is_not_offered_again() {
+        let check = |outcome, expected| {
+            let fix = AppliedFix { number: 1, outcome, ..AppliedFix::default() };
+            let issue = edits::tests::issue(1, (3, 3), "a", Some("b"));
+            let mut report =
+                Report { issues: vec![issue], applied_fixes: vec![fix], ..Report::default() };
+            drop_applied_proposals(&mut report);
+            let issue = &report.issues[0];
+            assert_eq!((issue.action, issue.replacement.is_some()), expected, "{outcome:?}");
+        };
+        check(FixOutcome::FoundAgain, (Action::Defer, false));
+        check(FixOutcome::Unverified, (Action::Defer, false));
+        check(FixOutcome::Partial, (Action::Apply, false));
+        check(FixOutcome::Done, (Action::Apply, true));
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn text(objects: &Objects, commit: &str, path: &str) -> Result<Vec<u8>, String> 
 }
 
 /// The line changes of a diff in one file.
-fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
+pub(super) fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
     let file = diff.files().iter().find(|file| file.path.shown() == path);
     let mut all: Vec<ChangedLines> = Vec::new();
     for hunk in file.iter().flat_map(|file| &file.hunks) {

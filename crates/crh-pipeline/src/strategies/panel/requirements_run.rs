@@ -2,14 +2,18 @@
 //! up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::assignment::{Assignment, TURN_TOKENS};
 use crate::change_under_review::ChangeUnderReview;
 use crate::model_question::{ModelQuestion, ask};
 use crate::requirements;
-use crate::requirements::{RequirementJudgement, RequirementJudgements, RequirementsDoc};
+use crate::requirements::{
+    ParsedRequirements, RequirementJudgement, RequirementJudgements, RequirementsDoc,
+};
 use crate::review_context::ReviewContext;
 use crate::reviewers::ModelTier;
 use crate::runs::RunRecord;
@@ -45,38 +49,63 @@ pub(super) async fn judge_requirements(
     };
     let own_document = document.clone();
     let change = ctx.change.clone();
-    let has_asked = AtomicBool::new(false);
+    let rejected = Arc::new(RejectedAnswer::default());
+    let own_rejected = rejected.clone();
     let parse = move |value| {
-        let judged = requirements::parse_answer(value, &own_document)?;
-        checked_evidence(judged, &change, &has_asked)
+        let parsed = requirements::parse_answer(value, &own_document)?;
+        own_rejected.check(parsed, &change)
     };
-    let (_, record): (Option<RequirementJudgements>, _) =
+    let (judged, mut record): (Option<RequirementJudgements>, _) =
         ask::<ReportRequirements, _>(ctx, question, parse).await;
+    if judged.is_none()
+        && let Some(judged) = rejected.take()
+    {
+        record.answer = json!(judged);
+    }
     record
 }
 
-/// Checks the evidence of met requirements. The first answer without a line or a quote goes back to
-/// the model. After that, such a requirement counts as not judged.
-fn checked_evidence(
-    mut judged: RequirementJudgements,
-    change: &ChangeUnderReview,
-    has_asked: &AtomicBool,
-) -> Result<RequirementJudgements, String> {
-    let is_unproven = |item: &&mut RequirementJudgement| {
-        item.state == RequirementState::Met && !requirements::is_real(&item.evidence, change)
-    };
-    let unproven: Vec<&mut RequirementJudgement> =
-        judged.items.iter_mut().filter(is_unproven).collect();
-    if !unproven.is_empty() && !has_asked.swap(true, Ordering::Relaxed) {
-        let ids: Vec<&str> = unproven.iter().map(|item| item.id.as_str()).collect();
-        return Err(format!(
-            "the `evidence` of `{}` is no line and no quote of the code: write the place that meets it as FILE:LINE",
-            ids.join("`, `")
-        ));
+/// The first answer, if it went back to the model. If the model gives no other answer, the usable
+/// part of this one counts.
+#[derive(Default)]
+struct RejectedAnswer {
+    has_asked: AtomicBool,
+    judgements: Mutex<Option<RequirementJudgements>>,
+}
+
+impl RejectedAnswer {
+    /// Sends the first answer with a problem back to the model: an id without a usable entry, or a
+    /// met requirement whose evidence is no line and no quote. After that, only these requirements
+    /// count as not judged.
+    fn check(
+        &self,
+        parsed: ParsedRequirements,
+        change: &ChangeUnderReview,
+    ) -> Result<RequirementJudgements, String> {
+        let ParsedRequirements { mut judgements, mut problems } = parsed;
+        let is_unproven = |item: &&mut RequirementJudgement| {
+            item.state == RequirementState::Met && !requirements::is_real(&item.evidence, change)
+        };
+        let mut unproven_ids = Vec::new();
+        for item in judgements.items.iter_mut().filter(is_unproven) {
+            unproven_ids.push(item.id.clone());
+            item.state = RequirementState::NotJudged;
+            item.evidence = format!("no line of the code shows it: {}", item.evidence);
+        }
+        if !unproven_ids.is_empty() {
+            problems.push(format!(
+                "the `evidence` of `{}` is no line and no quote of the code: write the place that meets it as FILE:LINE",
+                unproven_ids.join("`, `")
+            ));
+        }
+        if problems.is_empty() || self.has_asked.swap(true, Ordering::Relaxed) {
+            return Ok(judgements);
+        }
+        *self.judgements.lock().unwrap_or_else(PoisonError::into_inner) = Some(judgements);
+        Err(problems.join("; "))
     }
-    for item in unproven {
-        item.state = RequirementState::NotJudged;
-        item.evidence = format!("no line of the code shows it: {}", item.evidence);
+
+    fn take(&self) -> Option<RequirementJudgements> {
+        self.judgements.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-    Ok(judged)
 }

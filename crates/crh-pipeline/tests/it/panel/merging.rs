@@ -238,6 +238,40 @@ async fn each_p1_of_a_group_is_refuted_only_by_its_own_validation() {
     "#]]).await;
 }
 
+/// Three findings of P1 in one group of the editor, with this verdict. The last two are about the
+/// same line. Validation confirms all.
+async fn check_unpublished_group(verdict: &str, expected: Expect) {
+    let strip = |title: &str| finding("P1", 0.7, title, "shop/cart.py:8", "return name.strip()");
+    let division = divides("P1", 0.75, "An empty order divides by zero");
+    let missing = strip("A name may be missing");
+    // The rules merge findings of one line only if their categories are related.
+    let blank = with_fields(strip("Blank labels are printed"), json!({ "category": "security" }));
+    let model = model(&[division, missing, blank], &[])
+        .on("editor", [edits(&[group(&["F1", "F2", "F3"], verdict, 0.1, "P3")])])
+        .on("validate-1", [confirms()]);
+    scene().check(&model, expected).await;
+}
+
+#[tokio::test]
+async fn confirmed_p1_of_an_unpublished_group_are_separate_issues() {
+    check_unpublished_group("minor", expect![[r#"
+        ReadyWithFixes: 2 issues to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
+        merged Blank labels are printed [correctness]: duplicate of "A name may be missing"
+    "#]]).await;
+    check_unpublished_group("refuted", expect![[r#"
+        ReadyWithFixes: 2 issues to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
+        merged Blank labels are printed [correctness]: duplicate of "A name may be missing"
+    "#]]).await;
+}
+
 #[tokio::test]
 async fn unlikely_issue_is_not_published() {
     let narrow =

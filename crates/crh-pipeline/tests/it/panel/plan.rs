@@ -6,7 +6,7 @@ use serde_json::json;
 use super::scene::{CART, Scene, judges, prompt_end, reports};
 use crate::test_change;
 use crh_pipeline::review_options::RequirementsFile;
-use crh_review::report::Strategy;
+use crh_review::report::{RequirementState, Strategy};
 use crh_testkit::fake_model::{FakeRequest, bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
@@ -241,4 +241,38 @@ async fn requirement_is_met_only_with_a_line_or_a_quote() {
     "#]],
     )
     .await;
+}
+
+#[tokio::test]
+async fn only_requirements_without_an_entry_are_not_judged() {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
+    let without_r3 = || judges(&[("R1", "met"), ("R2", "met")]);
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[])])
+        .on("requirements", [without_r3(), without_r3()]);
+    let report = scene.review(&model).await.report;
+    let rows = report.plan.unwrap().requirements;
+    let rows: Vec<String> =
+        rows.iter().map(|row| format!("{} {:?} {}\n", row.id, row.state, row.evidence)).collect();
+    expect![[r#"
+        R1 Met shop/cart.py:3 shows it
+        R2 Met shop/cart.py:3 shows it
+        R3 NotJudged the answer of the model has no entry for it
+        1 of 3 requirements of the plan not judged
+    "#]]
+    .assert_eq(&format!("{}{}\n", rows.concat(), report.verdict_reason));
+}
+
+#[tokio::test]
+async fn usable_part_of_a_rejected_answer_counts_if_the_model_fails_then() {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[])])
+        .on("requirements", [judges(&[("R1", "met"), ("R2", "met")]), bad_request("no")]);
+    let rows = scene.review(&model).await.report.plan.unwrap().requirements;
+    let states: Vec<RequirementState> = rows.iter().map(|row| row.state).collect();
+    let (met, not_judged) = (RequirementState::Met, RequirementState::NotJudged);
+    assert_eq!(states, [met, met, not_judged]);
 }

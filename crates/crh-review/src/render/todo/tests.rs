@@ -5,6 +5,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::super::tests::{full_report, hostile_report};
 use super::*;
+use crate::report::{Action, AppliedFix, FixOutcome};
 
 /// Headings found by a Markdown parser.
 fn headings(text: &str) -> Vec<String> {
@@ -34,6 +35,25 @@ fn todo_is_rendered() {
         &report,
         "004",
     ));
+}
+
+#[test]
+fn applied_fix_is_not_recommended_again() {
+    let advice = |outcome: Option<FixOutcome>| {
+        let mut report = full_report();
+        report.issues[0].action = Action::Apply;
+        let number = report.issues[0].number;
+        let fix = |outcome| AppliedFix { number, outcome, ..AppliedFix::default() };
+        report.applied_fixes = outcome.map(fix).into_iter().collect();
+        let text = todo(&report.issues[0], &report, "004");
+        let (_, rest) = text.split_once("## Recommended Action\n\n").unwrap();
+        rest.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(advice(None), "Apply the proposed solution and check the callers.");
+    let found_again = advice(Some(FixOutcome::FoundAgain));
+    assert_eq!(found_again, "The applied fix did not help. Find another solution.");
+    let unverified = advice(Some(FixOutcome::Unverified));
+    assert_eq!(unverified, "Check the applied fix, which is not verified.");
 }
 
 #[test]

@@ -149,6 +149,7 @@ pub(super) fn fix(
                 ![FIXING_STOPPED, repeat::REPEATED_REVIEW_STOPPED].contains(&warning.as_str())
             });
             let fixed = rounds_of_fixes(session, report, *rounds, verbosity, environment);
+            let fixed = without_missing(session, report, fixed);
             if fixed.is_stopped {
                 fix::warn(report, &[FIXING_STOPPED.to_owned()]);
                 let store_error = finish(session, report, fixed).store_error;
@@ -261,7 +262,7 @@ fn hand_off(session: &ReviewSession, report: &mut Report) -> Option<Failure> {
 }
 
 fn finish(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
-    fix::drop_applied_replacements(report);
+    fix::drop_applied_proposals(report);
     fix::up_to_date(session, report);
     fixed.store_error = fix::store(session, report, &fixed.left).err().map(|why| why.to_string());
     fixed
@@ -275,6 +276,7 @@ pub(crate) fn safe_fixes(
     environment: &Environment,
 ) -> FixPass {
     let fixed = rounds_of_fixes(session, report, ROUNDS, verbosity, environment);
+    let fixed = without_missing(session, report, fixed);
     finish(session, report, fixed)
 }
 
@@ -295,7 +297,27 @@ pub(crate) fn chosen_fixes(
             review_again(session, report, &fixed.applied, round, verbosity, environment);
         fixed.is_stopped |= repeat_result == RepeatResult::Stopped;
     }
+    let fixed = without_missing(session, report, fixed);
     Ok(finish(session, report, fixed))
+}
+
+/// Removes the fixes that are no longer in the tree from the report and the result. Their issues
+/// are open again.
+fn without_missing(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
+    match fix::drop_missing_fixes(session, report) {
+        Ok(missing) => {
+            let is_missing = |number: u32| missing.iter().any(|left| left.number == number);
+            fixed.applied.retain(|fix| !is_missing(fix.number));
+            fixed.left.retain(|left| !is_missing(left.number));
+            fixed.left.extend(missing);
+            fixed.left.sort();
+        }
+        Err(failure) => {
+            let why = format!("{:#}", failure.error);
+            fix::warn(report, &[format!("crh did not check that the tree has the fixes: {why}")]);
+        }
+    }
+    fixed
 }
 
 /// Applies safe fixes and reviews them again, in rounds. Ends if no safe fix is left, after the

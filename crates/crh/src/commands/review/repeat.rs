@@ -333,11 +333,12 @@ fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32
 
 /// Raises the severity of known issues, and makes them actionable if the second review does. An
 /// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
-/// applied. Returns the numbers of the issues with a fix.
+/// applied. An issue with a partial fix gets the texts of the second review, too. Returns the
+/// numbers of the issues with a fix.
 fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
-        let has_fix = report.fix_of(number).is_some();
+        let fix_outcome = report.fix_of(number).map(|fix| fix.outcome);
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
         if second.severity < issue.severity {
@@ -348,8 +349,15 @@ fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
             (issue.queue, issue.action) = (second.queue, second.action);
             issue.requires_verification |= second.requires_verification;
         }
-        if has_fix && !moved.contains(&number) {
+        if fix_outcome.is_some() && !moved.contains(&number) {
             moved.push(number);
+            // The texts are about the place that an earlier fix left open.
+            if fix_outcome == Some(FixOutcome::Partial) {
+                (issue.title, issue.language) = (second.title, second.language);
+                (issue.why_it_matters, issue.description) =
+                    (second.why_it_matters, second.description);
+                (issue.suggested_fix, issue.suggestion) = (second.suggested_fix, second.suggestion);
+            }
             (issue.location, issue.other_places) = (second.location, second.other_places);
             (issue.evidence, issue.evidence_snippet) = (second.evidence, second.evidence_snippet);
             (issue.relocated_from, issue.replacement) = (second.relocated_from, None);
@@ -409,6 +417,22 @@ mod tests {
         assert_eq!((numbers, found_again), (vec![], vec![1]));
         let old: Vec<u32> = report.pre_existing.iter().map(|it| it.number).collect();
         assert_eq!(old, [2]);
+    }
+
+    #[test]
+    fn refound_issue_with_a_partial_fix_gets_the_new_texts() {
+        let title = |outcome| {
+            let files = vec!["a.rs".to_owned()];
+            let fix = AppliedFix { number: 1, files, outcome, ..AppliedFix::default() };
+            let mut report =
+                Report { issues: vec![issue(1)], applied_fixes: vec![fix], ..Report::default() };
+            let again = Issue { title: "Other words".to_owned(), ..issue(1) };
+            let second = Report { issues: vec![again], ..Report::default() };
+            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            report.issues[0].title.clone()
+        };
+        assert_eq!(title(FixOutcome::Partial), "Other words");
+        assert_eq!(title(FixOutcome::Done), "Trouble 1");
     }
 
     #[test]

@@ -440,7 +440,8 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
     let show = |desk: &Desk| {
         let report = desk.stored("review.json");
         let issue = &report["issues"][0];
-        format!("{}{} {}\n", issues(&report), issue["line_start"], report["verdict"])
+        let (line, quote) = (&issue["line_start"], &issue["evidence_snippet"]);
+        format!("{}{line} {quote} {}\n", issues(&report), report["verdict"])
     };
     expect![[r#"
         exit 1
@@ -451,8 +452,8 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--issue", "1"])));
     expect![[r##"
-        #1 partial: The total is divided by the count
-        9 "Ready with fixes"
+        #1 partial: A refund of what was not paid
+        9 "return order.amount" "Ready with fixes"
     "##]]
     .assert_eq(&show(&desk));
     // A model fixes the other place.
@@ -461,8 +462,8 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
     let second = desk.checked(with_model(desk.crh(&["fix", "--issue", "1"]), &model));
     assert_eq!(second.code, 0, "{}", second.shown());
     expect![[r##"
-        #1 fixed: The total is divided by the count
-        9 "Ready to merge"
+        #1 fixed: A refund of what was not paid
+        9 "return order.amount" "Ready to merge"
     "##]]
     .assert_eq(&show(&desk));
 }

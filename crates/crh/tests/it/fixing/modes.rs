@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::review::script::with;
 use crate::user::{assert_same, tree, tree_with_times};
+use crh_testkit::fake_model::computed;
 
 #[test]
 fn autofix_reviews_only_the_fixed_files_again() {
@@ -107,6 +108,39 @@ fn replacement_of_a_fixed_issue_is_not_applied_twice() {
     let left = desk.stored("residual-work.json")[0]["left"].clone();
     let why = "its fix is applied, but the review of the fix found the issue again";
     assert_eq!(left, json!(why));
+}
+
+#[test]
+fn fix_that_the_user_reverts_during_its_review_is_open_again() {
+    let desk = Desk::new();
+    let (file, reviewed) = (desk.repo.path().join(ORDERS), desk.text(ORDERS));
+    let reverted = reviewed.clone();
+    let reverts = computed(move |_| {
+        fs::write(&file, &reverted).unwrap();
+        answers(&[])
+    });
+    let model = FakeModel::start()
+        .on("single", [answers(&[mean(), swallowed()]), reverts])
+        .on("validate-1", [confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    assert_eq!(desk.text(ORDERS), reviewed);
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 fixed: The error is swallowed
+        #2 open: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&report));
+    let why = "its fix is no longer in `shop/orders.py`: the file was changed after the fix";
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains(&format!("#2 not fixed: {why}")), "{warnings}");
+    // Later commands know it, too.
+    assert_eq!(desk.fix(&["--issue", "2"]).code, 0);
+    expect![[r#"
+        #1 fixed: The error is swallowed
+        #2 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
 }
 
 #[test]

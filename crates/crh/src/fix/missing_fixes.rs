@@ -1,0 +1,141 @@
+//! Finds applied fixes whose edits are no longer in the tree: the user may revert a file while crh
+//! still reviews its fix.
+
+use std::collections::BTreeSet;
+
+use super::applied_fixes::AppliedFixes;
+use super::edits::ChangedLines;
+use super::outcome::SkippedIssue;
+use super::reviewed_checkout::ReviewedCheckout;
+use super::surroundings::changed;
+use crate::commands::review::session::ReviewSession;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_review::diff::Diff;
+use crh_review::finding::Side;
+use crh_review::report::{AppliedFix, Report};
+
+/// Removes the fixes whose edits are no longer in the tree from the report, and stores that they
+/// are missing. Returns their issues with the reasons.
+pub(crate) fn drop_missing_fixes(
+    session: &ReviewSession,
+    report: &mut Report,
+) -> Result<Vec<SkippedIssue>, Failure> {
+    let Some(run) = session.place.folder() else { return Ok(Vec::new()) };
+    let applied_fixes = AppliedFixes::load(run)?;
+    let fixes = applied_fixes.applied();
+    // Without fixes or without the reviewed checkout, there is nothing to compare.
+    let Ok(reviewed_checkout) = ReviewedCheckout::open(session) else { return Ok(Vec::new()) };
+    if fixes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let missing = missing_fixes(&reviewed_checkout, report, &fixes)?;
+    if !missing.is_empty() {
+        let numbers = missing.iter().map(|left| left.number);
+        let updated = applied_fixes.keep_missing(run, numbers).or_fail(FailureKind::External)?;
+        report.applied_fixes = updated.applied();
+    }
+    Ok(missing)
+}
+
+/// The issues of these fixes whose edits are no longer in the tree, with the reasons.
+fn missing_fixes(
+    reviewed_checkout: &ReviewedCheckout<'_>,
+    report: &Report,
+    fixes: &[AppliedFix],
+) -> Result<Vec<SkippedIssue>, Failure> {
+    let checkout = reviewed_checkout
+        .locked()
+        .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
+    let paths: BTreeSet<&str> =
+        fixes.iter().flat_map(|fix| fix.files.iter().map(String::as_str)).collect();
+    let tree = reviewed_checkout.start(&checkout, &paths)?;
+    if tree.edited.is_empty() && tree.barred.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (reviewed, fixed) = (reviewed_checkout.reviewed, reviewed_checkout.now.as_str());
+    let diff = |from: &str, to: &str| -> Result<Diff, Failure> {
+        let diff = reviewed_checkout.bare.diff(from, to).or_fail(FailureKind::External)?;
+        Ok(Diff::read(diff))
+    };
+    let by_fixes = diff(reviewed, fixed)?;
+    let by_user = diff(fixed, &tree.commit)?;
+    let in_tree = diff(reviewed, &tree.commit)?;
+    let is_missing = |fix: &AppliedFix, path: &str| {
+        let issue = report.issue(fix.number);
+        // The place of an issue of a later round is a place in another commit.
+        let is_of_reviewed = reviewed_checkout.found_on(fix.number) == reviewed;
+        let place = issue
+            .map(|issue| &issue.location)
+            .filter(|place| is_of_reviewed && place.file == path && place.side == Side::New);
+        let lines = place.map(|place| (place.line_start, place.line_end));
+        let edits = changed(&by_fixes, path);
+        tree.barred.contains_key(path)
+            || !edits.is_empty() && changed(&in_tree, path).is_empty()
+            || is_overwritten(&edits, &changed(&by_user, path), lines)
+    };
+    let missing = fixes.iter().filter_map(|fix| {
+        let path = fix.files.iter().find(|path| is_missing(fix, path.as_str()))?;
+        let why = format!("its fix is no longer in `{path}`: the file was changed after the fix");
+        Some(SkippedIssue::new(fix.number, why))
+    });
+    Ok(missing.collect())
+}
+
+/// Whether later edits of a file change lines that its fixes wrote, or bring back lines that they
+/// deleted. `lines` are the lines of the issue before the fixes: if fixes changed these lines, only
+/// those changes count, since the others belong to other issues.
+fn is_overwritten(
+    by_fixes: &[ChangedLines],
+    by_user: &[ChangedLines],
+    lines: Option<(u32, u32)>,
+) -> bool {
+    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let is_near = |edit: &ChangedLines| {
+        lines.is_some_and(|(start, end)| {
+            edit.at <= index(end) && edit.at + edit.were >= index(start).saturating_sub(1)
+        })
+    };
+    let has_near = by_fixes.iter().any(is_near);
+    let (mut added, mut removed) = (0, 0);
+    by_fixes.iter().any(|edit| {
+        // Where the edit is in the fixed text.
+        let at = edit.at + added - removed;
+        (added, removed) = (added + edit.are, removed + edit.were);
+        let counts = !has_near || is_near(edit);
+        counts && by_user.iter().any(|later| overwrites(later, at, edit.are))
+    })
+}
+
+/// Whether an edit of the fixed text changes these lines of it. If there are no lines, whether it
+/// adds lines at this place.
+fn overwrites(edit: &ChangedLines, at: usize, count: usize) -> bool {
+    match count {
+        0 => edit.are > 0 && (edit.at..=edit.at + edit.were).contains(&at),
+        _ => edit.were > 0 && edit.at < at + count && at < edit.at + edit.were,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fix_is_missing_if_a_later_edit_changes_its_lines() {
+        let lines = |at, were, are| ChangedLines { at, were, are };
+        // One fix replaces line 3 by two lines, another deletes lines 11 and 12.
+        let by_fixes = [lines(2, 1, 2), lines(10, 2, 0)];
+        let check = |by_user: ChangedLines, lines, expected: bool| {
+            assert_eq!(is_overwritten(&by_fixes, &[by_user], lines), expected, "{by_user:?}");
+        };
+        check(lines(2, 2, 1), None, true);
+        check(lines(3, 1, 1), Some((3, 3)), true);
+        check(lines(3, 1, 1), Some((11, 12)), false);
+        // An edit elsewhere, and a line inserted between the two lines.
+        check(lines(6, 1, 3), None, false);
+        check(lines(3, 0, 1), None, false);
+        // The deleted lines are back.
+        check(lines(11, 0, 2), None, true);
+        check(lines(11, 0, 2), Some((3, 3)), false);
+        assert!(!is_overwritten(&by_fixes, &[], None));
+    }
+}
