@@ -532,6 +532,24 @@ fn printed_commands_quote_paths() {
 }
 
 #[test]
+fn exact_fix_of_a_static_check_is_applied() {
+    const SPEC: &str = "shop/orders.spec.ts";
+    let desk = Desk::new();
+    desk.repo.write(SPEC, "it.only('adds', () => {\n  total([]);\n});\n");
+    desk.repo.commit("a test");
+    let args = [&["check"], &CHECKOUT[..]].concat();
+    let checked = desk.checked(desk.crh(&args));
+    assert!(checked.code < 2, "{}", checked.shown());
+    let fixed = desk.fix(&["--issue", "1"]);
+    assert_eq!(fixed.code, 0, "{}", fixed.shown());
+    assert_eq!(desk.text(SPEC), "it('adds', () => {\n  total([]);\n});\n");
+    expect![[r#"
+        #1 fixed: A focused test keeps other tests from running
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+}
+
+#[test]
 fn checks_in_interactive_mode_print_no_note_about_fixing() {
     let desk = Desk::new();
     let args = [&["check", "--mode", "interactive"], &CHECKOUT[..]].concat();
