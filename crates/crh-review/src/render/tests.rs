@@ -532,8 +532,11 @@ fn failed_review_uses_specified_wording() {
         outcome: RunOutcome::Completed,
         ..report.reviewers[0].clone()
     });
+    report.verdict_reason = "failed reviewers: correctness, performance, security".to_owned();
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
+
+        Verdict: Not ready (incomplete): failed reviewers: correctness, performance, security
 
         Review complete
     "#]]
