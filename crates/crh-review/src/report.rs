@@ -138,7 +138,21 @@ pub enum Strategy {
 }
 
 /// Whether a review finished.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+// The worst status is the last one.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// All reviewers finished.
@@ -649,6 +663,10 @@ pub struct ReviewerNotes {
     /// Steps before, during and after the deployment.
     pub deployment: Vec<String>,
 }
+
+/// Why a fixed file is not fully reviewed if the repeated review of its fix did not end. The verdict
+/// depends on it.
+pub const FIX_REVIEW_STOPPED: &str = "the repeated review of its fix was stopped";
 
 /// How much of one file was reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
