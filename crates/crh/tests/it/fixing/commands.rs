@@ -532,6 +532,22 @@ fn printed_commands_quote_paths() {
 }
 
 #[test]
+fn fix_that_failed_in_autofix_is_named() {
+    let desk = Desk::new();
+    let broken = swallowed_fixed_by("    except Exception:\n        raise (");
+    let output = desk.review(&finds(&[broken, mean()]), &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    expect![[r#"
+        exit 0
+        note: no open issue has a safe fix; use `--issue N` to fix one anyway
+        note: an earlier fix of #1 failed, and `--issue 1` tries it again: its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
+        ---
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&[])));
+}
+
+#[test]
 fn exact_fix_of_a_static_check_is_applied() {
     const SPEC: &str = "shop/orders.spec.ts";
     let desk = Desk::new();
