@@ -664,6 +664,11 @@ pub struct ReviewerNotes {
     pub deployment: Vec<String>,
 }
 
+/// The warning that crh did not fix an issue. Without a reason, the start of the warning.
+pub fn not_fixed_warning(number: u32, why: &str) -> String {
+    format!("#{number} not fixed: {why}")
+}
+
 /// Why a fixed file is not fully reviewed if the repeated review of its fix did not end. The verdict
 /// depends on it.
 pub const FIX_REVIEW_STOPPED: &str = "the repeated review of its fix was stopped";
@@ -783,6 +788,12 @@ impl Report {
     pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
         let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
         self.warnings.iter().chain(note)
+    }
+
+    /// Why crh did not fix an issue, if a warning says so.
+    pub(crate) fn not_fixed_reason(&self, number: u32) -> Option<&str> {
+        let start = not_fixed_warning(number, "");
+        self.warnings.iter().find_map(|warning| warning.strip_prefix(start.as_str()))
     }
 
     /// Updates the note about issues over the limit after some of them left the report.

@@ -548,6 +548,22 @@ fn fix_that_failed_in_autofix_is_named() {
 }
 
 #[test]
+fn report_recommends_no_fix_that_crh_refused() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    let markdown = || fs::read_to_string(desk.run().join("review.md")).unwrap();
+    let (hint, refused) = ("`crh fix` can fix this", "crh could not fix this");
+    assert!(markdown().contains(hint), "{}", markdown());
+    desk.repo.write(ORDERS, desk.text(ORDERS).replace("len(items)", "2"));
+    assert_eq!(desk.fix(&[]).code, 1);
+    assert!(markdown().contains(refused) && !markdown().contains(hint), "{}", markdown());
+    // The next attempt replaces the reason.
+    desk.repo.git(&["checkout", "--quiet", "."]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert!(!markdown().contains(refused), "{}", markdown());
+}
+
+#[test]
 fn exact_fix_of_a_static_check_is_applied() {
     const SPEC: &str = "shop/orders.spec.ts";
     let desk = Desk::new();
