@@ -112,7 +112,8 @@ pub struct RunMetadata {
     /// Checkout when the review began.
     #[serde(flatten)]
     pub checkout: CheckoutState,
-    /// Verdict as one of the three words that older readers know. `None` until there is a report.
+    /// Verdict as reports show it, such as `Ready with fixes (incomplete)`. `None` until there is a
+    /// report.
     pub verdict: Option<String>,
     /// When the review was complete. `None` if it was not.
     pub completed_at: Option<String>,
@@ -451,7 +452,7 @@ impl RunFolder {
             Ok(RunMetadata { checkout, completed_at, .. }) => (checkout, completed_at),
             Err(_) => (CheckoutState::default(), None),
         };
-        let verdict = Some(report.verdict.three_state_label().to_owned());
+        let verdict = Some(render::marked_verdict(report));
         RunMetadata { run_id: self.run_id(), checkout, verdict, completed_at }
     }
 

@@ -138,7 +138,21 @@ pub enum Strategy {
 }
 
 /// Whether a review finished.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+// The worst status is the last one.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// All reviewers finished.
@@ -650,6 +664,15 @@ pub struct ReviewerNotes {
     pub deployment: Vec<String>,
 }
 
+/// The warning that crh did not fix an issue. Without a reason, the start of the warning.
+pub fn not_fixed_warning(number: u32, why: &str) -> String {
+    format!("#{number} not fixed: {why}")
+}
+
+/// Why a fixed file is not fully reviewed if the repeated review of its fix did not end. The verdict
+/// depends on it.
+pub const FIX_REVIEW_STOPPED: &str = "the repeated review of its fix was stopped";
+
 /// How much of one file was reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileCoverage {
@@ -765,6 +788,12 @@ impl Report {
     pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
         let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
         self.warnings.iter().chain(note)
+    }
+
+    /// Why crh did not fix an issue, if a warning says so.
+    pub(crate) fn not_fixed_reason(&self, number: u32) -> Option<&str> {
+        let start = not_fixed_warning(number, "");
+        self.warnings.iter().find_map(|warning| warning.strip_prefix(start.as_str()))
     }
 
     /// Updates the note about issues over the limit after some of them left the report.

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
-    CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
-    Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy, Validation,
+    CoverageState, DroppedFinding, FIX_REVIEW_STOPPED, Fate, FileCoverage, Issue, PlanSource,
+    Queue, Report, Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy,
+    Validation,
 };
 use crate::route::queue_for;
 
@@ -441,6 +442,9 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
         if !names.is_empty() {
             gaps.push(format!("failed {kind}: {}", names.join(", ")));
         }
+    }
+    if report.coverage.iter().any(|file| file.reason.ends_with(FIX_REVIEW_STOPPED)) {
+        gaps.push("the repeated review of the fixes was stopped".to_owned());
     }
     gaps.extend(unreviewed_files(report));
     if nothing_is_in_scope(report) {

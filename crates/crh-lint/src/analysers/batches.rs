@@ -45,9 +45,21 @@ pub(super) fn run_in_batches<T>(
     files: &[String],
     time_limit: Duration,
     check_analyser: impl FnOnce() -> Result<(), BatchError>,
-    mut run: impl FnMut(&[String], Duration) -> Result<T, BatchError>,
+    run: impl FnMut(&[String], Duration) -> Result<T, BatchError>,
 ) -> Result<BatchResults<T>, String> {
     let start = Instant::now();
+    run_in_batches_by_clock(files, time_limit, || start.elapsed(), check_analyser, run)
+}
+
+/// Like [`run_in_batches`]. `elapsed` returns the time since the start, so that tests do not depend
+/// on the speed of the machine.
+fn run_in_batches_by_clock<T>(
+    files: &[String],
+    time_limit: Duration,
+    elapsed: impl Fn() -> Duration,
+    check_analyser: impl FnOnce() -> Result<(), BatchError>,
+    mut run: impl FnMut(&[String], Duration) -> Result<T, BatchError>,
+) -> Result<BatchResults<T>, String> {
     let mut batches: VecDeque<&[String]> = files.chunks(FILES_MAX).collect();
     let (mut results, mut failed_files) = (Vec::new(), Vec::new());
     let mut check_analyser = Some(check_analyser);
@@ -72,7 +84,7 @@ pub(super) fn run_in_batches<T>(
                 }
             },
         }
-        batch_limit = time_limit.saturating_sub(start.elapsed()) / NEXT_PART;
+        batch_limit = time_limit.saturating_sub(elapsed()) / NEXT_PART;
     }
     failed_files.sort();
     Ok(BatchResults { results, failed_files })
@@ -107,6 +119,8 @@ pub(super) fn run_each_batch<T>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -136,22 +150,23 @@ mod tests {
     #[test]
     fn slow_file_does_not_keep_others_from_being_checked() {
         let files = names(100);
-        let limit = Duration::from_millis(400);
-        let start = Instant::now();
-        let outcome = run_in_batches(
+        let limit = Duration::from_secs(400);
+        let clock = Cell::new(Duration::ZERO);
+        let outcome = run_in_batches_by_clock(
             &files,
             limit,
+            || clock.get(),
             || Ok(()),
             |batch, time| {
                 if batch.contains(&files[70]) {
-                    std::thread::sleep(time);
+                    clock.set(clock.get() + time);
                     return Err(BatchError::Files("slow".to_owned()));
                 }
                 Ok(batch.to_vec())
             },
         );
         let BatchResults { results, failed_files } = outcome.unwrap();
-        assert!(start.elapsed() < limit * 2, "{:?}", start.elapsed());
+        assert!(clock.get() < limit, "{:?}", clock.get());
         let [(path, _)] = failed_files.as_slice() else { panic!("{failed_files:?}") };
         assert_eq!(path, &files[70]);
         let mut checked: Vec<String> = results.concat();
@@ -172,11 +187,13 @@ mod tests {
     #[test]
     fn files_without_time_are_listed() {
         let files = names(64);
-        let run = |_: &[String], time| {
-            std::thread::sleep(time);
+        let clock = Cell::new(Duration::ZERO);
+        let run = |_: &[String], time: Duration| {
+            clock.set(clock.get() + time);
             Err::<(), _>(BatchError::Files("slow".to_owned()))
         };
-        let outcome = run_in_batches(&files, Duration::from_millis(100), || Ok(()), run);
+        let limit = Duration::from_secs(100);
+        let outcome = run_in_batches_by_clock(&files, limit, || clock.get(), || Ok(()), run);
         let failed_files = outcome.unwrap().failed_files;
         let paths: Vec<String> = failed_files.iter().map(|(path, _)| path.clone()).collect();
         assert_eq!(paths, files);

@@ -13,7 +13,7 @@ use crate::events::Stage;
 use crh_agent::{CallCost, CostBasis};
 use crh_llm::{Money, TokenUsage};
 use crh_review::finding::Severity;
-use crh_review::report::{Decimal, DroppedFinding, Fate, ReviewedChange};
+use crh_review::report::{Decimal, DroppedFinding, Fate, ReviewedChange, Status};
 use crh_review::verdict::Verdict;
 
 const ID: &str = "0123456789abcdef";
@@ -155,7 +155,7 @@ fn finished_run_has_all_files_and_reads_back() {
           "completed_at": "2026-11-15T01:00:00Z",
           "head_sha": "ab12",
           "run_id": "20261115T000000Z_0123456789abcdef",
-          "verdict": "Not ready"
+          "verdict": "Incomplete"
         }
     "#]]
     .assert_eq(&files["metadata.json"]);
@@ -193,6 +193,20 @@ fn fix_round_has_the_checkout_of_the_review() {
 }
 
 #[test]
+fn metadata_has_the_verdict_of_the_report() {
+    let place = TempDir::new().unwrap();
+    let folder = begun(place.path(), stamp(0));
+    let check = |verdict: Verdict, status: Status, expected: &str| {
+        let report = Report { verdict, status, ..report("Half") };
+        folder.rewrite_report(&report).unwrap();
+        assert_eq!(folder.metadata().unwrap().verdict.as_deref(), Some(expected));
+    };
+    check(Verdict::ReadyWithFixes, Status::Ok, "Ready with fixes");
+    check(Verdict::ReadyWithFixes, Status::Truncated, "Ready with fixes (incomplete)");
+    check(Verdict::Incomplete, Status::Truncated, "Incomplete");
+}
+
+#[test]
 fn without_a_repository_checkout_comes_from_the_change() {
     let of = |head_ref: &str| {
         let change = ReviewedChange { head_ref: head_ref.to_owned(), ..report("A change").change };
@@ -210,7 +224,7 @@ fn stopped_review_has_a_report_but_is_incomplete() {
     let folder = begun(place.path(), stamp(0));
     folder.finish(&report("Half"), &[], &[], Completion::Stopped);
     let metadata = folder.metadata().unwrap();
-    assert_eq!((metadata.verdict.as_deref(), metadata.completed_at), (Some("Not ready"), None));
+    assert_eq!((metadata.verdict.as_deref(), metadata.completed_at), (Some("Incomplete"), None));
     assert!(folder.report().is_ok());
 }
 

@@ -40,10 +40,10 @@ fn body(report: &Report, outcome: &str) -> String {
         ),
         None => format!("Code review {outcome} (headless mode).\n"),
     };
-    // Findings of static checks follow the line; without any, the line is the whole answer.
+    // Findings of static checks follow the line. Without any, only the verdict with its reason does.
     let has_issues = !report.issues.is_empty() || !report.pre_existing.is_empty();
     if report.all_reviewers_failed().is_some() && !has_issues {
-        return first_line;
+        return format!("{first_line}\n{}\n", verdict_line(report));
     }
     let mut sections = vec![first_line, header(report)];
     // The fixed wording has the plural for one, too.
@@ -68,7 +68,7 @@ fn header(report: &Report) -> String {
             if report.intent.is_empty() { "not stated".into() } else { one_line(&report.intent) }
         ),
         format!("Reviewers: {}", reviewers.join(", ")),
-        format!("Verdict: {}", verdict(report)),
+        verdict_line(report),
     ];
     if !report.artifact.is_empty() {
         lines.push(format!("Artifact: {}", one_line(&report.artifact)));
@@ -77,11 +77,11 @@ fn header(report: &Report) -> String {
 }
 
 /// The verdict. A label that is not just the verdict is followed by the reason.
-fn verdict(report: &Report) -> String {
+fn verdict_line(report: &Report) -> String {
     let label = verdict_label(report);
     match label == report.verdict.to_string() {
-        true => label,
-        false => format!("{label}: {}", one_line(&report.verdict_reason)),
+        true => format!("Verdict: {label}"),
+        false => format!("Verdict: {label}: {}", one_line(&report.verdict_reason)),
     }
 }
 

@@ -55,6 +55,12 @@ const HIDDEN_NAMED_MAX: usize = 5;
 /// The next step for an issue that crh cannot fix.
 const BY_HAND: &str = "needs a manual fix";
 
+/// The next step for an issue that crh tried to fix.
+const TRIED: &str = "crh could not fix this, see the warnings of the report";
+/// Part of a reason that names a missing flag. `crh fix` accepts the issue with this flag, and the
+/// next step names it, too.
+const VERIFY_FLAG: &str = "`--verify COMMAND`";
+
 /// The report as deterministic JSON.
 pub fn json(report: &Report) -> serde_json::Result<String> {
     stable_json(report)
@@ -189,6 +195,17 @@ fn next_step(report: &Report, issue: &Issue) -> String {
         return "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"
             .to_owned();
     }
+    let step = open_step(report, issue);
+    let was_refused =
+        report.not_fixed_reason(issue.number).is_some_and(|why| !why.contains(VERIFY_FLAG));
+    match step.contains("`crh fix") && was_refused {
+        true => TRIED.to_owned(),
+        false => step,
+    }
+}
+
+/// What the reader can do about an issue that crh has not tried to fix, or fixed only in part.
+fn open_step(report: &Report, issue: &Issue) -> String {
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Partial) {
         let number = issue.number;
         return format!(
@@ -254,7 +271,8 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
     };
     let is_unstored = report.artifact.is_empty();
     let has_fix = report.fix_of(issue.number).is_some();
-    let suffix = match issue.requires_verification && !is_unstored && !has_fix {
+    let is_open = !is_unstored && !has_fix && step != TRIED;
+    let suffix = match issue.requires_verification && is_open {
         true => ", then run the tests",
         false => "",
     };

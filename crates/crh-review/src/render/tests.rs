@@ -12,7 +12,7 @@ use crate::finding::{AutofixClass, Member, Origin, Severity};
 use crate::report::{
     AppliedFix, CoverageState, Decimal, DroppedFinding, FileCoverage, FixOutcome, Issue, Plan,
     PlanSource, Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes,
-    RunOutcome, SCHEMA_VERSION, Scope, Status, Strategy,
+    RunOutcome, SCHEMA_VERSION, Scope, Status, Strategy, not_fixed_warning,
 };
 use crate::verdict::{CommandKind, Verdict};
 
@@ -566,8 +566,11 @@ fn failed_review_uses_specified_wording() {
         outcome: RunOutcome::Completed,
         ..report.reviewers[0].clone()
     });
+    report.verdict_reason = "failed reviewers: correctness, performance, security".to_owned();
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
+
+        Verdict: Not ready (incomplete): failed reviewers: correctness, performance, security
 
         Review complete
     "#]]
@@ -761,6 +764,30 @@ fn apply_is_never_recommended_beside_fixing_by_hand() {
         static defer false: needs a manual fix
     "#]]
     .assert_eq(&steps.concat());
+}
+
+#[test]
+fn fix_that_crh_refused_is_no_next_step() {
+    let mut report = full_report();
+    report.applied_fixes.clear();
+    report.issues.truncate(1);
+    let issue = &mut report.issues[0];
+    (issue.autofix_class, issue.owner) = (AutofixClass::SafeAuto, Owner::DownstreamResolver);
+    (issue.action, issue.requires_verification) = (Action::Defer, false);
+    let number = issue.number;
+    let step = |report: &Report| residual_step(report, &report.issues[0]);
+    let fixable = format!("`crh fix --issue {number}` can fix this");
+    assert_eq!(step(&report), fixable);
+    report.warnings = vec![not_fixed_warning(number + 10, "its lines changed")];
+    assert_eq!(step(&report), fixable);
+    report.warnings = vec![not_fixed_warning(number, "its lines changed")];
+    assert_eq!(step(&report), TRIED);
+    report.issues[0].requires_verification = true;
+    assert_eq!(step(&report), TRIED);
+    // `crh fix` accepts the issue with the flag.
+    report.warnings = vec![not_fixed_warning(number, "pass `--verify COMMAND`")];
+    let step = step(&report);
+    assert!(step.contains("--verify COMMAND` can fix this"), "{step}");
 }
 
 #[test]

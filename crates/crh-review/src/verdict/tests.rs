@@ -151,6 +151,15 @@ fn truncated_review_names_what_is_missing() {
         review_verdict(&truncated(Report { coverage, ..report("") })),
         "Incomplete: 1 file not fully reviewed (a)"
     );
+    let coverage = vec![FileCoverage {
+        path: "a".to_owned(),
+        state: CoverageState::Truncated,
+        reason: FIX_REVIEW_STOPPED.to_owned(),
+    }];
+    assert_eq!(
+        review_verdict(&truncated(Report { coverage, ..report("") })),
+        "Incomplete: the repeated review of the fixes was stopped; 1 file not fully reviewed (a)"
+    );
     let mut unvalidated = truncated(report("P1 P2"));
     for issue in &mut unvalidated.issues {
         issue.validation = Validation::NotRun;

@@ -40,17 +40,40 @@ fn safe_to_try(
     settings: &Settings,
     run: &RunFolder,
 ) -> Result<(BTreeSet<u32>, Vec<SkippedIssue>), Failure> {
-    let mut numbers = without_dismissed(fix::safe(report), report, settings)?;
+    let safe = fix::safe(report);
+    let mut numbers = without_dismissed(safe.clone(), report, settings)?;
     if numbers.is_empty() {
         ui::note(NO_SAFE_FIX);
     }
-    let mut rejected = left_before(run);
-    rejected.retain(|left| left.is_rejected && numbers.remove(&left.number));
+    let failed = left_before(run).into_iter().filter(|left| left.is_rejected);
+    let (mut rejected, mut others): (Vec<SkippedIssue>, Vec<SkippedIssue>) =
+        failed.partition(|left| numbers.remove(&left.number));
+    others.retain(|left| !safe.contains(&left.number));
+    note_earlier_failures(&others, report, settings)?;
     for left in &mut rejected {
         let SkippedIssue { number, why, .. } = left;
         *why = format!("it failed before, and `--issue {number}` tries it again: {why}");
     }
     Ok((numbers, rejected))
+}
+
+/// Prints why an earlier fix of each of these issues failed, unless the issue is closed now.
+/// Autofix gives a safe issue that it could not fix to another owner, so [`fix::safe`] leaves it
+/// out.
+fn note_earlier_failures(
+    failed: &[SkippedIssue],
+    report: &Report,
+    settings: &Settings,
+) -> Result<(), Failure> {
+    let is_failed = |number: &u32| failed.iter().any(|left| left.number == *number);
+    let open = report.open_issues().map(|issue| issue.number).filter(is_failed).collect();
+    let open = without_dismissed(open, report, settings)?;
+    for SkippedIssue { number, why, .. } in failed.iter().filter(|it| open.contains(&it.number)) {
+        ui::note(&format!(
+            "an earlier fix of #{number} failed, and `--issue {number}` tries it again: {why}"
+        ));
+    }
+    Ok(())
 }
 
 /// Leaves out the issues that the user dismissed after the review.

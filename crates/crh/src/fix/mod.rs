@@ -49,7 +49,7 @@ use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{Action, AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
-use crh_review::{narrow_to_places, refresh_verdict};
+use crh_review::{narrow_to_places, refresh_verdict, report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -57,8 +57,6 @@ const ADVISORY: &str = "advisory.json";
 /// The report before any fix.
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
-/// Start of the warning about a skipped issue, after its number.
-const NOT_FIXED: &str = "not fixed: ";
 /// Reason for an issue whose replacement did not help. crh would apply the same replacement again.
 const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found the issue again";
 
@@ -76,8 +74,17 @@ pub(crate) fn fix(
     }
     move_to_open_places(report, &fixed.applied);
     // An earlier command may have warned, and this one tried again.
-    report.warnings.retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED));
+    let is_retried =
+        |warning: &str| numbers.iter().any(|number| is_not_fixed_warning(warning, *number));
+    report
+        .warnings
+        .retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED) && !is_retried(warning));
     warn(report, &fixed.warnings);
+    match asker {
+        FixOrigin::Command | FixOrigin::Questions => warn_not_fixed(report, &fixed.left),
+        // A mode warns after its last round.
+        FixOrigin::Mode => {}
+    }
     up_to_date(session, report);
     fixed.store_error = store(session, report, &fixed.left).err().map(|why| why.to_string());
     Ok(fixed)
@@ -165,7 +172,23 @@ pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
 
 /// The warning about a skipped issue.
 pub(crate) fn not_fixed_warning(left: &SkippedIssue) -> String {
-    format!("#{} {NOT_FIXED}{}", left.number, left.why)
+    report::not_fixed_warning(left.number, &left.why)
+}
+
+fn is_not_fixed_warning(warning: &str, number: u32) -> bool {
+    warning.starts_with(&report::not_fixed_warning(number, ""))
+}
+
+/// Adds warnings about open issues that crh tried to fix, so that the report does not recommend the
+/// same fix.
+fn warn_not_fixed(report: &mut Report, left: &[SkippedIssue]) {
+    let warned: &Report = report;
+    let is_tried = |left: &&SkippedIssue| {
+        let issue = warned.issue(left.number);
+        left.why != NOT_ITS_TURN && issue.is_some_and(|it| applied_already(warned, it).is_none())
+    };
+    let warnings: Vec<String> = left.iter().filter(is_tried).map(not_fixed_warning).collect();
+    warn(report, &warnings);
 }
 
 /// The warning about an issue that the review of its fix found again.
@@ -178,8 +201,7 @@ fn drop_stale_warnings(report: &mut Report) {
     let fixed = report.applied_fixes.iter().filter(|fix| fix.outcome.is_done());
     let fixed: Vec<u32> = fixed.map(|fix| fix.number).collect();
     let is_stale = |warning: &str, number: u32| {
-        warning.starts_with(&format!("#{number} {NOT_FIXED}"))
-            || warning == found_again_warning(number)
+        is_not_fixed_warning(warning, number) || warning == found_again_warning(number)
     };
     report.warnings.retain(|warning| !fixed.iter().any(|number| is_stale(warning, *number)));
 }

@@ -232,6 +232,8 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
         ---
         Code review degraded (headless mode). Reason: 0 of 1 reviewers returned results.
 
+        Verdict: Not ready (incomplete): failed reviewers: reviewer; 2 files not fully reviewed (shop/mail.py, shop/orders.py); nothing was reviewed
+
         Review complete
     "#]]
     .assert_eq(&output.stdin("not JSON").run().shown());

@@ -65,6 +65,8 @@ async fn all_reviewers_failed_means_not_reviewed() {
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
 
+        Verdict: Not ready (incomplete): failed reviewers: correctness, testing, security; 1 file not fully reviewed (shop/cart.py); nothing was reviewed
+
         Review complete
     "#]]
     .assert_eq(&crh_review::render::envelope(&reviewed.report));

@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use super::outcome::ReviewEnding;
 use super::progress::Progress;
 use super::repeat;
+use super::repeat::FixReviewEnd;
 use super::session::{PostDestination, ReviewSession};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
@@ -20,7 +21,7 @@ use crate::ui::Verbosity;
 use crate::{fix, ui};
 use crh_pipeline::target_args;
 use crh_review::finding::Owner;
-use crh_review::report::{AppliedFix, FixOutcome, Queue, Report, ReviewMode};
+use crh_review::report::{AppliedFix, FixOutcome, Queue, Report, ReviewMode, Status};
 
 /// Maximum number of rounds. A round applies fixes and reviews the fixed files again.
 const ROUNDS: u32 = 2;
@@ -442,7 +443,8 @@ fn review_again(
             fix::warn(report, &[format!("the fixes were not reviewed again: {why}")]);
             let files: BTreeSet<String> =
                 applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
-            repeat::mark_coverage(report, &files, &files);
+            let end = FixReviewEnd::Ended(Status::Error);
+            repeat::mark_files(session, report, &files, &files, end);
             RepeatResult::Failed
         }
     }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::super::run_lookup;
 use super::resolved_change::ResumeState;
 use super::resumed_run::{ResumedRun, START_ANEW_HINT};
-use super::session::ReviewRequest;
+use super::session::{ReopenPurpose, ReviewRequest};
 use super::since::ReviewExtent;
 use super::{progress, terms};
 use crate::config::environment::Environment;
@@ -33,7 +33,9 @@ impl ResumedRun {
         let stored_run = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
         let folder = stored_run.resume().map_err(run_lookup::folder_failure)?;
         let stored: ReviewOptions = read(&folder, OPTIONS_FILE)?;
-        if request.command != stored.command {
+        // To fix issues, crh opens the runs of both commands.
+        let is_same_command = request.command == stored.command;
+        if request.reopen_purpose == ReopenPurpose::Reviewing && !is_same_command {
             let run = folder.run_id();
             let (origin, command) = match stored.command {
                 CommandKind::Review => ("was started by `crh review`", "crh review"),

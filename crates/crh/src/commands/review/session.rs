@@ -95,16 +95,6 @@ pub(super) enum StaleApprovals {
     Kept,
 }
 
-impl PostDestination {
-    /// The flag that requests posting.
-    fn flag(self) -> Option<String> {
-        match self {
-            Self::To(forge) => Some(format!("--sink {}", forge.name())),
-            Self::Nothing => None,
-        }
-    }
-}
-
 /// Whether crh keeps the run folder of the review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoragePolicy {
@@ -418,15 +408,15 @@ impl ReviewRequest {
                 self.check_pull(found.as_ref())?;
                 Ok(found)
             }
-            WorkspaceArgs { .. } => {
-                match self.posts.flag() {
-                    Some(flag) => Err(Failure::usage(
-                        "crh cannot post a prepared or resumed review right away",
-                    )
-                    .hint(format!("leave out `{flag}`, and run `crh post RUN` after the review"))),
-                    None => Ok(None),
-                }
-            }
+            WorkspaceArgs { .. } => match self.posts {
+                PostDestination::To(_) => Err(Failure::usage(
+                    "crh cannot post a prepared or resumed review right away",
+                )
+                .hint(
+                    "leave out the `--sink` that posts, and run `crh post RUN` after the review",
+                )),
+                PostDestination::Nothing => Ok(None),
+            },
         }
     }
 
@@ -503,19 +493,18 @@ impl ReviewRequest {
         resolved: &ResolvedChange,
         pull: Option<&ForgeProposal>,
     ) -> Result<(), Failure> {
-        let Some((pull, flag)) = pull.zip(self.posts.flag()) else { return Ok(()) };
+        let (PostDestination::To(_), Some(pull)) = (self.posts, pull) else { return Ok(()) };
         let word = pull.word();
         if !pull.proposal.open {
             return Err(Failure::usage(format!(
                 "the {word} is closed, so crh does not post to it"
             ))
-            .hint(format!("leave out `{flag}` to review it anyway")));
+            .hint("leave out the `--sink` that posts to review it anyway"));
         }
         if resolved.change.head_sha != pull.proposal.source.commit {
             let message = format!("the reviewed commit is not the head of the {word}");
-            return Err(
-                Failure::usage(message).hint(format!("push your commits, or leave out `{flag}`"))
-            );
+            return Err(Failure::usage(message)
+                .hint("push your commits, or leave out the `--sink` that posts"));
         }
         Ok(())
     }

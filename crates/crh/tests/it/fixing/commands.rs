@@ -533,6 +533,56 @@ fn printed_commands_quote_paths() {
 }
 
 #[test]
+fn fix_that_failed_in_autofix_is_named() {
+    let desk = Desk::new();
+    let broken = swallowed_fixed_by("    except Exception:\n        raise (");
+    let output = desk.review(&finds(&[broken, mean()]), &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    expect![[r#"
+        exit 0
+        note: no open issue has a safe fix; use `--issue N` to fix one anyway
+        note: an earlier fix of #1 failed, and `--issue 1` tries it again: its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
+        ---
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&[])));
+}
+
+#[test]
+fn report_recommends_no_fix_that_crh_refused() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    let markdown = || fs::read_to_string(desk.run().join("review.md")).unwrap();
+    let (hint, refused) = ("`crh fix` can fix this", "crh could not fix this");
+    assert!(markdown().contains(hint), "{}", markdown());
+    desk.repo.write(ORDERS, desk.text(ORDERS).replace("len(items)", "2"));
+    assert_eq!(desk.fix(&[]).code, 1);
+    assert!(markdown().contains(refused) && !markdown().contains(hint), "{}", markdown());
+    // The next attempt replaces the reason.
+    desk.repo.git(&["checkout", "--quiet", "."]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert!(!markdown().contains(refused), "{}", markdown());
+}
+
+#[test]
+fn exact_fix_of_a_static_check_is_applied() {
+    const SPEC: &str = "shop/orders.spec.ts";
+    let desk = Desk::new();
+    desk.repo.write(SPEC, "it.only('adds', () => {\n  total([]);\n});\n");
+    desk.repo.commit("a test");
+    let args = [&["check"], &CHECKOUT[..]].concat();
+    let checked = desk.checked(desk.crh(&args));
+    assert!(checked.code < 2, "{}", checked.shown());
+    let fixed = desk.fix(&["--issue", "1"]);
+    assert_eq!(fixed.code, 0, "{}", fixed.shown());
+    assert_eq!(desk.text(SPEC), "it('adds', () => {\n  total([]);\n});\n");
+    expect![[r#"
+        #1 fixed: A focused test keeps other tests from running
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+}
+
+#[test]
 fn checks_in_interactive_mode_print_no_note_about_fixing() {
     let desk = Desk::new();
     let args = [&["check", "--mode", "interactive"], &CHECKOUT[..]].concat();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
+use crh_testkit::RunningProgram;
 use crh_testkit::fake_model::calls;
 
 /// Longer than any test.
@@ -60,6 +61,10 @@ fn ctrl_c_in_repeated_review_keeps_fixes_and_can_resume() {
     assert!(
         report["warnings"].to_string().contains("the repeated review of the fixes was stopped")
     );
+    assert_eq!(report["status"], "truncated");
+    let reason = report["verdict_reason"].as_str().unwrap();
+    let incomplete = "The review is incomplete: the repeated review of the fixes was stopped";
+    assert!(reason.contains(incomplete), "{reason}");
     assert!(desk.text(ORDERS).contains("    return result\n"));
     assert!(!desk.repo.path().join(".context").exists(), "todos come at the end");
     model.script("single", [answers(&[])]);
@@ -67,8 +72,50 @@ fn ctrl_c_in_repeated_review_keeps_fixes_and_can_resume() {
     assert_eq!(output.code, 1, "{}", output.shown());
     let report = desk.stored("review.json");
     assert_eq!((issues(&report), &report["warnings"]), (fixed.to_owned(), &json!([])));
+    assert_eq!(
+        (&report["status"], &report["verdict_reason"]),
+        (&json!("ok"), &json!("1 issue to fix"))
+    );
     assert!(desk.repo.path().join(".context").exists());
     model.verify();
+}
+
+#[test]
+fn run_stopped_in_repeated_review_is_incomplete_until_resumed() {
+    let check = |stop: fn(RunningProgram) -> Output| {
+        let desk = Desk::new();
+        let model = FakeModel::start()
+            .on("single", [answers(&[mean()]), answers(&[]).delayed(NEVER)])
+            .on("validate-1", [confirms()]);
+        let args =
+            [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", "autofix"]].concat();
+        let running = with_model(desk.crh(&args), &model).start();
+        model.wait_for("single", 2);
+        let stopped = stop(running);
+        let shown = desk.crh(&["show", "--format", "json"]).run();
+        let report: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let reason = "the repeated review of the fixes was stopped; 1 file not fully reviewed (shop/orders.py)";
+        assert_eq!(report["verdict"], "Incomplete", "{}", stopped.shown());
+        assert_eq!(report["verdict_reason"], reason);
+        assert_eq!(report["status"], "truncated");
+        model.script("single", [answers(&[])]);
+        let output = resumed(&desk, &model);
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let report = desk.stored("review.json");
+        assert_eq!(
+            (&report["verdict"], &report["status"]),
+            (&json!("Ready to merge"), &json!("ok"))
+        );
+    };
+    check(RunningProgram::kill);
+    check(|running| {
+        running.terminate();
+        running.end()
+    });
+    check(|running| {
+        running.interrupt();
+        running.end()
+    });
 }
 
 #[test]

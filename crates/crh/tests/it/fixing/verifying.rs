@@ -76,7 +76,7 @@ fn failed_second_look_makes_the_review_incomplete() {
     .assert_eq(&issues(&report));
     let reason = "1 file not fully reviewed (shop/orders.py)";
     assert_eq!((output.code, &report["verdict_reason"]), (4, &json!(reason)), "{}", output.shown());
-    assert_eq!(report["verdict"], "Incomplete");
+    assert_eq!((&report["verdict"], &report["status"]), (&json!("Incomplete"), &json!("degraded")));
 }
 
 /// The repeated review may find something outside the fixed file, or quote code that is not there.

@@ -130,7 +130,7 @@ fn impossible_posting_is_refused_early() {
         exit 2
         note: the review includes local changes on top of the head of the pull request, `8eb36afa10b8`
         error: the reviewed commit is not the head of the pull request
-        hint: push your commits, or leave out `--sink github`
+        hint: push your commits, or leave out the `--sink` that posts
         ---
         exit 2
         error: `--dry-run` needs a sink that posts

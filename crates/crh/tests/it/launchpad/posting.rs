@@ -340,7 +340,7 @@ fn impossible_posting_is_refused_early() {
         ---
         exit 2
         error: the merge proposal is closed, so crh does not post to it
-        hint: leave out `--sink launchpad` to review it anyway
+        hint: leave out the `--sink` that posts to review it anyway
         ---
         exit 2
         error: `--sink launchpad` needs a merge proposal, but this is a pull request

@@ -218,6 +218,8 @@ fn all_reviewers_failed() {
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
 
+        Verdict: Not ready (incomplete): failed reviewers: correctness, testing, security; 1 file not fully reviewed (shop/orders.py); nothing was reviewed
+
         Review complete
     "#]]
     .assert_eq(&reviewed.output.stdout);

@@ -140,7 +140,7 @@ fn run_folder_records_checkout_for_every_target() {
         let found = (text(&metadata["branch"]), text(&metadata["head_sha"]));
         assert_eq!(found, (branch, desk.repo.id("HEAD").as_str()), "{}", output.shown());
         // Only checks ran although a review was requested.
-        assert_eq!(text(&metadata["verdict"]), "Not ready", "{target:?}");
+        assert_eq!(text(&metadata["verdict"]), "Incomplete", "{target:?}");
     }
 }
 
