@@ -127,7 +127,10 @@ impl SharedDisplay {
                 if let Some(line) = lines::line(event, &latest.state, LineDetail::Brief) {
                     latest.throttle.queue(line);
                 }
-                latest.throttle.take_due(elapsed).iter().for_each(|line| screen::print_line(line));
+                if !screen::is_drawing_paused() {
+                    let due_lines = latest.throttle.take_due(elapsed);
+                    due_lines.iter().for_each(|line| screen::print_line(line));
+                }
             }
         }
     }
@@ -166,6 +169,8 @@ impl SharedDisplay {
                 drop(latest);
                 screen::draw(lines);
             }
+            // Lines wait while the user answers a question.
+            ProgressStyle::Lines(_) if screen::is_drawing_paused() => {}
             ProgressStyle::Lines(_) => {
                 let LatestProgress { state, throttle } = &mut *latest;
                 throttle.tick(elapsed, state).iter().for_each(|line| screen::print_line(line));

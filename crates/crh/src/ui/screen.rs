@@ -136,6 +136,11 @@ pub(super) fn resume_drawing() {
     screen().drawing = Drawing::On;
 }
 
+/// Whether the panel is removed, because the user is typing.
+pub(super) fn is_drawing_paused() -> bool {
+    screen().drawing == Drawing::Off
+}
+
 /// Removes the panel unless another thread holds the lock, which may be blocked on a full pipe.
 pub(super) fn try_clear() {
     if let Ok(mut screen) = SCREEN.try_lock() {
