@@ -127,7 +127,7 @@ async fn telemetry_totals_equal_the_ledger() {
         money: DOLLAR,
     });
     let means = run_context(&fake, &ledger, &journal);
-    let review = crh_agent::drive(run("sub-agent-1", means.model.facts()), &means);
+    let review = Box::pin(crh_agent::drive(run("sub-agent-1", means.model.facts()), &means));
     let ended = journal
         .async_stage(Stage::Review, async {
             match review.await.end.outcome {
