@@ -539,6 +539,22 @@ fn envelope_counts_only_safe_auto_fixes() {
 }
 
 #[test]
+fn envelope_does_not_count_a_partial_fix_as_fixed() {
+    let mut report = full_report();
+    let number = report.issues[0].number;
+    report.issues[0].autofix_class = AutofixClass::SafeAuto;
+    report.applied_fixes =
+        vec![AppliedFix { number, outcome: FixOutcome::Partial, ..AppliedFix::default() }];
+    let text = envelope(&report);
+    for expected in [
+        "\nApplied 0 safe_auto fixes.\nApplied 1 more safe_auto fix, but its finding is still open.\n",
+        "\n  Remark: A fix is applied, but the finding is still open: the fix did not change all places of the issue\n",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
 fn failed_review_uses_specified_wording() {
     expect![[r#"
         Review failed (headless mode). Reason: conflicting mode flags — mode:autofix and mode:headless cannot be combined.
