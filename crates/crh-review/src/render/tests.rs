@@ -783,6 +783,34 @@ fn apply_is_never_recommended_beside_fixing_by_hand() {
 }
 
 #[test]
+fn next_step_of_a_safe_fix_says_whether_a_model_writes_it() {
+    let mut report = full_report();
+    report.applied_fixes.clear();
+    report.issues.truncate(1);
+    let mut steps = Vec::new();
+    for strategy in [Strategy::Panel, Strategy::Static] {
+        // Without a replacement, with one, and with one that contains a masked credential.
+        for replacement in [None, Some("x"), Some("key = \"[redacted]\"")] {
+            report.strategy = strategy;
+            let issue = &mut report.issues[0];
+            (issue.autofix_class, issue.owner) = (AutofixClass::SafeAuto, Owner::ReviewFixer);
+            (issue.action, issue.requires_verification) = (Action::Apply, false);
+            issue.replacement = replacement.map(str::to_owned);
+            steps.push(format!("{strategy}: {}\n", next_step_in(&report, &report.issues[0])));
+        }
+    }
+    expect![[r#"
+        panel: `crh fix` lets a model fix this
+        panel: `crh fix` can fix this
+        panel: `crh fix` lets a model fix this
+        static: needs a manual fix
+        static: `crh fix` can fix this
+        static: needs a manual fix
+    "#]]
+    .assert_eq(&steps.concat());
+}
+
+#[test]
 fn fix_that_crh_refused_is_no_next_step() {
     let mut report = full_report();
     report.applied_fixes.clear();
