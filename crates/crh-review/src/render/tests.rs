@@ -510,6 +510,17 @@ fn envelope_of_static_checks_says_that_the_review_is_incomplete() {
 }
 
 #[test]
+fn only_markdown_and_envelope_have_three_verdicts() {
+    let mut report = full_report();
+    report.verdict = Verdict::Incomplete;
+    assert!(annotations(&report).starts_with("::warning title=crh%3A Incomplete::"));
+    assert!(comment(&report, "crh").contains("## Incomplete\n"));
+    assert!(text(&report, &TextStyle::default()).contains("Incomplete: "));
+    assert!(markdown(&report).contains("**Verdict:** Not ready (incomplete)\n"));
+    assert!(envelope(&report).contains("\nVerdict: Not ready (incomplete): "));
+}
+
+#[test]
 fn stopped_envelope_lacks_final_line() {
     let stopped = stopped_envelope(&full_report());
     assert!(stopped.starts_with("Code review stopped (headless mode).\n"), "{stopped}");
