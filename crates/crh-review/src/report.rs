@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::CandidatePair;
 use crate::finding::{
-    AutofixClass, Category, Confidence, Member, Origin, Owner, Severity, display_as_serialised,
+    AutofixClass, Category, Confidence, Member, Origin, Owner, Severity, Side,
+    display_as_serialised,
 };
 use crate::identity::is_key;
 use crate::place::{Location, Quote, Tier};
@@ -388,7 +389,17 @@ pub struct Issue {
     pub members: Vec<Member>,
 }
 
+/// Start of the text that replaces a credential in a report.
+pub const CREDENTIAL_MASK: &str = "[redacted";
+
 impl Issue {
+    /// Whether crh can apply the replacement without a model. crh uses no replacement of removed
+    /// lines and none with a masked credential.
+    pub fn has_exact_fix(&self) -> bool {
+        let is_complete = |text: &String| !text.contains(CREDENTIAL_MASK);
+        self.location.side == Side::New && self.replacement.as_ref().is_some_and(is_complete)
+    }
+
     /// Whether the editor and validation judge it. They do not judge what static checks found, nor
     /// requirements, which have their own run.
     pub fn takes_second_look(&self) -> bool {

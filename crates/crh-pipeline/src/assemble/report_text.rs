@@ -185,7 +185,9 @@ fn counts_sentence(report: &Report) -> String {
         0 => "No issues".to_owned(),
         issues => format!("{}{}", plural(issues, "issue"), severity_counts(&report.issues)),
     };
-    let fixed = match report.fixed_count() {
+    // Issues over the limit may be fixed, too, but are not among the counted issues.
+    let fixed = report.issues.iter().filter(|issue| report.is_fixed(issue.number)).count();
+    let fixed = match fixed {
         0 => String::new(),
         1 => ", of which 1 is fixed".to_owned(),
         fixed => format!(", of which {fixed} are fixed"),

@@ -8,10 +8,13 @@ use super::report::ReportedRepair;
 use super::{AcceptedWork, FileEdit, FixTask, IssueOutcome};
 use crate::text::one_line;
 use crh_git::{CheckoutDifference, DifferenceKind, TempCheckoutError};
+use crh_review::finding::Side;
 use crh_review::report::Issue;
 
 /// Why an issue without an edit is not done.
 const NO_FILE: &str = "no file was changed for it";
+/// Why an issue is not done if the fixer changed only other files for it.
+const OTHER_FILES: &str = "only other files were changed for it";
 
 /// Accepts the reported repairs, or returns the reason why nothing is accepted.
 pub(super) fn accept_work(
@@ -107,7 +110,8 @@ fn edits_of_task(
 ///
 /// Every change in a file counts for the issue if no other repaired issue has this file. Otherwise
 /// a change counts if it is at a place of the issue, or if the report names the file for the issue
-/// and the change is at no place of the others.
+/// and the change is at no place of the others. At least one of the changes must be in a file that
+/// the issue cites.
 fn edits_for(
     issue: &Issue,
     repair: &ReportedRepair,
@@ -135,11 +139,20 @@ fn edits_for(
     let has_substance =
         || own().any(|(_, edit)| !FileChanges::new(edit).substantial(issue).is_empty());
     match made.is_empty() {
-        false => Ok(made),
+        false if made.iter().any(|index| is_cited(issue, &edits[*index].path)) => Ok(made),
+        false => Err(OTHER_FILES),
         true if own().next().is_none() => Err(NO_FILE),
         true if has_substance() => Err("its lines were not changed"),
         true => Err("only white space was changed for it"),
     }
+}
+
+/// Whether an issue cites a file. What replaces a removed line may be in any file.
+fn is_cited(issue: &Issue, path: &str) -> bool {
+    issue.location.side == Side::Old
+        || issue.location.file == path
+        || issue.other_places.iter().any(|place| place.file == path)
+        || issue.evidence.iter().any(|quote| quote.file == path)
 }
 
 fn is_blank(text: &[u8]) -> bool {

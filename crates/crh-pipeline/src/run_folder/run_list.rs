@@ -18,8 +18,8 @@ use super::{
 };
 use crh_review::finding::Severity;
 use crh_review::identity::is_key;
-use crh_review::report::Decimal;
-use crh_review::verdict::Verdict;
+use crh_review::report::{Decimal, Report};
+use crh_review::verdict::{Verdict, is_marked_incomplete};
 
 /// Name for the newest run.
 const LATEST: &str = "latest";
@@ -61,7 +61,9 @@ pub struct RunSummary {
     pub completed_at: Option<String>,
     /// `None` if there is no report.
     pub verdict: Option<Verdict>,
-    /// Number of issues by severity.
+    /// Whether the review is incomplete.
+    pub is_incomplete: bool,
+    /// Number of open issues by severity.
     pub issues: BTreeMap<Severity, usize>,
     /// Cost in US dollars.
     pub cost_usd: Option<Decimal>,
@@ -209,9 +211,15 @@ fn oldest_first(names: Vec<String>, now: Timestamp) -> Vec<String> {
     ordered
 }
 
-/// Lists all runs, newest first.
-pub fn list_runs(runs: &Path, trust: RunTrust<'_>) -> Result<Vec<RunSummary>, FolderError> {
-    Ok(run_names(runs)?.iter().rev().map(|name| summarize_run(runs, name, trust)).collect())
+/// Lists all runs, newest first. `update` changes each stored report to its present state, such as
+/// after dismissals.
+pub fn list_runs(
+    runs: &Path,
+    trust: RunTrust<'_>,
+    update: &mut dyn FnMut(&mut Report),
+) -> Result<Vec<RunSummary>, FolderError> {
+    let names = run_names(runs)?;
+    Ok(names.iter().rev().map(|name| summarize_run(runs, name, trust, update)).collect())
 }
 
 /// Runs that may be pruned, oldest first. Runs in progress are kept. Unfinished runs are kept for a
@@ -250,13 +258,19 @@ pub fn remove_run(path: &Path) -> io::Result<()> {
     }
 }
 
-fn summarize_run(runs: &Path, name: &str, trust: RunTrust<'_>) -> RunSummary {
+fn summarize_run(
+    runs: &Path,
+    name: &str,
+    trust: RunTrust<'_>,
+    update: &mut dyn FnMut(&mut Report),
+) -> RunSummary {
     let stamp = RunName::parse(name).map(|name| name.stamp.iso()).unwrap_or_default();
     let mut summary = RunSummary {
         run_id: name.to_owned(),
         started_at: stamp,
         completed_at: None,
         verdict: None,
+        is_incomplete: false,
         issues: BTreeMap::new(),
         cost_usd: None,
         title: String::new(),
@@ -269,9 +283,11 @@ fn summarize_run(runs: &Path, name: &str, trust: RunTrust<'_>) -> RunSummary {
         folder.report()
     });
     match report {
-        Ok(report) => {
+        Ok(mut report) => {
+            update(&mut report);
             summary.verdict = Some(report.verdict);
-            for issue in &report.issues {
+            summary.is_incomplete = is_marked_incomplete(&report);
+            for issue in report.issues.iter().filter(|issue| !report.is_fixed(issue.number)) {
                 *summary.issues.entry(issue.severity).or_default() += 1;
             }
             summary.cost_usd = Some(report.stats.cost_usd);

@@ -403,7 +403,7 @@ fn only_stamped_folders_are_trusted() {
     let found = find_run(&runs, None, RunTrust::Stamped(&again), stamp(9)).unwrap();
     assert_eq!(found.folder.run_id(), stamped.run_id());
     assert!(matches!(found.skipped[..], [FolderError::Unstamped(_), FolderError::Unstamped(_)]));
-    let summaries = list_runs(&runs, RunTrust::Stamped(&again)).unwrap();
+    let summaries = list_runs(&runs, RunTrust::Stamped(&again), &mut |_| {}).unwrap();
     let foreign: Vec<bool> = summaries.iter().map(|summary| summary.is_foreign).collect();
     assert_eq!(foreign, [true, true, false]);
 }
@@ -456,16 +456,17 @@ fn missing_or_invalid_report_has_a_clear_error() {
 fn list_shows_newest_run_first() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
-    assert_eq!(list_runs(&runs.join("none"), RunTrust::Named).unwrap(), []);
+    assert_eq!(list_runs(&runs.join("none"), RunTrust::Named, &mut |_| {}).unwrap(), []);
     finished(runs, stamp(0));
     begun(runs, stamp(1));
     fs::write(finished(runs, stamp(2)).path().join("review.json"), "{").unwrap();
-    let rows = list_runs(runs, RunTrust::Named).unwrap();
+    let rows = list_runs(runs, RunTrust::Named, &mut |_| {}).unwrap();
     let row = |hours: u64| RunSummary {
         run_id: format!("{}_{ID}", stamp(hours)),
         started_at: stamp(hours).iso(),
         completed_at: Some(stamp(hours).iso()),
         verdict: None,
+        is_incomplete: false,
         issues: BTreeMap::new(),
         cost_usd: None,
         title: String::new(),
@@ -481,6 +482,7 @@ fn list_shows_newest_run_first() {
             RunSummary { completed_at: None, ..row(1) },
             RunSummary {
                 verdict: Some(Verdict::Incomplete),
+                is_incomplete: true,
                 cost_usd: Some(Decimal(0)),
                 title: "Retry the mail".to_owned(),
                 ..row(0)

@@ -3,7 +3,7 @@
 //! The runner executes any log line that starts with a command. So all text is encoded, and every
 //! line is exactly one command.
 
-use super::verdict_label;
+use super::marked_verdict;
 use crate::finding::{Severity, Side};
 use crate::report::{Issue, Report};
 use crate::sanitise::{one_line, path};
@@ -26,7 +26,7 @@ fn verdict(report: &Report) -> String {
         Verdict::ReadyWithFixes | Verdict::Incomplete => "warning",
         Verdict::ReadyToMerge | Verdict::ChecksPassed => "notice",
     };
-    let title = format!("crh: {}", verdict_label(report));
+    let title = format!("crh: {}", marked_verdict(report));
     format!(
         "::{kind} title={}::{}\n",
         encode_property(&title),

@@ -46,17 +46,28 @@ fn body(report: &Report, outcome: &str) -> String {
         return format!("{first_line}\n{}\n", verdict_line(report));
     }
     let mut sections = vec![first_line, header(report)];
-    // The fixed wording has the plural for one, too.
-    sections.push(format!("Applied {} safe_auto fixes.\n", safe_fixes(report)));
+    sections.push(safe_fixes(report));
     sections.extend(finding_sections(report));
     sections.extend(list_sections(report));
     sections.join("\n")
 }
 
-/// Number of applied `safe_auto` fixes. In interactive mode other classes may be fixed, too.
-fn safe_fixes(report: &Report) -> usize {
-    let fixed_issues = report.all_issues().filter(|issue| report.fix_of(issue.number).is_some());
-    fixed_issues.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto).count()
+/// Numbers of applied `safe_auto` fixes: those that fixed their finding, then the others. In
+/// interactive mode other classes may be fixed, too.
+fn safe_fixes(report: &Report) -> String {
+    let issues = report.all_issues().filter(|issue| report.fix_of(issue.number).is_some());
+    let issues = issues.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto);
+    let (fixed, open): (Vec<&Issue>, Vec<&Issue>) =
+        issues.partition(|issue| report.is_fixed(issue.number));
+    let more = match open.len() {
+        0 => String::new(),
+        1 => "Applied 1 more safe_auto fix, but its finding is still open.\n".to_owned(),
+        count => {
+            format!("Applied {count} more safe_auto fixes, but their findings are still open.\n")
+        }
+    };
+    // The fixed wording has the plural for one, too.
+    format!("Applied {} safe_auto fixes.\n{more}", fixed.len())
 }
 
 fn header(report: &Report) -> String {
@@ -115,13 +126,14 @@ fn finding_sections(report: &Report) -> Vec<String> {
     ] {
         // The caller works on these findings, so the limit on issues does not apply.
         let issues = report.open_issues().filter(|issue| group(issue) == group_shown);
-        let items = issues.map(finding);
+        let items = issues.map(|issue| finding(report, issue));
         sections.extend(match group_shown {
             FindingGroup::Advisory => section(heading, items.chain(unpublished_advisory(report))),
             FindingGroup::GatedAuto | FindingGroup::Manual => section(heading, items),
         });
     }
-    sections.extend(section("Pre-existing issues:\n", report.pre_existing.iter().map(finding)));
+    let pre_existing = report.pre_existing.iter().map(|issue| finding(report, issue));
+    sections.extend(section("Pre-existing issues:\n", pre_existing));
     sections
 }
 
@@ -151,7 +163,7 @@ fn is_unpublished_advisory(dropped: &DroppedFinding) -> bool {
     dropped.fate == Fate::Minor && dropped.reason == ADVISORY_NOT_PUBLISHED
 }
 
-fn finding(issue: &Issue) -> String {
+fn finding(report: &Report, issue: &Issue) -> String {
     let verification = if issue.requires_verification { "[needs-verification]" } else { "" };
     let removed_note = if issue.location.side == Side::Old { " [removed line]" } else { "" };
     let mut out = format!(
@@ -185,6 +197,11 @@ fn finding(issue: &Issue) -> String {
     }
     for remark in issue_remarks(issue) {
         push_field("Remark", &remark);
+    }
+    // Only open findings have sections.
+    if let Some(fix) = report.fix_of(issue.number) {
+        let why = report.fix_note(fix).trim_start_matches("; ");
+        push_field("Remark", &format!("A fix is applied, but the finding is still open: {why}"));
     }
     out
 }

@@ -256,7 +256,7 @@ fn fate_meaning(fate: Fate) -> &'static str {
         Fate::Unsupported => "the quoted code does not exist",
         Fate::PreExisting => "not caused by this change",
         Fate::Refuted => "a second model run disproved it",
-        Fate::BelowGate => "the maintainers are unlikely to agree",
+        Fate::BelowGate => "the confidence, or the probability that maintainers agree, is too low",
         Fate::Softened => "listed under missing tests or remaining risks",
         Fate::Suppressed => "by an ignore comment, the baseline or a setting",
         Fate::Dismissed => "by a person",

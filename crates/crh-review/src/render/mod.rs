@@ -206,29 +206,38 @@ fn next_step(report: &Report, issue: &Issue) -> String {
 
 /// What the reader can do about an issue that crh has not tried to fix, or fixed only in part.
 fn open_step(report: &Report, issue: &Issue) -> String {
+    // A run of static checks has no model.
+    let has_fixer = report.strategy != Strategy::Static || issue.has_exact_fix();
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Partial) {
-        let number = issue.number;
-        return format!(
-            "the applied fix did not change this place; `crh fix --issue {number}` lets a model fix it"
-        );
+        let step = match has_fixer {
+            true => {
+                format!("`crh fix --issue {}{}` lets a model fix it", issue.number, verify(issue))
+            }
+            false => BY_HAND.to_owned(),
+        };
+        return format!("the applied fix did not change this place; {step}");
     }
-    let has_fixer = report.strategy != Strategy::Static || issue.replacement.is_some();
-    if (issue.autofix_class, issue.action) == (AutofixClass::Manual, Action::Apply) && !has_fixer {
-        return BY_HAND.to_owned();
+    let step = step_by_route(issue);
+    match step.contains("`crh fix") && !has_fixer {
+        true => BY_HAND.to_owned(),
+        false => step,
     }
-    step_by_route(issue)
+}
+
+/// The flag without which `crh fix` does not fix an issue that requires verification.
+fn verify(issue: &Issue) -> &'static str {
+    if issue.requires_verification { " --verify COMMAND" } else { "" }
 }
 
 /// The next step by the class of the fix and the owner of the issue.
 fn step_by_route(issue: &Issue) -> String {
-    let number = issue.number;
-    // Without a test command, `crh fix` does not fix an issue that requires verification.
-    let verify = if issue.requires_verification { " --verify COMMAND" } else { "" };
+    let (number, verify, is_exact) = (issue.number, verify(issue), issue.has_exact_fix());
+    let step = if is_exact { "can fix this" } else { "lets a model fix this" };
     match (issue.autofix_class, issue.owner) {
         (
             AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual,
             Owner::Human | Owner::Release,
-        ) if issue.action == Action::Apply && issue.replacement.is_some() => {
+        ) if issue.action == Action::Apply && is_exact => {
             format!(
                 "`crh fix --issue {number}{verify}` applies this replacement; a person must approve it"
             )
@@ -236,22 +245,15 @@ fn step_by_route(issue: &Issue) -> String {
         (_, Owner::Release) => "handle it when you release".to_owned(),
         (AutofixClass::Advisory, _) => "no action needed".to_owned(),
         (_, Owner::Human) => "a person must decide this".to_owned(),
-        (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` can fix this"),
+        (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` {step}"),
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
-            format!("`crh fix --issue {number}{verify}` can fix this")
+            format!("`crh fix --issue {number}{verify}` {step}")
         }
-        (AutofixClass::GatedAuto, _) => {
-            let step =
-                if issue.replacement.is_some() { "can fix this" } else { "lets a model fix this" };
-            format!(
-                "`crh fix --issue {number}{verify}` {step}; check the result, because the fix changes behaviour"
-            )
-        }
+        (AutofixClass::GatedAuto, _) => format!(
+            "`crh fix --issue {number}{verify}` {step}; check the result, because the fix changes behaviour"
+        ),
         (AutofixClass::Manual, _) if issue.action == Action::Apply => {
-            let step = match issue.replacement {
-                Some(_) => "applies this replacement",
-                None => "lets a model fix this",
-            };
+            let step = if is_exact { "applies this replacement" } else { step };
             format!("`crh fix --issue {number}{verify}` {step}; check the result")
         }
         (AutofixClass::Manual, _) => BY_HAND.to_owned(),

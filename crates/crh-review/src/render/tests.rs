@@ -510,6 +510,17 @@ fn envelope_of_static_checks_says_that_the_review_is_incomplete() {
 }
 
 #[test]
+fn only_markdown_and_envelope_have_three_verdicts() {
+    let mut report = full_report();
+    report.verdict = Verdict::Incomplete;
+    assert!(annotations(&report).starts_with("::warning title=crh%3A Incomplete::"));
+    assert!(comment(&report, "crh").contains("## Incomplete\n"));
+    assert!(text(&report, &TextStyle::default()).contains("Incomplete: "));
+    assert!(markdown(&report).contains("**Verdict:** Not ready (incomplete)\n"));
+    assert!(envelope(&report).contains("\nVerdict: Not ready (incomplete): "));
+}
+
+#[test]
 fn stopped_envelope_lacks_final_line() {
     let stopped = stopped_envelope(&full_report());
     assert!(stopped.starts_with("Code review stopped (headless mode).\n"), "{stopped}");
@@ -536,6 +547,22 @@ fn envelope_counts_only_safe_auto_fixes() {
     }
     assert!(report.issues.len() > 1);
     assert!(envelope(&report).contains("\nApplied 1 safe_auto fixes.\n"));
+}
+
+#[test]
+fn envelope_does_not_count_a_partial_fix_as_fixed() {
+    let mut report = full_report();
+    let number = report.issues[0].number;
+    report.issues[0].autofix_class = AutofixClass::SafeAuto;
+    report.applied_fixes =
+        vec![AppliedFix { number, outcome: FixOutcome::Partial, ..AppliedFix::default() }];
+    let text = envelope(&report);
+    for expected in [
+        "\nApplied 0 safe_auto fixes.\nApplied 1 more safe_auto fix, but its finding is still open.\n",
+        "\n  Remark: A fix is applied, but the finding is still open: the fix did not change all places of the issue\n",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
 }
 
 #[test]
@@ -762,6 +789,34 @@ fn apply_is_never_recommended_beside_fixing_by_hand() {
         static defer true: needs a manual fix
         static apply false: needs a manual fix
         static defer false: needs a manual fix
+    "#]]
+    .assert_eq(&steps.concat());
+}
+
+#[test]
+fn next_step_of_a_safe_fix_says_whether_a_model_writes_it() {
+    let mut report = full_report();
+    report.applied_fixes.clear();
+    report.issues.truncate(1);
+    let mut steps = Vec::new();
+    for strategy in [Strategy::Panel, Strategy::Static] {
+        // Without a replacement, with one, and with one that contains a masked credential.
+        for replacement in [None, Some("x"), Some("key = \"[redacted]\"")] {
+            report.strategy = strategy;
+            let issue = &mut report.issues[0];
+            (issue.autofix_class, issue.owner) = (AutofixClass::SafeAuto, Owner::ReviewFixer);
+            (issue.action, issue.requires_verification) = (Action::Apply, false);
+            issue.replacement = replacement.map(str::to_owned);
+            steps.push(format!("{strategy}: {}\n", next_step_in(&report, &report.issues[0])));
+        }
+    }
+    expect![[r#"
+        panel: `crh fix` lets a model fix this
+        panel: `crh fix` can fix this
+        panel: `crh fix` lets a model fix this
+        static: needs a manual fix
+        static: `crh fix` can fix this
+        static: needs a manual fix
     "#]]
     .assert_eq(&steps.concat());
 }

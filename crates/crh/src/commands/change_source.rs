@@ -641,7 +641,8 @@ impl ChangeSource {
         path_args::unmatched_warning(scope, &self.settings)
     }
 
-    /// A warning if the change itself excludes files from its review, by config or attributes.
+    /// A warning if the change itself, or the uncommitted config of the checkout, excludes files
+    /// from the review.
     pub(super) fn self_exclusion_warning(
         &self,
         scope: &Scope,
@@ -681,7 +682,9 @@ impl ChangeSource {
             if more_count > 0 { format!(" and {more_count} more") } else { String::new() };
         let file_list = Some(excluded.join(", ")).filter(|list| !list.is_empty());
         Ok(file_list.map(|list| {
-            format!("this change excludes files from its own review: {list}{more_text}")
+            format!(
+                "settings or attributes that the base does not have exclude files from this review: {list}{more_text}"
+            )
         }))
     }
 

@@ -292,7 +292,8 @@ fn newest_fixed_run(
     let key = run_lookup::stamp_key(environment)?;
     let trust = key.as_ref().map_or(RunTrust::Nothing, RunTrust::Stamped);
     let runs = run_lookup::runs_folder(environment, run_dir)?;
-    let names = run_folder::list_runs(&runs, trust).map_err(run_lookup::folder_failure)?;
+    let names =
+        run_folder::list_runs(&runs, trust, &mut |_| {}).map_err(run_lookup::folder_failure)?;
     let has_fixes = |name: &String| {
         let folder = trust.open(&runs.join(name));
         let report = folder.ok().and_then(|folder| folder.report().ok());

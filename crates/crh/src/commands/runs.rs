@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::run_lookup;
+use super::{dismiss, run_lookup};
 use crate::cli::{ListFormatArg, RunsCommand, RunsPruneArgs};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{fix, ui};
 use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{AgeLimit, RunSummary, RunTrust, RunsToKeep, Timestamp};
+use crh_review::report::Report;
+use crh_review::verdict::Verdict;
 use crh_review::{columns, stable_json, truncate};
 
 /// Runs that `crh runs prune` keeps by default: the work of a few weeks.
@@ -37,8 +39,17 @@ pub(super) fn list(
         None => key.as_ref().map_or(RunTrust::Nothing, RunTrust::Stamped),
         Some(_) => RunTrust::Named,
     };
-    let summaries =
-        run_folder::list_runs(&runs_folder, trust).map_err(run_lookup::folder_failure)?;
+    let mut failed = None;
+    let mut update = |report: &mut Report| {
+        if let Err(failure) = dismiss::hide_dismissed(report, environment) {
+            failed = Some(failure);
+        }
+    };
+    let summaries = run_folder::list_runs(&runs_folder, trust, &mut update)
+        .map_err(run_lookup::folder_failure)?;
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
     match format {
         ListFormatArg::Text if summaries.is_empty() => {
             ui::note(&format!("no runs in `{}`", environment.display_path(&runs_folder)));
@@ -99,7 +110,7 @@ fn prune(args: &RunsPruneArgs, environment: &Environment) -> Result<(), Failure>
     }
 }
 
-/// Table of runs: name, verdict, issues, cost, title.
+/// Table of runs: name, verdict, open issues, cost, title.
 fn table(summaries: &[RunSummary]) -> String {
     let cells: Vec<[String; 5]> = summaries.iter().map(cells).collect();
     let width =
@@ -121,6 +132,9 @@ fn cells(run: &RunSummary) -> [String; 5] {
         (Some(_), _, _) => "damaged".to_owned(),
         (None, None, _) => "not finished".to_owned(),
         (None, Some(verdict), None) => format!("{verdict} (stopped)"),
+        (None, Some(verdict), Some(_)) if run.is_incomplete && verdict != Verdict::Incomplete => {
+            format!("{verdict} (incomplete)")
+        }
         (None, Some(verdict), Some(_)) => verdict.to_string(),
     };
     let issues = run.issues.iter().map(|(severity, count)| format!("{count} {severity}"));

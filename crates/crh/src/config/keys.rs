@@ -142,7 +142,8 @@ settings! {
         example: r#"{ "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }"#,
     };
 
-    /// Files that are never reviewed. crh still searches the changes in them for credentials.
+    /// Files that are never reviewed. crh still searches the changes in them for credentials of
+    /// unambiguous formats.
     scope_exclude: GlobList = |_| GlobList::default(), KeySpec {
         section: Some("scope"),
         name: "exclude",

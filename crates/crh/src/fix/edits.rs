@@ -13,10 +13,7 @@ use super::outcome::SkippedIssue;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::Quote;
 use crh_review::finding::Side;
-use crh_review::report::Issue;
-
-/// Prefix of every masked secret in a report.
-pub(super) const HIDDEN: &str = "[redacted";
+use crh_review::report::{CREDENTIAL_MASK, Issue};
 
 /// U+FEFF in UTF-8; some editors write it at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -56,18 +53,13 @@ pub(crate) struct ReplacementEdits {
     pub(crate) left: Vec<SkippedIssue>,
 }
 
-/// Whether an issue has a usable exact replacement.
-pub(crate) fn is_exact(issue: &Issue) -> bool {
-    usable_replacement(issue).is_ok()
-}
-
 /// The replacement of an issue, or why it cannot be used.
 fn usable_replacement(issue: &Issue) -> Result<&str, &'static str> {
     let replacement = issue.replacement.as_deref().ok_or(NOTHING_EXACT)?;
     match issue.location.side {
+        _ if issue.has_exact_fix() => Ok(replacement),
         Side::Old => Err(OLD_SIDE),
-        Side::New if replacement.contains(HIDDEN) => Err(MASKED),
-        Side::New => Ok(replacement),
+        Side::New => Err(MASKED),
     }
 }
 
@@ -197,7 +189,7 @@ fn quoted(quote: &Quote) -> Option<Range<usize>> {
 
 /// Whether the quote matches its lines, ignoring white space. Masked secrets are not compared.
 fn matches_lines(quote: &Quote, lines: &[&[u8]]) -> bool {
-    if quote.snippet.contains(HIDDEN) {
+    if quote.snippet.contains(CREDENTIAL_MASK) {
         return true;
     }
     let Some(lines_of_quote) = quoted(quote) else { return false };

@@ -28,7 +28,6 @@ use std::path::Path;
 
 use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
-pub(crate) use self::edits::is_exact;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
@@ -402,7 +401,7 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
         // A fixer may find another fix, even if findings of the issue have replacements, which crh
         // could not use.
         FixOutcome::FoundAgain => {
-            (fix.author == FixAuthor::Code || is_exact(issue)).then_some(FOUND_AGAIN)
+            (fix.author == FixAuthor::Code || issue.has_exact_fix()).then_some(FOUND_AGAIN)
         }
         FixOutcome::Partial => None,
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edits::{HIDDEN, is_exact, replaced};
+use super::edits::replaced;
 use super::fix_judge::{FixJudge, FixUnit, JudgedUnits};
 use super::journal::LockedCheckout;
 use super::outcome::SkippedIssue;
@@ -18,7 +18,7 @@ use crh_pipeline::fixer::FileEdit;
 use crh_review::Location;
 use crh_review::diff::Diff;
 use crh_review::finding::{Severity, Side};
-use crh_review::report::{AppliedFix, FixAuthor, FixOutcome, Issue, TestProof};
+use crh_review::report::{AppliedFix, CREDENTIAL_MASK, FixAuthor, FixOutcome, Issue, TestProof};
 
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub(super) fn plan_fixes(
     let tests = new_tests(reviewed_checkout, checkout, issues)?;
     let proof = Proof { verification: verification.as_ref(), tests: &tests };
     let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
-        issues.iter().partition(|issue| is_exact(issue));
+        issues.iter().partition(|issue| issue.has_exact_fix());
     let first = by_code(reviewed_checkout, checkout, exact, proof)?;
     let second = by_model(reviewed_checkout, checkout, &inexact, &first.commit, proof)?;
     Ok((first, second))
@@ -165,7 +165,7 @@ fn new_tests(
             matches!(objects.file_if_any(&reviewed_checkout.now, path.as_bytes()), Ok(None))
                 && matches!(checkout.bytes(path), Ok(None))
                 && tests.iter().all(|test| test.path != *path);
-        if is_free && !content.contains(HIDDEN) {
+        if is_free && !content.contains(CREDENTIAL_MASK) {
             let (path, after) = (path.clone(), Some(content.clone().into_bytes()));
             let issues = BTreeSet::from([issue.number]);
             tests.push(FileEdit { path, before: None, after, issues });

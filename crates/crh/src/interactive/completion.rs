@@ -47,15 +47,19 @@ struct Groups {
     skipped: Vec<String>,
     acknowledged: Vec<String>,
     dismissed: Vec<String>,
-    /// Number of fixes in the tree, with or without effect.
-    fixes: usize,
+    /// Number of fixed issues.
+    fixed: usize,
+    /// Number of fixes in the tree that did not close their issue.
+    ineffective_fixes: usize,
     /// Number of issues without a decision.
     left: usize,
 }
 
 impl Groups {
     fn new(report: &Report, flow: &Flow) -> Self {
-        let mut groups = Self { fixes: report.applied_fixes.len(), ..Self::default() };
+        let fixed = report.fixed_count();
+        let ineffective_fixes = report.applied_fixes.len() - fixed;
+        let mut groups = Self { fixed, ineffective_fixes, ..Self::default() };
         let mut issues: Vec<&Issue> = report.all_issues().chain(&flow.dismissed).collect();
         issues.sort_by_key(|issue| issue.number);
         for issue in issues {
@@ -130,17 +134,22 @@ impl Groups {
         ]
     }
 
-    /// The counts of all groups. "failed", "dismissed" and "left" appear only if they are not zero.
+    /// The counts of all groups. "failed", "applied but still open", "dismissed" and "left" appear
+    /// only if they are not zero.
     fn counts(&self) -> String {
-        let mut counts = vec![
-            format!("{} applied", self.fixes),
+        let mut counts = Vec::new();
+        if !self.failed.is_empty() {
+            counts.push(format!("{} failed", self.failed.len()));
+        }
+        counts.push(format!("{} applied", self.fixed));
+        if self.ineffective_fixes > 0 {
+            counts.push(format!("{} applied but still open", self.ineffective_fixes));
+        }
+        counts.extend([
             format!("{} deferred", self.deferred.len()),
             format!("{} skipped", self.skipped.len()),
             format!("{} acknowledged", self.acknowledged.len()),
-        ];
-        if !self.failed.is_empty() {
-            counts.insert(0, format!("{} failed", self.failed.len()));
-        }
+        ]);
         if !self.dismissed.is_empty() {
             counts.push(format!("{} dismissed", self.dismissed.len()));
         }

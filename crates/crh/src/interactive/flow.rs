@@ -173,7 +173,7 @@ impl Flow {
         match &self.state {
             FlowState::SafeFixes => {
                 let count = report.applied_fixes.len();
-                self.resolved.safe_fixes = count;
+                self.resolved.safe_fixes = report.fixed_count();
                 self.safe = match &self.safe {
                     _ if count == 0 => SafeFixes::None,
                     SafeFixes::Offered(_) | SafeFixes::Agreed(_) => SafeFixes::Agreed(count),

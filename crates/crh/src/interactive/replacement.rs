@@ -1,7 +1,6 @@
 //! Renders an exact fix as a short diff for the terminal.
 
 use super::code::hunks;
-use crate::fix;
 use crh_review::diff::{Diff, DiffLine};
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -25,7 +24,7 @@ impl Replacement {
     /// The exact fix of an issue. `None` if the issue has no such fix, or if the fix changes
     /// nothing.
     pub(super) fn from_issue(issue: &Issue, diff: Option<&Diff>) -> Option<Self> {
-        let text = issue.replacement.as_deref().filter(|_| fix::is_exact(issue))?;
+        let text = issue.replacement.as_deref().filter(|_| issue.has_exact_fix())?;
         let mut removed = replaced(issue, diff);
         let mut added: Vec<String> = text.lines().map(str::to_owned).collect();
         let is_same = |(old, new): &(&String, &String)| old == new;

@@ -300,7 +300,7 @@ fn finding_text(
             wrap("Applied fix: ", "  ", &done, width)
         }
         None => {
-            let proposed = proposed(issue, crate::fix::is_exact(issue), input.report);
+            let proposed = proposed(issue, issue.has_exact_fix(), input.report);
             wrap("Proposed fix: ", "  ", &proposed, width)
         }
     });

@@ -231,6 +231,24 @@ async fn done_without_a_change_is_not_done() {
         .await;
 }
 
+#[tokio::test]
+async fn issue_is_not_done_if_only_another_file_was_changed() {
+    let report = json!({ "repairs": [
+        { "number": 1, "outcome": "done", "sentence": "The label is new.", "files": ["label.py"] },
+        { "number": 2, "outcome": "not_done", "sentence": "It takes a decision." },
+    ] });
+    let change = edit("label.py", "    return line.strip()\n", "    return line\n");
+    let model = FakeModel::start().on("fixer-1", [change, calls("report_repairs", report)]);
+    Scene::new(&model)
+        .check(expect![[r#"
+        #1 not done: only other files were changed for it, although the fixer reports: The label is new.
+        #2 not done: It takes a decision.
+        fixer-1 Completed
+        ! the edit of `label.py` belongs to no repaired issue and is rejected
+    "#]])
+        .await;
+}
+
 /// Two issues in one file, both reported as done after these edits.
 async fn check_two_issues(edits: &[(&str, &str)], expected: expect_test::Expect) {
     let table = r#"

@@ -105,7 +105,8 @@ fn issue_values(issue: &Issue, report: &Report) -> Vec<LabelledValue> {
     facts.extend(issue.probability.map(|probability| {
         labelled_value("Probability that maintainers agree", &probability.to_string())
     }));
-    if !report.is_fixed(issue.number) {
+    // crh fixes no pre-existing issues.
+    if !issue.pre_existing && !report.is_fixed(issue.number) {
         let step = next_step_in(report, issue).replace('`', "");
         facts.push(labelled_value("Next step", &step));
     }

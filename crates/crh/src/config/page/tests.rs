@@ -164,7 +164,7 @@ fn template_has_description_and_default() {
         # ignore = {}
 
         [scope]
-        ## Files that are never reviewed. crh still searches the changes in them for credentials.
+        ## Files that are never reviewed. crh still searches the changes in them for credentials of unambiguous formats.
         ## Value: a list of globs. Example: exclude = ["docs/**", "*.snap"]
         # exclude = []
         ## Files to review even if they are generated, vendored or lock files.

@@ -158,7 +158,7 @@ fn change_that_excludes_own_files_is_reported() {
     desk.repo.git(&["add", "."]);
     let staged = desk.crh(&["check", "--staged"]).run();
     let expected = [
-        "this change excludes files from its own review: `b.py` (excluded by `b.py`), `d.py` (generated, by the attribute `linguist-generated`)",
+        "settings or attributes that the base does not have exclude files from this review: `b.py` (excluded by `b.py`), `d.py` (generated, by the attribute `linguist-generated`)",
     ];
     let warnings = |output| desk.reviewed(output).warnings();
     let said = warnings(staged);
@@ -169,7 +169,18 @@ fn change_that_excludes_own_files_is_reported() {
     assert!(committed.stdout.contains("b.py:1"), "the settings are those of the base");
     assert!(committed.stdout.contains("d.py:1"), "the attributes are those of the base");
     let said = warnings(committed);
-    assert!(!said.contains("left out of the review by what this change"), "{said}");
+    assert!(!said.contains("exclude files from this review"), "{said}");
+}
+
+#[test]
+fn uncommitted_settings_that_exclude_committed_files_are_reported() {
+    let desk =
+        ReviewFixture::with("//- a.py\nx = 1\n//- head\n//- a.py\nx = 2\n//- b.py\nbreakpoint()\n");
+    desk.repo.write("crh.toml", "[scope]\nexclude = [\"b.py\"]\n");
+    let checked = desk.crh(&["check", "--base", "HEAD~1"]).run();
+    let said = desk.reviewed(checked).warnings();
+    let expected = "exclude files from this review: `b.py` (excluded by `b.py`)";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]
