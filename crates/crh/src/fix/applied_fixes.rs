@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::fix_review::is_reviewed_again;
 use super::journal;
 use super::journal::{ApplyError, FixOrigin, Journal};
 use super::reviewed_checkout::fixes_of;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
-use crh_review::report::{AppliedFix, FixOutcome};
+use crh_review::report::{AppliedFix, FixOutcome, ReviewMode};
 
 /// File with the results of the reviews of fixes.
 const FIX_REVIEWS: &str = "stages/second-looks.json";
@@ -86,6 +87,16 @@ impl AppliedFixes {
     pub(crate) fn commit(&self) -> Option<&str> {
         let (_, journal) = self.journals.last_key_value()?;
         journal.after.as_deref()
+    }
+
+    /// Files of the fixes that crh reviews again in this mode, and has not reviewed yet.
+    pub(super) fn unreviewed_files(&self, mode: ReviewMode) -> BTreeSet<String> {
+        let unreviewed = self.journals.range(self.fix_reviews.reviewed_to.saturating_add(1)..);
+        let is_due =
+            |journal: &&Journal| journal.asker.is_some_and(|asker| is_reviewed_again(asker, mode));
+        let journals = unreviewed.map(|(_, journal)| journal).filter(is_due);
+        let fixes = journals.flat_map(|journal| &journal.fixes);
+        fixes.flat_map(|fix| fix.files.iter().cloned()).collect()
     }
 
     /// Number of the last fix, or 0.
@@ -260,6 +271,30 @@ mod tests {
         check(&[(2, complete), (3, complete)], [done, found, done]);
         // The second review covers only the third fix.
         check(&[(2, incomplete), (3, complete)], [open, found, done]);
+    }
+
+    #[test]
+    fn fixes_are_unreviewed_until_their_review_ends() {
+        let journal = |asker, file: &str| {
+            let fix = AppliedFix { files: vec![file.to_owned()], ..AppliedFix::default() };
+            Journal::of(asker, vec![fix])
+        };
+        let askers = [FixOrigin::Mode, FixOrigin::Questions, FixOrigin::Command];
+        let journals = askers.into_iter().zip(["a", "b", "c"]).map(|(it, file)| journal(it, file));
+        let mut applied_fixes = AppliedFixes {
+            journals: (1..).zip(journals).collect(),
+            fix_reviews: FixReviews::default(),
+        };
+        let check = |applied_fixes: &AppliedFixes, mode, expected: &[&str]| {
+            let files: Vec<String> = applied_fixes.unreviewed_files(mode).into_iter().collect();
+            assert_eq!(files, expected, "{mode:?}");
+        };
+        check(&applied_fixes, ReviewMode::Autofix, &["a", "b"]);
+        check(&applied_fixes, ReviewMode::Headless, &["b"]);
+        applied_fixes.fix_reviews.add(1, [], FixReviewResult::Incomplete);
+        check(&applied_fixes, ReviewMode::Autofix, &["b"]);
+        applied_fixes.fix_reviews.add(3, [], FixReviewResult::Verifying);
+        check(&applied_fixes, ReviewMode::Autofix, &[]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod planned_fixes;
 mod refusal;
 mod repair;
 pub(crate) mod residual;
+pub(crate) mod review_marks;
 mod reviewed_checkout;
 mod surroundings;
 mod tree;
@@ -29,6 +30,7 @@ use std::path::Path;
 use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 pub(crate) use self::edits::is_exact;
+use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
@@ -36,6 +38,7 @@ pub(crate) use self::missing_fixes::drop_missing_fixes;
 use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
+use self::review_marks::{FixReviewEnd, mark_files};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, reason_if_edited};
 pub(crate) use self::surroundings::lines_after;
@@ -73,6 +76,10 @@ pub(crate) fn fix(
         add_fix(&mut report.applied_fixes, fix.clone());
     }
     move_to_open_places(report, &fixed.applied);
+    if is_reviewed_again(asker, session.terms.mode) {
+        let files = fixed.applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
+        mark_unreviewed(session, report, &files);
+    }
     // An earlier command may have warned, and this one tried again.
     let is_retried =
         |warning: &str| numbers.iter().any(|number| is_not_fixed_warning(warning, *number));
@@ -136,6 +143,7 @@ pub(crate) fn update_from_journals(
     };
     let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
     move_to_open_places(&mut settled, &new);
+    mark_unreviewed(session, &mut settled, &applied_fixes.unreviewed_files(session.terms.mode));
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
@@ -143,6 +151,13 @@ pub(crate) fn update_from_journals(
         store(session, report, &[]).or_fail(FailureKind::External)?;
     }
     Ok(())
+}
+
+/// Marks the fixed files until a repeated review has covered them.
+fn mark_unreviewed(session: &ReviewSession, report: &mut Report, files: &BTreeSet<String>) {
+    if !files.is_empty() {
+        mark_files(session, report, files, files, FixReviewEnd::Stopped);
+    }
 }
 
 /// Adds warnings that the report does not have yet.

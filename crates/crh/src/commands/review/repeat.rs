@@ -14,6 +14,7 @@ use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crate::fix::found_on::keep_found_on;
+use crate::fix::review_marks::{FixReviewEnd, mark_files};
 use crate::fix::{AppliedFixes, FixReviewResult};
 use crate::ui::Verbosity;
 use crh_git::BareRepository;
@@ -26,8 +27,8 @@ use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
 use crh_review::finding::{Member, Origin, Severity};
 use crh_review::report::{
-    AppliedFix, CoverageState, Decimal, DroppedFinding, FIX_REVIEW_STOPPED, Fate, FileCoverage,
-    FixOutcome, Issue, Report, RunOutcome, Stats, Status,
+    AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FixOutcome, Issue, Report,
+    RunOutcome, Stats,
 };
 use crh_review::verdict::{has_lost_findings, is_actionable};
 
@@ -36,8 +37,6 @@ pub(super) const REPEATED_REVIEW_STOPPED: &str = "the repeated review of the fix
 /// Reason for hiding a finding milder than P1 in a file without a fix. The first review has already
 /// reviewed that file.
 const OUTSIDE_FIXES: &str = "the review of the fixes found it in a file without a fix";
-/// Coverage reason of a file whose fix was not fully reviewed.
-const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
 
 /// Reviews the fixed files and adds new issues to the report.
 pub(super) fn review(
@@ -57,7 +56,6 @@ pub(super) fn review(
     let now = now.as_str();
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
-    keep_unfinished(session, report, &changed);
     let spent = run.spent_before().map_err(run_lookup::folder_failure)?;
     let folder = run.fix_round(round).or_fail(FailureKind::External)?;
     let subject = subject(session, (bare, reviewed, now), &changed, &folder.workspace())?;
@@ -72,9 +70,15 @@ pub(super) fn review(
         ReviewEnding::Finished if is_verifying(&second, &changed) => FixReviewResult::Verifying,
         ReviewEnding::Finished | ReviewEnding::Interrupted => FixReviewResult::Incomplete,
     };
-    if end == ReviewEnding::Finished {
-        let left = unreviewed(&second, &changed);
-        mark_files(session, report, &changed, &left, FixReviewEnd::Ended(second.status));
+    match end {
+        ReviewEnding::Finished => {
+            let left = unreviewed(&second, &changed);
+            mark_files(session, report, &changed, &left, FixReviewEnd::Ended(second.status));
+        }
+        // The marks are there, unless an earlier attempt has ended this review.
+        ReviewEnding::Interrupted => {
+            mark_files(session, report, &changed, &changed, FixReviewEnd::Stopped);
+        }
     }
     let new = merge_findings(report, second, &changed);
     let found_here = [new.numbers, new.moved].concat();
@@ -189,98 +193,6 @@ fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
     };
     let files = second.coverage.iter().filter(|file| changed.contains(&file.path));
     files.filter(|file| is_unreviewed(file.state)).map(|file| file.path.clone()).collect()
-}
-
-/// How the repeated review of fixes ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FixReviewEnd {
-    /// It has not ended, or something stopped it.
-    Stopped,
-    /// It ended with this status.
-    Ended(Status),
-}
-
-/// Stores that the fixes were not reviewed again. If crh is killed during the repeated review, the
-/// stored run must not look complete.
-fn keep_unfinished(session: &ReviewSession, report: &mut Report, changed: &BTreeSet<String>) {
-    mark_files(session, report, changed, changed, FixReviewEnd::Stopped);
-    fix::up_to_date(session, report);
-    // If this write fails, the write of the result fails, too, and crh reports that.
-    fix::store(session, report, &[]).ok();
-}
-
-/// Marks fixed files that a repeated review did not cover, as [`mark_coverage`].
-pub(super) fn mark_files(
-    session: &ReviewSession,
-    report: &mut Report,
-    changed: &BTreeSet<String>,
-    unreviewed: &BTreeSet<String>,
-    end: FixReviewEnd,
-) {
-    let first = session.place.folder().and_then(|run| run.read::<Report>(fix::REVIEWED).ok());
-    // Without the report of the first review, the marks stay, and the review is incomplete.
-    let first = first.unwrap_or_else(|| report.clone());
-    mark_coverage(report, &first, changed, unreviewed, end);
-}
-
-/// Marks fixed files as partly reviewed, so that the review is incomplete, and sets the status. A
-/// later review that covers the files removes the marks: the coverage and the status of the `first`
-/// review apply again.
-fn mark_coverage(
-    report: &mut Report,
-    first: &Report,
-    changed: &BTreeSet<String>,
-    unreviewed: &BTreeSet<String>,
-    end: FixReviewEnd,
-) {
-    report.coverage.retain_mut(|file| {
-        if !changed.contains(&file.path) || mark_of(file).is_none() {
-            return true;
-        }
-        match first.coverage.iter().find(|row| row.path == file.path) {
-            Some(row) => {
-                *file = row.clone();
-                true
-            }
-            None => false,
-        }
-    });
-    let earlier = report.coverage.iter().filter_map(mark_of).max();
-    let (reason, status) = match end {
-        FixReviewEnd::Stopped => (FIX_REVIEW_STOPPED, Status::Truncated),
-        // The first review has results.
-        FixReviewEnd::Ended(Status::Error) => (FIX_NOT_REVIEWED, Status::Degraded),
-        FixReviewEnd::Ended(status) => (FIX_NOT_REVIEWED, status),
-    };
-    for path in unreviewed {
-        let (state, reason) = (CoverageState::Truncated, reason.to_owned());
-        let mark = FileCoverage { path: path.clone(), state, reason };
-        match report.coverage.iter_mut().find(|file| file.path == *path) {
-            Some(file) => add_mark(file, mark),
-            None => report.coverage.push(mark),
-        }
-    }
-    report.status = first.status.max(status).max(earlier.unwrap_or_default());
-}
-
-/// Adds a mark to the coverage of a file. A file that the first review did not fully cover keeps
-/// its state and its reason.
-fn add_mark(file: &mut FileCoverage, mark: FileCoverage) {
-    match file.state {
-        CoverageState::Reviewed | CoverageState::ReviewedBefore => *file = mark,
-        CoverageState::Truncated | CoverageState::NotReviewed => {
-            file.reason = format!("{}; {}", file.reason, mark.reason);
-        }
-        CoverageState::OutOfScope => {}
-    }
-}
-
-/// The status that the mark of a file stands for. `None` without a mark.
-fn mark_of(file: &FileCoverage) -> Option<Status> {
-    if file.reason.ends_with(FIX_REVIEW_STOPPED) {
-        return Some(Status::Truncated);
-    }
-    file.reason.ends_with(FIX_NOT_REVIEWED).then_some(Status::Degraded)
 }
 
 /// Adds new issues with the next numbers, adds dropped findings, and reopens fixed issues that were
@@ -448,7 +360,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crh_review::report::ReviewerRow;
+    use crh_review::report::{FileCoverage, ReviewerRow};
 
     fn issue(number: u32) -> Issue {
         let issue = json!({
@@ -500,47 +412,6 @@ mod tests {
         };
         assert_eq!(title(FixOutcome::Partial), "Other words");
         assert_eq!(title(FixOutcome::Done), "Trouble 1");
-    }
-
-    #[test]
-    fn repeated_review_marks_files_until_it_covers_them() {
-        let row = |path: &str, state: CoverageState, reason: &str| FileCoverage {
-            path: path.to_owned(),
-            state,
-            reason: reason.to_owned(),
-        };
-        let first = Report {
-            coverage: vec![
-                row("a", CoverageState::Reviewed, ""),
-                row("b", CoverageState::Truncated, "too large"),
-            ],
-            ..Report::default()
-        };
-        let files = |names: &[&str]| -> BTreeSet<String> {
-            names.iter().map(|name| (*name).to_owned()).collect()
-        };
-        let (changed, none) = (files(&["a", "b", "new"]), BTreeSet::new());
-        let mut report = first.clone();
-        mark_coverage(&mut report, &first, &changed, &changed, FixReviewEnd::Stopped);
-        let cut = CoverageState::Truncated;
-        let both = format!("too large; {FIX_REVIEW_STOPPED}");
-        let stopped = [
-            row("a", cut, FIX_REVIEW_STOPPED),
-            row("b", cut, &both),
-            row("new", cut, FIX_REVIEW_STOPPED),
-        ];
-        assert_eq!((report.coverage.as_slice(), report.status), (&stopped[..], Status::Truncated));
-        let mut failed = report.clone();
-        let end = FixReviewEnd::Ended(Status::Error);
-        mark_coverage(&mut failed, &first, &changed, &files(&["a"]), end);
-        let rows = [row("a", cut, FIX_NOT_REVIEWED), first.coverage[1].clone()];
-        assert_eq!((failed.coverage.as_slice(), failed.status), (&rows[..], Status::Degraded));
-        // A later review of another file does not cover this one.
-        let end = FixReviewEnd::Ended(Status::Ok);
-        mark_coverage(&mut failed, &first, &files(&["b"]), &none, end);
-        assert_eq!(failed.status, Status::Degraded);
-        mark_coverage(&mut report, &first, &changed, &none, end);
-        assert_eq!((report.coverage, report.status), (first.coverage, Status::Ok));
     }
 
     #[test]
