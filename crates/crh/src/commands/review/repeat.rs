@@ -25,7 +25,7 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::finding::{Member, Origin, Severity};
+use crh_review::finding::{Evidence, Finding, Member, Origin, Severity};
 use crh_review::report::{
     AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FixOutcome, Issue, Report,
     RunOutcome, Stats,
@@ -204,19 +204,12 @@ fn merge_findings(
 ) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
-        let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
-        // A fix changes the lines that identify an issue, and a model may give it another title.
-        let is_fixed = |it: &&Issue| {
-            report.fix_of(it.number).is_some()
-                && it.location.file == issue.location.file
-                && (it.title == issue.title
-                    || issue.replacement.is_some()
-                        && it
-                            .members
-                            .iter()
-                            .any(|member| member.finding.replacement == issue.replacement))
-        };
-        same.or_else(|| all().find(is_fixed)).map(|it| it.number)
+        let has_fix = |it: &&Issue| report.fix_of(it.number).is_some();
+        let same_key = all().find(|it| it.dedupe_key == issue.dedupe_key);
+        let known = same_key
+            .or_else(|| all().find(|it| has_fix(it) && is_same_issue(it, issue)))
+            .or_else(|| all().find(|it| has_fix(it) && shares_finding(it, issue)));
+        known.map(|it| it.number)
     };
     let is_old = |number: u32| report.pre_existing.iter().any(|it| it.number == number);
     let (mut new, mut old, mut outgrown) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -269,6 +262,43 @@ fn merge_findings(
     RepeatFindings { numbers, found_again, moved }
 }
 
+/// Whether a repeated review found a fixed issue again. A fix changes the lines that identify an
+/// issue, and a model may give it another title.
+fn is_same_issue(known: &Issue, new: &Issue) -> bool {
+    let has_replacement = |member: &Member| member.finding.replacement == new.replacement;
+    known.dedupe_key == new.dedupe_key
+        || known.location.file == new.location.file
+            && (known.title == new.title
+                || new.replacement.is_some() && known.members.iter().any(has_replacement))
+}
+
+/// Whether an issue has a finding of a group of findings. The key and the title of a group are those
+/// of one place only, so crh compares its findings.
+fn shares_finding(group: &Issue, new: &Issue) -> bool {
+    let is_in_group = |member: &Member| {
+        group.members.iter().any(|known| is_same_finding(&known.finding, &member.finding))
+    };
+    group.members.len() > 1 && new.members.iter().any(is_in_group)
+}
+
+/// Whether two findings are about the same code, or have the same title in the same file.
+fn is_same_finding(one: &Finding, other: &Finding) -> bool {
+    let side = |finding: &Finding| finding.side.unwrap_or_default();
+    let quote = quoted_words(one);
+    (&one.file, side(one)) == (&other.file, side(other))
+        && (one.title == other.title
+            || one.category.family() == other.category.family()
+                && !quote.is_empty()
+                && quote == quoted_words(other))
+}
+
+/// The words of the first quote that a finding has from its file. Empty without one.
+fn quoted_words(finding: &Finding) -> Vec<&str> {
+    let is_own = |quote: &&Evidence| quote.file.as_ref().is_none_or(|file| *file == finding.file);
+    let quote = finding.evidence.iter().find(is_own);
+    quote.map(|quote| quote.snippet.split_whitespace().collect()).unwrap_or_default()
+}
+
 /// Turns an open issue into findings that the report does not show. The issue still counts for the
 /// verdict.
 fn dropped_findings(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
@@ -311,14 +341,17 @@ fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32
 
 /// Raises the severity of known issues, and makes them actionable if the second review does. An
 /// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
-/// applied. An issue with a partial fix gets the texts of the second review, too. Returns the
-/// numbers of the issues with a fix.
+/// applied. If the second review found it at another place than the texts are about, it gets the
+/// texts of that review, too. Returns the numbers of the issues with a fix.
 fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
         let fix_outcome = report.fix_of(number).map(|fix| fix.outcome);
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
+        // The texts of an issue with a partial fix are about the place that the fix left open.
+        let is_elsewhere =
+            fix_outcome == Some(FixOutcome::Partial) || !is_same_issue(issue, &second);
         if second.severity < issue.severity {
             (issue.severity, issue.validation) = (second.severity, second.validation);
         }
@@ -329,8 +362,7 @@ fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
         }
         if fix_outcome.is_some() && !moved.contains(&number) {
             moved.push(number);
-            // The texts are about the place that an earlier fix left open.
-            if fix_outcome == Some(FixOutcome::Partial) {
+            if is_elsewhere {
                 (issue.title, issue.language) = (second.title, second.language);
                 (issue.why_it_matters, issue.description) =
                     (second.why_it_matters, second.description);
@@ -412,6 +444,47 @@ mod tests {
         };
         assert_eq!(title(FixOutcome::Partial), "Other words");
         assert_eq!(title(FixOutcome::Done), "Trouble 1");
+    }
+
+    #[test]
+    fn fixed_group_is_found_again_by_any_of_its_findings() {
+        let member = |file: &str, title: &str, quote: &str| -> Member {
+            let member = json!({
+                "reviewer": "correctness", "origin": "model", "proof": "quotes",
+                "finding": {
+                    "title": title, "severity": "P2", "category": "bug", "file": file,
+                    "line_start": 9, "line_end": 9, "confidence": 0.8, "why_it_matters": "",
+                    "evidence": [{ "line": 9, "snippet": quote }], "autofix_class": "safe_auto",
+                    "owner": "review-fixer", "requires_verification": false,
+                    "pre_existing": false,
+                },
+            });
+            serde_json::from_value(member).unwrap()
+        };
+        let check = |again: Member, expected: (Vec<u32>, Vec<u32>)| {
+            let lead = member("a.rs", "Trouble 1", "first();");
+            let members = vec![lead, member("b.rs", "No check", "second();")];
+            let files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
+            let fix = AppliedFix { number: 1, files: files.clone(), ..AppliedFix::default() };
+            let group = Issue { members, ..issue(1) };
+            let mut report =
+                Report { issues: vec![group], applied_fixes: vec![fix], ..Report::default() };
+            let mut found = Issue { title: again.finding.title.clone(), ..issue(7) };
+            found.location.file.clone_from(&again.finding.file);
+            let title = found.title.clone();
+            found.members = vec![again];
+            let second = Report { issues: vec![found], ..Report::default() };
+            let changed = files.into_iter().collect();
+            let RepeatFindings { numbers, found_again, .. } =
+                merge_findings(&mut report, second, &changed);
+            assert_eq!((numbers, found_again), expected, "{title}");
+            // The report shows what the repeated review found, as an issue of its own or not.
+            let shown = report.issues.iter().find(|it| it.title == title).unwrap();
+            assert_eq!(shown.location.file, "b.rs");
+        };
+        check(member("b.rs", "Other words", " second();  "), (vec![], vec![1]));
+        check(member("b.rs", "No check", "second(1);"), (vec![], vec![1]));
+        check(member("b.rs", "Other words", "third();"), (vec![2], vec![]));
     }
 
     #[test]
