@@ -117,25 +117,50 @@ impl AppliedFixes {
                 if self.fix_reviews.missing.get(&fix.number).is_some_and(|last| last >= at) {
                     continue;
                 }
-                let found_again = self.fix_reviews.found_again.get(&fix.number);
-                let outcome = match fix.outcome {
-                    _ if found_again.is_some_and(|found| found >= at) => FixOutcome::FoundAgain,
-                    FixOutcome::Unverified if self.fix_reviews.verified.contains(at) => {
-                        FixOutcome::Done
+                let outcome = self.outcome(*at, fix);
+                let open_places = match outcome {
+                    FixOutcome::Partial => fix.open_places.clone(),
+                    FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified => {
+                        Vec::new()
                     }
-                    // The review covers all files of the fix, and has not found the issue again.
-                    FixOutcome::Partial
-                        if self.fix_reviews.verified.contains(at)
-                            && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
-                    {
-                        FixOutcome::Done
-                    }
-                    outcome => outcome,
                 };
-                add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
+                add_fix(&mut applied, AppliedFix { outcome, open_places, ..fix.clone() });
             }
         }
         applied
+    }
+
+    /// Issues whose last fix did not change all their places, and that the review of the fix closed.
+    pub(super) fn closed_by_review(&self) -> BTreeSet<u32> {
+        let mut closed = BTreeSet::new();
+        for (at, journal) in &self.journals {
+            for fix in &journal.fixes {
+                match fix.outcome == FixOutcome::Partial && self.outcome(*at, fix).is_done() {
+                    true => closed.insert(fix.number),
+                    false => closed.remove(&fix.number),
+                };
+            }
+        }
+        closed
+    }
+
+    /// The outcome of a fix with this fix number after the reviews.
+    fn outcome(&self, at: u32, fix: &AppliedFix) -> FixOutcome {
+        let FixReviews { found_again, verified, .. } = &self.fix_reviews;
+        match fix.outcome {
+            _ if found_again.get(&fix.number).is_some_and(|found| *found >= at) => {
+                FixOutcome::FoundAgain
+            }
+            FixOutcome::Unverified if verified.contains(&at) => FixOutcome::Done,
+            // The review covers all files of the fix, and has not found the issue again.
+            FixOutcome::Partial
+                if verified.contains(&at)
+                    && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
+            {
+                FixOutcome::Done
+            }
+            outcome => outcome,
+        }
     }
 
     /// Stores that the fixes of these issues are no longer in the tree. Later fixes of them count
@@ -189,6 +214,8 @@ pub(super) fn add_fix(fixes: &mut Vec<AppliedFix>, mut fix: AppliedFix) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crh_review::Location;
+    use crh_review::finding::Side;
 
     /// Consecutive fixes of these issues.
     fn applied_fixes(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> AppliedFixes {
@@ -271,6 +298,35 @@ mod tests {
         check(&[(2, complete), (3, complete)], [done, found, done]);
         // The second review covers only the third fix.
         check(&[(2, incomplete), (3, complete)], [open, found, done]);
+    }
+
+    #[test]
+    fn fix_that_closes_its_issue_has_no_open_places() {
+        let place =
+            Location { file: "a.py".to_owned(), side: Side::New, line_start: 9, line_end: 9 };
+        let fix = AppliedFix {
+            number: 1,
+            files: vec![place.file.clone()],
+            outcome: FixOutcome::Partial,
+            open_places: vec![place.clone()],
+            ..AppliedFix::default()
+        };
+        let later =
+            AppliedFix { outcome: FixOutcome::Done, open_places: Vec::new(), ..fix.clone() };
+        let journals = [fix, later].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
+        let check = |count: usize, result, expected: (FixOutcome, &[Location], &[u32])| {
+            let journals = (1..).zip(journals.iter().take(count).cloned()).collect();
+            let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
+            applied_fixes.fix_reviews.add(1, [], result);
+            let closed: Vec<u32> = applied_fixes.closed_by_review().into_iter().collect();
+            let fix = &applied_fixes.applied()[0];
+            assert_eq!((fix.outcome, fix.open_places.as_slice(), closed.as_slice()), expected);
+        };
+        let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
+        check(1, incomplete, (FixOutcome::Partial, &[place], &[]));
+        check(1, complete, (FixOutcome::Done, &[], &[1]));
+        // The second fix is at the place that the first left open.
+        check(2, complete, (FixOutcome::Done, &[], &[]));
     }
 
     #[test]
