@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::events::{ReviewEvent, Stage};
-use crate::run_folder::{Completion, FileWriteError, RunFolder, StageTime};
+use crate::run_folder::{FileWriteError, RunFolder, StageTime};
 use crate::runs::{RunRecord, milliseconds};
 use crh_agent::{CancelToken, Transcript, TranscriptDetail};
 use crh_llm::Redactor;
@@ -115,9 +115,9 @@ impl ReviewJournal {
     }
 
     /// Stores the results of the review. Failures are added to [`Self::write_problems`].
-    pub fn finish(&self, report: &Report, records: &[RunRecord], completion: Completion) {
+    pub fn finish(&self, report: &Report, records: &[RunRecord]) {
         let Some(folder) = &self.inner.folder else { return };
-        for error in folder.finish(report, records, &self.stages(), completion) {
+        for error in folder.finish(report, records, &self.stages()) {
             self.record_failure(&error);
         }
     }

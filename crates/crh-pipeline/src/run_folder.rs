@@ -115,17 +115,8 @@ pub struct RunMetadata {
     /// Verdict as reports show it, such as `Ready with fixes (incomplete)`. `None` until there is a
     /// report.
     pub verdict: Option<String>,
-    /// When the review was complete. `None` if it was not.
+    /// When the review, its fixes and its questions ended. `None` if they have not.
     pub completed_at: Option<String>,
-}
-
-/// Whether a review was completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completion {
-    /// Completed at this time.
-    At(Timestamp),
-    /// Stopped; can be resumed.
-    Stopped,
 }
 
 impl RunFolder {
@@ -320,17 +311,13 @@ impl RunFolder {
     }
 
     /// Writes the results of the review. Continues after a failed write and returns all failures.
+    /// The run is not complete, because fixes and questions may follow, see [`Self::complete`].
     pub fn finish(
         &self,
         report: &Report,
         records: &[RunRecord],
         stages: &[StageTime],
-        completion: Completion,
     ) -> Vec<FileWriteError> {
-        let completed_at = match completion {
-            Completion::At(stamp) => Some(stamp.iso()),
-            Completion::Stopped => None,
-        };
         let mut results = Vec::new();
         for record in records {
             let name = format!("{REVIEWERS}/{}.json", record.assignment.name);
@@ -339,11 +326,22 @@ impl RunFolder {
         results.push(self.write_telemetry(stages));
         results.push(self.write_markdown(report));
         results.push(self.store_masked(REPORT, report));
-        // `metadata.json` is written last, so that a review counts as incomplete if crh is killed
-        // here.
-        let metadata = RunMetadata { completed_at, ..self.metadata_for(report) };
+        let metadata = RunMetadata { completed_at: None, ..self.metadata_for(report) };
         results.push(self.store_masked(METADATA, &metadata));
         results.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// Writes that everything ended at this time, unless an earlier attempt has. It is the last
+    /// write of a run, so that a killed run does not count as complete.
+    pub fn complete(&self, at: Timestamp) -> Result<(), FileWriteError> {
+        match self.metadata() {
+            Ok(metadata) if metadata.completed_at.is_none() => {
+                let metadata = RunMetadata { completed_at: Some(at.iso()), ..metadata };
+                self.store_masked(METADATA, &metadata)
+            }
+            // The failed write of the metadata has been reported.
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// Rewrites the report and the files derived from it, after issues were fixed or dismissed.

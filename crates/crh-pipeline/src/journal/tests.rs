@@ -131,7 +131,7 @@ fn unwritable_folder_warns_once_and_review_continues() {
     assert!(problems[0].ends_with("; and 2 more files"), "{problems:?}");
     let warnings = heard.lock().unwrap().iter().filter(|event| is_warning(event)).count();
     assert_eq!(warnings, 1);
-    journal.finish(&Report::default(), &[record("single")], Completion::Stopped);
+    journal.finish(&Report::default(), &[record("single")]);
     let folder = RunFolder::open(&journal.folder().unwrap()).unwrap();
     assert!(folder.path().join("review.json").is_file(), "the rest is written all the same");
 }
@@ -155,7 +155,7 @@ fn without_a_folder_nothing_is_stored() {
     journal.stage(Stage::Plan, || 1);
     journal.store_run(&record("single"));
     journal.transcript("single");
-    journal.finish(&Report::default(), &[], Completion::Stopped);
+    journal.finish(&Report::default(), &[]);
     assert_eq!(journal.folder(), None);
     assert_eq!(journal.write_problems(), [""; 0]);
     assert_eq!(heard.lock().unwrap().len(), 2);

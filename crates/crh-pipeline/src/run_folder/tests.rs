@@ -57,7 +57,8 @@ fn finished(runs: &Path, stamp: Timestamp) -> RunFolder {
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
     let report = report("Retry the mail");
     folder.write_start(&checkout_state()).unwrap();
-    assert!(folder.finish(&report, &[], &[], Completion::At(stamp)).is_empty());
+    assert!(folder.finish(&report, &[], &[]).is_empty());
+    folder.complete(stamp).unwrap();
     folder
 }
 
@@ -132,8 +133,12 @@ fn finished_run_has_all_files_and_reads_back() {
     folder.store_run(&record).unwrap();
     let report = report("Retry the mail");
     let stages = [StageTime { stage: Stage::Plan, took_ms: 12 }];
-    let lost = folder.finish(&report, &[record], &stages, Completion::At(stamp(1)));
+    let lost = folder.finish(&report, &[record], &stages);
     assert!(lost.is_empty(), "{lost:?}");
+    assert_eq!(folder.metadata().unwrap().completed_at, None);
+    folder.complete(stamp(1)).unwrap();
+    // A later attempt that has nothing to do keeps the time.
+    folder.complete(stamp(2)).unwrap();
 
     let files = contents(folder.path());
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
@@ -188,7 +193,7 @@ fn fix_round_has_the_checkout_of_the_review() {
     assert_eq!(metadata.verdict.as_deref(), Some("Ready to merge"));
     assert!(metadata.completed_at.is_some());
     let round = folder.fix_round(1).unwrap();
-    round.finish(&ready, &[], &[], Completion::At(stamp(1)));
+    round.finish(&ready, &[], &[]);
     assert_eq!(round.metadata().unwrap().checkout, checkout_state());
 }
 
@@ -222,7 +227,7 @@ fn without_a_repository_checkout_comes_from_the_change() {
 fn stopped_review_has_a_report_but_is_incomplete() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
-    folder.finish(&report("Half"), &[], &[], Completion::Stopped);
+    folder.finish(&report("Half"), &[], &[]);
     let metadata = folder.metadata().unwrap();
     assert_eq!((metadata.verdict.as_deref(), metadata.completed_at), (Some("Incomplete"), None));
     assert!(folder.report().is_ok());
@@ -239,7 +244,7 @@ fn known_secrets_are_masked_and_look_alikes_kept() {
     folder.store_run(&record).unwrap();
     let mut report = report("Keys");
     report.warnings.push(text);
-    folder.finish(&report, &[record], &[], Completion::At(stamp(0)));
+    folder.finish(&report, &[record], &[]);
     let files = contents(folder.path());
     let with = |word: &str| -> Vec<&str> {
         let matches = files.iter().filter(|(_, text)| text.contains(word));
@@ -615,7 +620,7 @@ fn earlier_cost_includes_unanswered_requests() {
     // An unreadable transcript may hide any cost.
     fs::create_dir(folder.path().join("transcripts/odd.jsonl")).unwrap();
     assert!(folder.spent_before().is_err());
-    let lost = folder.finish(&report("x"), &[], &[], Completion::Stopped);
+    let lost = folder.finish(&report("x"), &[], &[]);
     let lost: Vec<&str> = lost.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(lost, ["telemetry.json"]);
 }

@@ -19,7 +19,7 @@ use crh_llm::{
 };
 use crh_pipeline::events::Stage;
 use crh_pipeline::journal::ReviewJournal;
-use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, Timestamp};
+use crh_pipeline::run_folder::{CheckoutState, RunFolder, Timestamp};
 use crh_review::report::Report;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Tokens, calls, overloaded, says};
@@ -141,7 +141,7 @@ async fn telemetry_totals_equal_the_ledger() {
     let folder = RunFolder::open(&path).unwrap();
     assert_eq!(folder.spent_before().unwrap(), ledger.spent());
 
-    journal.finish(&Report::default(), &[], Completion::At(Timestamp::from_unix(60)));
+    journal.finish(&Report::default(), &[]);
     assert_eq!(journal.write_problems(), [""; 0]);
     let mut telemetry: Value = folder.read("telemetry.json").unwrap();
     without_times(&mut telemetry);

@@ -227,7 +227,7 @@ fn is_current_checkout(environment: &Environment, checkout: &Path) -> bool {
     repository.is_ok_and(|repository| repository.work_tree.as_deref() == Some(checkout))
 }
 
-/// Undoes all fixes of a run, by default of the newest run with fixes.
+/// Undoes all fixes of a run, by default of the newest run that was fixed.
 fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<(), Failure> {
     let run_dir = args.runs.run_dir.as_deref();
     let newest = match run {
@@ -270,9 +270,16 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         }
     }
     if files.is_empty() {
-        ui::note(match is_updated {
-            true => "the checkout had no fixes any more; the report of the run lists none now",
-            false => "nothing to undo: no applied fix of a stored review is in the checkout",
+        ui::note(&match (is_updated, &newest) {
+            (true, _) => "the checkout had no fixes any more; the report of the run lists none now"
+                .to_owned(),
+            // The next older run may be one that the user wants to keep.
+            (false, Some(run)) => format!(
+                "the fixes of run `{run}` are already undone; name a run to undo an older one"
+            ),
+            (false, None) => {
+                "nothing to undo: no applied fix of a stored review is in the checkout".to_owned()
+            }
         });
         return Ok(());
     }
@@ -284,7 +291,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
     Ok(())
 }
 
-/// Name of the newest run whose report lists applied fixes.
+/// Name of the newest run that was fixed, even if its fixes are undone now.
 fn newest_fixed_run(
     environment: &Environment,
     run_dir: Option<&Path>,
@@ -294,12 +301,13 @@ fn newest_fixed_run(
     let runs = run_lookup::runs_folder(environment, run_dir)?;
     let names =
         run_folder::list_runs(&runs, trust, &mut |_| {}).map_err(run_lookup::folder_failure)?;
-    let has_fixes = |name: &String| {
-        let folder = trust.open(&runs.join(name));
-        let report = folder.ok().and_then(|folder| folder.report().ok());
-        report.is_some_and(|report| !report.applied_fixes.is_empty())
+    let was_fixed = |name: &String| {
+        let Ok(folder) = trust.open(&runs.join(name)) else { return false };
+        // The journals may be lost, or written without the report.
+        fix::journal::has_applied(&fix::fixes_of(&folder))
+            || folder.report().is_ok_and(|report| !report.applied_fixes.is_empty())
     };
-    Ok(names.into_iter().map(|run| run.run_id).find(has_fixes))
+    Ok(names.into_iter().map(|run| run.run_id).find(was_fixed))
 }
 
 fn print_restored(files: &[String]) -> Result<(), Failure> {

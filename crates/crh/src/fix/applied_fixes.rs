@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::fix_review::is_reviewed_again;
 use super::journal;
 use super::journal::{ApplyError, FixOrigin, Journal};
 use super::reviewed_checkout::fixes_of;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
-use crh_review::report::{AppliedFix, FixOutcome};
+use crh_review::report::{AppliedFix, FixOutcome, ReviewMode};
 
 /// File with the results of the reviews of fixes.
 const FIX_REVIEWS: &str = "stages/second-looks.json";
@@ -88,6 +89,16 @@ impl AppliedFixes {
         journal.after.as_deref()
     }
 
+    /// Files of the fixes that crh reviews again in this mode, and has not reviewed yet.
+    pub(super) fn unreviewed_files(&self, mode: ReviewMode) -> BTreeSet<String> {
+        let unreviewed = self.journals.range(self.fix_reviews.reviewed_to.saturating_add(1)..);
+        let is_due =
+            |journal: &&Journal| journal.asker.is_some_and(|asker| is_reviewed_again(asker, mode));
+        let journals = unreviewed.map(|(_, journal)| journal).filter(is_due);
+        let fixes = journals.flat_map(|journal| &journal.fixes);
+        fixes.flat_map(|fix| fix.files.iter().cloned()).collect()
+    }
+
     /// Number of the last fix, or 0.
     pub(crate) fn last(&self) -> u32 {
         self.journals.last_key_value().map_or(0, |(number, _)| *number)
@@ -106,25 +117,50 @@ impl AppliedFixes {
                 if self.fix_reviews.missing.get(&fix.number).is_some_and(|last| last >= at) {
                     continue;
                 }
-                let found_again = self.fix_reviews.found_again.get(&fix.number);
-                let outcome = match fix.outcome {
-                    _ if found_again.is_some_and(|found| found >= at) => FixOutcome::FoundAgain,
-                    FixOutcome::Unverified if self.fix_reviews.verified.contains(at) => {
-                        FixOutcome::Done
+                let outcome = self.outcome(*at, fix);
+                let open_places = match outcome {
+                    FixOutcome::Partial => fix.open_places.clone(),
+                    FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified => {
+                        Vec::new()
                     }
-                    // The review covers all files of the fix, and has not found the issue again.
-                    FixOutcome::Partial
-                        if self.fix_reviews.verified.contains(at)
-                            && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
-                    {
-                        FixOutcome::Done
-                    }
-                    outcome => outcome,
                 };
-                add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
+                add_fix(&mut applied, AppliedFix { outcome, open_places, ..fix.clone() });
             }
         }
         applied
+    }
+
+    /// Issues whose last fix did not change all their places, and that the review of the fix closed.
+    pub(super) fn closed_by_review(&self) -> BTreeSet<u32> {
+        let mut closed = BTreeSet::new();
+        for (at, journal) in &self.journals {
+            for fix in &journal.fixes {
+                match fix.outcome == FixOutcome::Partial && self.outcome(*at, fix).is_done() {
+                    true => closed.insert(fix.number),
+                    false => closed.remove(&fix.number),
+                };
+            }
+        }
+        closed
+    }
+
+    /// The outcome of a fix with this fix number after the reviews.
+    fn outcome(&self, at: u32, fix: &AppliedFix) -> FixOutcome {
+        let FixReviews { found_again, verified, .. } = &self.fix_reviews;
+        match fix.outcome {
+            _ if found_again.get(&fix.number).is_some_and(|found| *found >= at) => {
+                FixOutcome::FoundAgain
+            }
+            FixOutcome::Unverified if verified.contains(&at) => FixOutcome::Done,
+            // The review covers all files of the fix, and has not found the issue again.
+            FixOutcome::Partial
+                if verified.contains(&at)
+                    && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
+            {
+                FixOutcome::Done
+            }
+            outcome => outcome,
+        }
     }
 
     /// Stores that the fixes of these issues are no longer in the tree. Later fixes of them count
@@ -178,6 +214,8 @@ pub(super) fn add_fix(fixes: &mut Vec<AppliedFix>, mut fix: AppliedFix) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crh_review::Location;
+    use crh_review::finding::Side;
 
     /// Consecutive fixes of these issues.
     fn applied_fixes(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> AppliedFixes {
@@ -260,6 +298,59 @@ mod tests {
         check(&[(2, complete), (3, complete)], [done, found, done]);
         // The second review covers only the third fix.
         check(&[(2, incomplete), (3, complete)], [open, found, done]);
+    }
+
+    #[test]
+    fn fix_that_closes_its_issue_has_no_open_places() {
+        let place =
+            Location { file: "a.py".to_owned(), side: Side::New, line_start: 9, line_end: 9 };
+        let fix = AppliedFix {
+            number: 1,
+            files: vec![place.file.clone()],
+            outcome: FixOutcome::Partial,
+            open_places: vec![place.clone()],
+            ..AppliedFix::default()
+        };
+        let later =
+            AppliedFix { outcome: FixOutcome::Done, open_places: Vec::new(), ..fix.clone() };
+        let journals = [fix, later].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
+        let check = |count: usize, result, expected: (FixOutcome, &[Location], &[u32])| {
+            let journals = (1..).zip(journals.iter().take(count).cloned()).collect();
+            let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
+            applied_fixes.fix_reviews.add(1, [], result);
+            let closed: Vec<u32> = applied_fixes.closed_by_review().into_iter().collect();
+            let fix = &applied_fixes.applied()[0];
+            assert_eq!((fix.outcome, fix.open_places.as_slice(), closed.as_slice()), expected);
+        };
+        let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
+        check(1, incomplete, (FixOutcome::Partial, &[place], &[]));
+        check(1, complete, (FixOutcome::Done, &[], &[1]));
+        // The second fix is at the place that the first left open.
+        check(2, complete, (FixOutcome::Done, &[], &[]));
+    }
+
+    #[test]
+    fn fixes_are_unreviewed_until_their_review_ends() {
+        let journal = |asker, file: &str| {
+            let fix = AppliedFix { files: vec![file.to_owned()], ..AppliedFix::default() };
+            Journal::of(asker, vec![fix])
+        };
+        let askers = [FixOrigin::Mode, FixOrigin::Questions, FixOrigin::Command];
+        let journals = askers.into_iter().zip(["a", "b", "c"]).map(|(it, file)| journal(it, file));
+        let mut applied_fixes = AppliedFixes {
+            journals: (1..).zip(journals).collect(),
+            fix_reviews: FixReviews::default(),
+        };
+        let check = |applied_fixes: &AppliedFixes, mode, expected: &[&str]| {
+            let files: Vec<String> = applied_fixes.unreviewed_files(mode).into_iter().collect();
+            assert_eq!(files, expected, "{mode:?}");
+        };
+        check(&applied_fixes, ReviewMode::Autofix, &["a", "b"]);
+        check(&applied_fixes, ReviewMode::Headless, &["b"]);
+        applied_fixes.fix_reviews.add(1, [], FixReviewResult::Incomplete);
+        check(&applied_fixes, ReviewMode::Autofix, &["b"]);
+        applied_fixes.fix_reviews.add(3, [], FixReviewResult::Verifying);
+        check(&applied_fixes, ReviewMode::Autofix, &[]);
     }
 
     #[test]

@@ -28,22 +28,26 @@ pub(crate) enum FixReviewPlan {
 
 impl FixReviewPlan {
     pub(crate) fn after(session: &ReviewSession, asker: FixOrigin) -> Self {
-        match (asker, session.terms.mode) {
-            // Without a model, the review would run only static checks, which run on every fix
-            // anyway.
-            _ if session.model_set.is_none() => Self::None,
-            (FixOrigin::Questions, _) | (FixOrigin::Mode, ReviewMode::Autofix) => {
-                match calls_left(session) < CALLS_MIN {
-                    true => Self::NoCalls,
-                    false => Self::Follows,
-                }
-            }
-            (
-                FixOrigin::Mode,
-                ReviewMode::Interactive | ReviewMode::Headless | ReviewMode::ReportOnly,
-            )
-            | (FixOrigin::Command, _) => Self::None,
+        // Without a model, the review would run only static checks, which run on every fix anyway.
+        if session.model_set.is_none() || !is_reviewed_again(asker, session.terms.mode) {
+            return Self::None;
         }
+        match calls_left(session) < CALLS_MIN {
+            true => Self::NoCalls,
+            false => Self::Follows,
+        }
+    }
+}
+
+/// Whether crh reviews fixes of this origin again, with models or with static checks only.
+pub(super) fn is_reviewed_again(asker: FixOrigin, mode: ReviewMode) -> bool {
+    match (asker, mode) {
+        (FixOrigin::Questions, _) | (FixOrigin::Mode, ReviewMode::Autofix) => true,
+        (
+            FixOrigin::Mode,
+            ReviewMode::Interactive | ReviewMode::Headless | ReviewMode::ReportOnly,
+        )
+        | (FixOrigin::Command, _) => false,
     }
 }
 

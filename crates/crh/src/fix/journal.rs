@@ -504,6 +504,12 @@ pub(crate) fn has_journal(fixes: &Path) -> bool {
     FixFolder::all(fixes).is_ok_and(|folders| !folders.is_empty())
 }
 
+/// Whether a fix of a run was applied, even if it is undone now. An unreadable journal counts.
+pub(crate) fn has_applied(fixes: &Path) -> bool {
+    let folders = FixFolder::all(fixes).unwrap_or_default();
+    folders.iter().any(|folder| matches!(folder.state(), Ok(Some(FixPhase::Applied)) | Err(_)))
+}
+
 /// The fixes of a run that are in the tree, by number.
 pub(super) fn applied_fixes(
     fixes: &Path,

@@ -18,6 +18,7 @@ mod planned_fixes;
 mod refusal;
 mod repair;
 pub(crate) mod residual;
+pub(crate) mod review_marks;
 mod reviewed_checkout;
 mod surroundings;
 mod tree;
@@ -28,13 +29,16 @@ use std::path::Path;
 
 use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
+use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
+use self::found_on::found_on;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::missing_fixes::drop_missing_fixes;
 use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
+use self::review_marks::{FixReviewEnd, mark_files};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, reason_if_edited};
 pub(crate) use self::surroundings::lines_after;
@@ -72,6 +76,10 @@ pub(crate) fn fix(
         add_fix(&mut report.applied_fixes, fix.clone());
     }
     move_to_open_places(report, &fixed.applied);
+    if is_reviewed_again(asker, session.terms.mode) {
+        let files = fixed.applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
+        mark_unreviewed(session, report, &files);
+    }
     // An earlier command may have warned, and this one tried again.
     let is_retried =
         |warning: &str| numbers.iter().any(|number| is_not_fixed_warning(warning, *number));
@@ -135,6 +143,8 @@ pub(crate) fn update_from_journals(
     };
     let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
     move_to_open_places(&mut settled, &new);
+    restore_closed_issues(run, &mut settled, &applied_fixes);
+    mark_unreviewed(session, &mut settled, &applied_fixes.unreviewed_files(session.terms.mode));
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
@@ -142,6 +152,13 @@ pub(crate) fn update_from_journals(
         store(session, report, &[]).or_fail(FailureKind::External)?;
     }
     Ok(())
+}
+
+/// Marks the fixed files until a repeated review has covered them.
+fn mark_unreviewed(session: &ReviewSession, report: &mut Report, files: &BTreeSet<String>) {
+    if !files.is_empty() {
+        mark_files(session, report, files, files, FixReviewEnd::Stopped);
+    }
 }
 
 /// Adds warnings that the report does not have yet.
@@ -226,6 +243,37 @@ fn move_to_open_places(report: &mut Report, new: &[AppliedFix]) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
             narrow_to_places(issue, &fix.open_places);
+        }
+    }
+}
+
+/// Moves each issue that the review of a partial fix closed back to its first place, with the texts
+/// of the review: it has no open place. An issue that a repeated review found stays.
+pub(crate) fn restore_closed_issues(
+    run: &RunFolder,
+    report: &mut Report,
+    applied_fixes: &AppliedFixes,
+) {
+    let mut closed = applied_fixes.closed_by_review();
+    let found_later = found_on(run);
+    closed.retain(|number| !found_later.contains_key(number));
+    if closed.is_empty() {
+        return;
+    }
+    // Without the report of the review, the issue keeps the texts of its last place.
+    if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
+        restore_issues(report, &reviewed, &closed);
+    }
+}
+
+/// Replaces these issues by those of the reviewed report. A later review may have raised their
+/// severity.
+fn restore_issues(report: &mut Report, reviewed: &Report, numbers: &BTreeSet<u32>) {
+    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
+    for issue in issues.filter(|issue| numbers.contains(&issue.number)) {
+        if let Some(first) = reviewed.issue(issue.number) {
+            let (severity, validation) = (issue.severity, issue.validation);
+            *issue = Issue { severity, validation, ..first.clone() };
         }
     }
 }
@@ -471,6 +519,24 @@ mod tests {
         check(FixOutcome::Unverified, (Action::Defer, false));
         check(FixOutcome::Partial, (Action::Apply, false));
         check(FixOutcome::Done, (Action::Apply, true));
+    }
+
+    #[test]
+    fn closed_issue_gets_its_first_place_and_texts_again() {
+        let reviewed = edits::tests::issue(1, (3, 3), "a", Some("b"));
+        let other = edits::tests::issue(2, (5, 5), "a", None);
+        let open = reviewed.location.clone();
+        let narrowed = |mut issue: Issue| {
+            let place = crh_review::Location { line_start: 9, line_end: 9, ..open.clone() };
+            narrow_to_places(&mut issue, &[place]);
+            issue
+        };
+        let first = Report { issues: vec![reviewed.clone(), other.clone()], ..Report::default() };
+        let left = [narrowed(reviewed.clone()), narrowed(other)];
+        let mut report = Report { issues: left.to_vec(), ..Report::default() };
+        restore_issues(&mut report, &first, &BTreeSet::from([1]));
+        let [_, still_open] = left;
+        assert_eq!(report.issues, [reviewed, still_open]);
     }
 
     #[test]

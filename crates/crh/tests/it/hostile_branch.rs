@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::read;
 use crate::user::{User, summary};
-use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, Timestamp};
+use crh_pipeline::run_folder::{CheckoutState, RunFolder, Timestamp};
 use crh_review::identity::content_id;
 use crh_review::report::Report;
 use crh_testkit::{Output, Repo};
@@ -132,7 +132,8 @@ fn forge_run(runs: &Path) -> RunFolder {
     let stamp = Timestamp::from_unix(1_767_225_600);
     let folder = RunFolder::create(runs, stamp, "0123456789abcdef").unwrap();
     folder.write_start(&CheckoutState::from_change(&report.change)).unwrap();
-    assert!(folder.finish(&report, &[], &[], Completion::At(stamp)).is_empty());
+    assert!(folder.finish(&report, &[], &[]).is_empty());
+    folder.complete(stamp).unwrap();
     folder
 }
 

@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 
 use crate::read;
 use crate::user::{User, assert_same, tree};
-use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, StampKey, Timestamp};
+use crh_pipeline::run_folder::{CheckoutState, RunFolder, StampKey, Timestamp};
 use crh_review::report::{Report, ReviewedChange};
 use crh_testkit::Repo;
 
@@ -40,8 +40,8 @@ impl RunsFixture {
         let mut report = report();
         let folder = self.begun(hours, &report.change);
         report.run_id = folder.run_id();
-        let completion = Completion::At(Timestamp::from_unix(NEW_YEAR + hours * 3600));
-        assert!(folder.finish(&report, &[], &[], completion).is_empty());
+        assert!(folder.finish(&report, &[], &[]).is_empty());
+        folder.complete(Timestamp::from_unix(NEW_YEAR + hours * 3600)).unwrap();
         folder
     }
 
@@ -126,7 +126,7 @@ fn runs_list_shows_verdict_issues_and_cost() {
     desk.finished(0);
     desk.begun(1, &ReviewedChange::default());
     let stopped = desk.begun(2, &ReviewedChange::default());
-    stopped.finish(&report(), &[], &[], Completion::Stopped);
+    stopped.finish(&report(), &[], &[]);
     fs::write(desk.finished(3).path().join("review.json"), "[]").unwrap();
     desk.check(&["show", "--list"], expect![[r#"
         exit 0
@@ -538,7 +538,7 @@ fn dismiss_needs_repository_and_home() {
     let mut report = report();
     report.change.repo = String::new();
     let folder = desk.begun(1, &report.change);
-    folder.finish(&report, &[], &[], Completion::Stopped);
+    folder.finish(&report, &[], &[]);
     desk.check(
         &["dismiss", "1"],
         expect![[r#"

@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 use super::outcome::ReviewEnding;
 use super::progress::Progress;
 use super::repeat;
-use super::repeat::FixReviewEnd;
 use super::session::{PostDestination, ReviewSession};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
@@ -15,6 +14,7 @@ use crate::failure::Failure;
 use crate::fix::edit_authority::{EditAuthority, SafeFixTiming};
 use crate::fix::outcome::FixPass;
 use crate::fix::residual::left_before;
+use crate::fix::review_marks::{FixReviewEnd, mark_files};
 use crate::fix::{AppliedFixes, FixOrigin};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
@@ -444,7 +444,7 @@ fn review_again(
             let files: BTreeSet<String> =
                 applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
             let end = FixReviewEnd::Ended(Status::Error);
-            repeat::mark_files(session, report, &files, &files, end);
+            mark_files(session, report, &files, &files, end);
             RepeatResult::Failed
         }
     }

@@ -432,10 +432,16 @@ fn run_review(
         end,
         is_shown,
         is_published,
-        write_problems,
+        mut write_problems,
         store_error,
         todo_error,
     } = run_steps(session, output, sinks, authority_and_person, environment)?;
+    let has_ended = end == ReviewEnding::Finished && store_error.is_none() && todo_error.is_none();
+    if let (true, Some(folder)) = (has_ended, session.place.folder())
+        && let Err(problem) = runner::complete(folder, environment)
+    {
+        write_problems.push(problem.to_string());
+    }
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
         let delivery = match end {

@@ -14,6 +14,7 @@ use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crate::fix::found_on::keep_found_on;
+use crate::fix::review_marks::{FixReviewEnd, mark_files};
 use crate::fix::{AppliedFixes, FixReviewResult};
 use crate::ui::Verbosity;
 use crh_git::BareRepository;
@@ -24,10 +25,10 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::finding::{Member, Origin, Severity};
+use crh_review::finding::{Evidence, Finding, Member, Origin, Severity};
 use crh_review::report::{
-    AppliedFix, CoverageState, Decimal, DroppedFinding, FIX_REVIEW_STOPPED, Fate, FileCoverage,
-    FixOutcome, Issue, Report, RunOutcome, Stats, Status,
+    AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FixOutcome, Issue, Report,
+    RunOutcome, Stats,
 };
 use crh_review::verdict::{has_lost_findings, is_actionable};
 
@@ -36,8 +37,6 @@ pub(super) const REPEATED_REVIEW_STOPPED: &str = "the repeated review of the fix
 /// Reason for hiding a finding milder than P1 in a file without a fix. The first review has already
 /// reviewed that file.
 const OUTSIDE_FIXES: &str = "the review of the fixes found it in a file without a fix";
-/// Coverage reason of a file whose fix was not fully reviewed.
-const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
 
 /// Reviews the fixed files and adds new issues to the report.
 pub(super) fn review(
@@ -57,7 +56,6 @@ pub(super) fn review(
     let now = now.as_str();
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
-    keep_unfinished(session, report, &changed);
     let spent = run.spent_before().map_err(run_lookup::folder_failure)?;
     let folder = run.fix_round(round).or_fail(FailureKind::External)?;
     let subject = subject(session, (bare, reviewed, now), &changed, &folder.workspace())?;
@@ -72,9 +70,15 @@ pub(super) fn review(
         ReviewEnding::Finished if is_verifying(&second, &changed) => FixReviewResult::Verifying,
         ReviewEnding::Finished | ReviewEnding::Interrupted => FixReviewResult::Incomplete,
     };
-    if end == ReviewEnding::Finished {
-        let left = unreviewed(&second, &changed);
-        mark_files(session, report, &changed, &left, FixReviewEnd::Ended(second.status));
+    match end {
+        ReviewEnding::Finished => {
+            let left = unreviewed(&second, &changed);
+            mark_files(session, report, &changed, &left, FixReviewEnd::Ended(second.status));
+        }
+        // The marks are there, unless an earlier attempt has ended this review.
+        ReviewEnding::Interrupted => {
+            mark_files(session, report, &changed, &changed, FixReviewEnd::Stopped);
+        }
     }
     let new = merge_findings(report, second, &changed);
     let found_here = [new.numbers, new.moved].concat();
@@ -83,6 +87,7 @@ pub(super) fn review(
         .keep_repeated_review(run, new.found_again, result)
         .or_fail(FailureKind::External)?;
     report.applied_fixes = updated.applied();
+    fix::restore_closed_issues(run, report, &updated);
     if end == ReviewEnding::Interrupted {
         fix::warn(report, &[REPEATED_REVIEW_STOPPED.to_owned()]);
     }
@@ -191,98 +196,6 @@ fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
     files.filter(|file| is_unreviewed(file.state)).map(|file| file.path.clone()).collect()
 }
 
-/// How the repeated review of fixes ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FixReviewEnd {
-    /// It has not ended, or something stopped it.
-    Stopped,
-    /// It ended with this status.
-    Ended(Status),
-}
-
-/// Stores that the fixes were not reviewed again. If crh is killed during the repeated review, the
-/// stored run must not look complete.
-fn keep_unfinished(session: &ReviewSession, report: &mut Report, changed: &BTreeSet<String>) {
-    mark_files(session, report, changed, changed, FixReviewEnd::Stopped);
-    fix::up_to_date(session, report);
-    // If this write fails, the write of the result fails, too, and crh reports that.
-    fix::store(session, report, &[]).ok();
-}
-
-/// Marks fixed files that a repeated review did not cover, as [`mark_coverage`].
-pub(super) fn mark_files(
-    session: &ReviewSession,
-    report: &mut Report,
-    changed: &BTreeSet<String>,
-    unreviewed: &BTreeSet<String>,
-    end: FixReviewEnd,
-) {
-    let first = session.place.folder().and_then(|run| run.read::<Report>(fix::REVIEWED).ok());
-    // Without the report of the first review, the marks stay, and the review is incomplete.
-    let first = first.unwrap_or_else(|| report.clone());
-    mark_coverage(report, &first, changed, unreviewed, end);
-}
-
-/// Marks fixed files as partly reviewed, so that the review is incomplete, and sets the status. A
-/// later review that covers the files removes the marks: the coverage and the status of the `first`
-/// review apply again.
-fn mark_coverage(
-    report: &mut Report,
-    first: &Report,
-    changed: &BTreeSet<String>,
-    unreviewed: &BTreeSet<String>,
-    end: FixReviewEnd,
-) {
-    report.coverage.retain_mut(|file| {
-        if !changed.contains(&file.path) || mark_of(file).is_none() {
-            return true;
-        }
-        match first.coverage.iter().find(|row| row.path == file.path) {
-            Some(row) => {
-                *file = row.clone();
-                true
-            }
-            None => false,
-        }
-    });
-    let earlier = report.coverage.iter().filter_map(mark_of).max();
-    let (reason, status) = match end {
-        FixReviewEnd::Stopped => (FIX_REVIEW_STOPPED, Status::Truncated),
-        // The first review has results.
-        FixReviewEnd::Ended(Status::Error) => (FIX_NOT_REVIEWED, Status::Degraded),
-        FixReviewEnd::Ended(status) => (FIX_NOT_REVIEWED, status),
-    };
-    for path in unreviewed {
-        let (state, reason) = (CoverageState::Truncated, reason.to_owned());
-        let mark = FileCoverage { path: path.clone(), state, reason };
-        match report.coverage.iter_mut().find(|file| file.path == *path) {
-            Some(file) => add_mark(file, mark),
-            None => report.coverage.push(mark),
-        }
-    }
-    report.status = first.status.max(status).max(earlier.unwrap_or_default());
-}
-
-/// Adds a mark to the coverage of a file. A file that the first review did not fully cover keeps
-/// its state and its reason.
-fn add_mark(file: &mut FileCoverage, mark: FileCoverage) {
-    match file.state {
-        CoverageState::Reviewed | CoverageState::ReviewedBefore => *file = mark,
-        CoverageState::Truncated | CoverageState::NotReviewed => {
-            file.reason = format!("{}; {}", file.reason, mark.reason);
-        }
-        CoverageState::OutOfScope => {}
-    }
-}
-
-/// The status that the mark of a file stands for. `None` without a mark.
-fn mark_of(file: &FileCoverage) -> Option<Status> {
-    if file.reason.ends_with(FIX_REVIEW_STOPPED) {
-        return Some(Status::Truncated);
-    }
-    file.reason.ends_with(FIX_NOT_REVIEWED).then_some(Status::Degraded)
-}
-
 /// Adds new issues with the next numbers, adds dropped findings, and reopens fixed issues that were
 /// found again. A known issue keeps the more urgent severity.
 fn merge_findings(
@@ -292,19 +205,12 @@ fn merge_findings(
 ) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
-        let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
-        // A fix changes the lines that identify an issue, and a model may give it another title.
-        let is_fixed = |it: &&Issue| {
-            report.fix_of(it.number).is_some()
-                && it.location.file == issue.location.file
-                && (it.title == issue.title
-                    || issue.replacement.is_some()
-                        && it
-                            .members
-                            .iter()
-                            .any(|member| member.finding.replacement == issue.replacement))
-        };
-        same.or_else(|| all().find(is_fixed)).map(|it| it.number)
+        let has_fix = |it: &&Issue| report.fix_of(it.number).is_some();
+        let same_key = all().find(|it| it.dedupe_key == issue.dedupe_key);
+        let known = same_key
+            .or_else(|| all().find(|it| has_fix(it) && is_same_issue(it, issue)))
+            .or_else(|| all().find(|it| has_fix(it) && shares_finding(it, issue)));
+        known.map(|it| it.number)
     };
     let is_old = |number: u32| report.pre_existing.iter().any(|it| it.number == number);
     let (mut new, mut old, mut outgrown) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -357,6 +263,43 @@ fn merge_findings(
     RepeatFindings { numbers, found_again, moved }
 }
 
+/// Whether a repeated review found a fixed issue again. A fix changes the lines that identify an
+/// issue, and a model may give it another title.
+fn is_same_issue(known: &Issue, new: &Issue) -> bool {
+    let has_replacement = |member: &Member| member.finding.replacement == new.replacement;
+    known.dedupe_key == new.dedupe_key
+        || known.location.file == new.location.file
+            && (known.title == new.title
+                || new.replacement.is_some() && known.members.iter().any(has_replacement))
+}
+
+/// Whether an issue has a finding of a group of findings. The key and the title of a group are those
+/// of one place only, so crh compares its findings.
+fn shares_finding(group: &Issue, new: &Issue) -> bool {
+    let is_in_group = |member: &Member| {
+        group.members.iter().any(|known| is_same_finding(&known.finding, &member.finding))
+    };
+    group.members.len() > 1 && new.members.iter().any(is_in_group)
+}
+
+/// Whether two findings are about the same code, or have the same title in the same file.
+fn is_same_finding(one: &Finding, other: &Finding) -> bool {
+    let side = |finding: &Finding| finding.side.unwrap_or_default();
+    let quote = quoted_words(one);
+    (&one.file, side(one)) == (&other.file, side(other))
+        && (one.title == other.title
+            || one.category.family() == other.category.family()
+                && !quote.is_empty()
+                && quote == quoted_words(other))
+}
+
+/// The words of the first quote that a finding has from its file. Empty without one.
+fn quoted_words(finding: &Finding) -> Vec<&str> {
+    let is_own = |quote: &&Evidence| quote.file.as_ref().is_none_or(|file| *file == finding.file);
+    let quote = finding.evidence.iter().find(is_own);
+    quote.map(|quote| quote.snippet.split_whitespace().collect()).unwrap_or_default()
+}
+
 /// Turns an open issue into findings that the report does not show. The issue still counts for the
 /// verdict.
 fn dropped_findings(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
@@ -399,14 +342,17 @@ fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32
 
 /// Raises the severity of known issues, and makes them actionable if the second review does. An
 /// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
-/// applied. An issue with a partial fix gets the texts of the second review, too. Returns the
-/// numbers of the issues with a fix.
+/// applied. If the second review found it at another place than the texts are about, it gets the
+/// texts of that review, too. Returns the numbers of the issues with a fix.
 fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
         let fix_outcome = report.fix_of(number).map(|fix| fix.outcome);
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
+        // The texts of an issue with a partial fix are about the place that the fix left open.
+        let is_elsewhere =
+            fix_outcome == Some(FixOutcome::Partial) || !is_same_issue(issue, &second);
         if second.severity < issue.severity {
             (issue.severity, issue.validation) = (second.severity, second.validation);
         }
@@ -417,8 +363,7 @@ fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
         }
         if fix_outcome.is_some() && !moved.contains(&number) {
             moved.push(number);
-            // The texts are about the place that an earlier fix left open.
-            if fix_outcome == Some(FixOutcome::Partial) {
+            if is_elsewhere {
                 (issue.title, issue.language) = (second.title, second.language);
                 (issue.why_it_matters, issue.description) =
                     (second.why_it_matters, second.description);
@@ -448,7 +393,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crh_review::report::ReviewerRow;
+    use crh_review::report::{FileCoverage, ReviewerRow};
 
     fn issue(number: u32) -> Issue {
         let issue = json!({
@@ -503,44 +448,44 @@ mod tests {
     }
 
     #[test]
-    fn repeated_review_marks_files_until_it_covers_them() {
-        let row = |path: &str, state: CoverageState, reason: &str| FileCoverage {
-            path: path.to_owned(),
-            state,
-            reason: reason.to_owned(),
+    fn fixed_group_is_found_again_by_any_of_its_findings() {
+        let member = |file: &str, title: &str, quote: &str| -> Member {
+            let member = json!({
+                "reviewer": "correctness", "origin": "model", "proof": "quotes",
+                "finding": {
+                    "title": title, "severity": "P2", "category": "bug", "file": file,
+                    "line_start": 9, "line_end": 9, "confidence": 0.8, "why_it_matters": "",
+                    "evidence": [{ "line": 9, "snippet": quote }], "autofix_class": "safe_auto",
+                    "owner": "review-fixer", "requires_verification": false,
+                    "pre_existing": false,
+                },
+            });
+            serde_json::from_value(member).unwrap()
         };
-        let first = Report {
-            coverage: vec![
-                row("a", CoverageState::Reviewed, ""),
-                row("b", CoverageState::Truncated, "too large"),
-            ],
-            ..Report::default()
+        let check = |again: Member, expected: (Vec<u32>, Vec<u32>)| {
+            let lead = member("a.rs", "Trouble 1", "first();");
+            let members = vec![lead, member("b.rs", "No check", "second();")];
+            let files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
+            let fix = AppliedFix { number: 1, files: files.clone(), ..AppliedFix::default() };
+            let group = Issue { members, ..issue(1) };
+            let mut report =
+                Report { issues: vec![group], applied_fixes: vec![fix], ..Report::default() };
+            let mut found = Issue { title: again.finding.title.clone(), ..issue(7) };
+            found.location.file.clone_from(&again.finding.file);
+            let title = found.title.clone();
+            found.members = vec![again];
+            let second = Report { issues: vec![found], ..Report::default() };
+            let changed = files.into_iter().collect();
+            let RepeatFindings { numbers, found_again, .. } =
+                merge_findings(&mut report, second, &changed);
+            assert_eq!((numbers, found_again), expected, "{title}");
+            // The report shows what the repeated review found, as an issue of its own or not.
+            let shown = report.issues.iter().find(|it| it.title == title).unwrap();
+            assert_eq!(shown.location.file, "b.rs");
         };
-        let files = |names: &[&str]| -> BTreeSet<String> {
-            names.iter().map(|name| (*name).to_owned()).collect()
-        };
-        let (changed, none) = (files(&["a", "b", "new"]), BTreeSet::new());
-        let mut report = first.clone();
-        mark_coverage(&mut report, &first, &changed, &changed, FixReviewEnd::Stopped);
-        let cut = CoverageState::Truncated;
-        let both = format!("too large; {FIX_REVIEW_STOPPED}");
-        let stopped = [
-            row("a", cut, FIX_REVIEW_STOPPED),
-            row("b", cut, &both),
-            row("new", cut, FIX_REVIEW_STOPPED),
-        ];
-        assert_eq!((report.coverage.as_slice(), report.status), (&stopped[..], Status::Truncated));
-        let mut failed = report.clone();
-        let end = FixReviewEnd::Ended(Status::Error);
-        mark_coverage(&mut failed, &first, &changed, &files(&["a"]), end);
-        let rows = [row("a", cut, FIX_NOT_REVIEWED), first.coverage[1].clone()];
-        assert_eq!((failed.coverage.as_slice(), failed.status), (&rows[..], Status::Degraded));
-        // A later review of another file does not cover this one.
-        let end = FixReviewEnd::Ended(Status::Ok);
-        mark_coverage(&mut failed, &first, &files(&["b"]), &none, end);
-        assert_eq!(failed.status, Status::Degraded);
-        mark_coverage(&mut report, &first, &changed, &none, end);
-        assert_eq!((report.coverage, report.status), (first.coverage, Status::Ok));
+        check(member("b.rs", "Other words", " second();  "), (vec![], vec![1]));
+        check(member("b.rs", "No check", "second(1);"), (vec![], vec![1]));
+        check(member("b.rs", "Other words", "third();"), (vec![2], vec![]));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::events::{ReviewEvent, Stage};
 use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::pipeline::{ReviewInputs, ReviewOutput};
-use crh_pipeline::run_folder::{Completion, RunFolder, Timestamp};
+use crh_pipeline::run_folder::{FileWriteError, RunFolder, Timestamp};
 use crh_pipeline::runs::RunRecord;
 use crh_pipeline::{context, pipeline};
 use crh_review::report::Report;
@@ -83,9 +83,23 @@ pub(super) fn review_fixes_again(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<EndedReview, Failure> {
-    let (folder, earlier) = (Some(folder.clone()), Vec::new());
-    let work = ReviewWork { subject, folder, earlier, spent, person: None };
-    run_pipeline(session, work, verbosity, environment)
+    let (work_folder, earlier) = (Some(folder.clone()), Vec::new());
+    let work = ReviewWork { subject, folder: work_folder, earlier, spent, person: None };
+    let mut ended = run_pipeline(session, work, verbosity, environment)?;
+    if ended.end == ReviewEnding::Finished
+        && let Err(problem) = complete(folder, environment)
+    {
+        ended.write_problems.push(problem.to_string());
+    }
+    Ok(ended)
+}
+
+/// Stores that the run of this folder has ended now.
+pub(super) fn complete(
+    folder: &RunFolder,
+    environment: &Environment,
+) -> Result<(), FileWriteError> {
+    folder.complete(Timestamp::from_system_time(environment.now()))
 }
 
 fn run_pipeline(
@@ -153,13 +167,11 @@ fn run_pipeline(
     runtime.shutdown_background();
     progress.end();
     let ReviewOutput { report, records, funnel: _ } = reviewed;
-    let (end, completion) = match journal.cancel().is_cancelled() {
-        true => (ReviewEnding::Interrupted, Completion::Stopped),
-        false => {
-            (ReviewEnding::Finished, Completion::At(Timestamp::from_system_time(environment.now())))
-        }
+    let end = match journal.cancel().is_cancelled() {
+        true => ReviewEnding::Interrupted,
+        false => ReviewEnding::Finished,
     };
-    journal.finish(&report, &records, completion);
+    journal.finish(&report, &records);
     // Keep the guard until here: a Ctrl-C before the report is stored would lose the report.
     drop(interrupts);
     Ok(EndedReview { report, end, write_problems: journal.write_problems() })

@@ -514,10 +514,42 @@ fn undo_names_todos_and_says_what_it_updated() {
     .assert_eq(&desk.shown(&again));
     expect![[r#"
         exit 0
+        note: the fixes of run `RUN` are already undone; name a run to undo an older one
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
+}
+
+#[test]
+fn undo_without_run_never_goes_to_an_older_run() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    expect![[r#"
+        exit 0
         note: nothing to undo: no applied fix of a stored review is in the checkout
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
+    let first = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    let before = desk.files();
+    assert_eq!(desk.fix(&[]).code, 0);
+    let fixed_once = desk.files();
+    // The names of runs are ordered by the second.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    desk.reviewed(&[swallowed()]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert_ne!(desk.files(), fixed_once);
+    assert_eq!(desk.fix(&["--undo"]).code, 0);
+    assert_eq!(desk.files(), fixed_once);
+    expect![[r#"
+        exit 0
+        note: the fixes of run `RUN` are already undone; name a run to undo an older one
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
+    assert_eq!(desk.files(), fixed_once);
+    assert_eq!(desk.fix(&["--undo", &first]).code, 0);
+    assert_eq!(desk.files(), before);
 }
 
 #[test]

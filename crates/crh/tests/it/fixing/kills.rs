@@ -395,6 +395,18 @@ fn tree(desk: &Desk) -> (BTreeMap<String, String>, String) {
     (desk.files(), status(desk))
 }
 
+/// Fails if the stored report has fixes, their repeated review has not ended, and the report looks
+/// complete.
+fn assert_incomplete_until_reviewed(desk: &Desk, shown: &str) {
+    let run = desk.run();
+    if !run.join("review.json").exists() || run.join("rounds/1/review.json").exists() {
+        return;
+    }
+    let report = desk.stored("review.json");
+    let fixes = report["applied_fixes"].as_array().map_or(0, Vec::len);
+    assert!(fixes == 0 || report["status"] == "truncated", "{shown}: {report}");
+}
+
 #[test]
 fn autofix_killed_at_any_write_can_resume_or_undo() {
     let stage = Stage { desk: shop_without_tools(), run: String::new() };
@@ -417,6 +429,7 @@ fn autofix_killed_at_any_write_can_resume_or_undo() {
             leave(&stage, &begin, review(), left);
             let shown = format!("{at}, {}", left.write);
             let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+            assert_incomplete_until_reviewed(desk, &shown);
             match next {
                 Next::GoesOn => {
                     let resumed = desk.crh(&["review", "--resume", &run]);

@@ -98,9 +98,11 @@ fn run_stopped_in_repeated_review_is_incomplete_until_resumed() {
         assert_eq!(report["verdict"], "Incomplete", "{}", stopped.shown());
         assert_eq!(report["verdict_reason"], reason);
         assert_eq!(report["status"], "truncated");
+        assert_eq!(desk.stored("metadata.json")["completed_at"], Value::Null);
         model.script("single", [answers(&[])]);
         let output = resumed(&desk, &model);
         assert_eq!(output.code, 0, "{}", output.shown());
+        assert!(desk.stored("metadata.json")["completed_at"].is_string());
         let report = desk.stored("review.json");
         assert_eq!(
             (&report["verdict"], &report["status"]),

@@ -1,0 +1,141 @@
+//! Marks fixed files in the coverage of the report until a repeated review has covered their fixes.
+//! crh stores the marks together with the fixes, so a run that is killed before the end of the
+//! repeated review does not look complete.
+
+use std::collections::BTreeSet;
+
+use super::REVIEWED;
+use crate::commands::review::session::ReviewSession;
+use crh_review::report::{CoverageState, FIX_REVIEW_STOPPED, FileCoverage, Report, Status};
+
+/// Coverage reason of a file whose fix was not fully reviewed.
+const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
+
+/// How the repeated review of fixes ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FixReviewEnd {
+    /// It has not ended, or something stopped it.
+    Stopped,
+    /// It ended with this status.
+    Ended(Status),
+}
+
+/// Marks fixed files that a repeated review did not cover, as [`mark_coverage`].
+pub(crate) fn mark_files(
+    session: &ReviewSession,
+    report: &mut Report,
+    changed: &BTreeSet<String>,
+    unreviewed: &BTreeSet<String>,
+    end: FixReviewEnd,
+) {
+    let first = session.place.folder().and_then(|run| run.read::<Report>(REVIEWED).ok());
+    // Without the report of the first review, the marks stay, and the review is incomplete.
+    let first = first.unwrap_or_else(|| report.clone());
+    mark_coverage(report, &first, changed, unreviewed, end);
+}
+
+/// Marks fixed files as partly reviewed, so that the review is incomplete, and sets the status. A
+/// later review that covers the files removes the marks: the coverage and the status of the `first`
+/// review apply again.
+fn mark_coverage(
+    report: &mut Report,
+    first: &Report,
+    changed: &BTreeSet<String>,
+    unreviewed: &BTreeSet<String>,
+    end: FixReviewEnd,
+) {
+    report.coverage.retain_mut(|file| {
+        if !changed.contains(&file.path) || mark_of(file).is_none() {
+            return true;
+        }
+        match first.coverage.iter().find(|row| row.path == file.path) {
+            Some(row) => {
+                *file = row.clone();
+                true
+            }
+            None => false,
+        }
+    });
+    let earlier = report.coverage.iter().filter_map(mark_of).max();
+    let (reason, status) = match end {
+        FixReviewEnd::Stopped => (FIX_REVIEW_STOPPED, Status::Truncated),
+        // The first review has results.
+        FixReviewEnd::Ended(Status::Error) => (FIX_NOT_REVIEWED, Status::Degraded),
+        FixReviewEnd::Ended(status) => (FIX_NOT_REVIEWED, status),
+    };
+    for path in unreviewed {
+        let (state, reason) = (CoverageState::Truncated, reason.to_owned());
+        let mark = FileCoverage { path: path.clone(), state, reason };
+        match report.coverage.iter_mut().find(|file| file.path == *path) {
+            Some(file) => add_mark(file, mark),
+            None => report.coverage.push(mark),
+        }
+    }
+    report.status = first.status.max(status).max(earlier.unwrap_or_default());
+}
+
+/// Adds a mark to the coverage of a file. A file that the first review did not fully cover keeps
+/// its state and its reason.
+fn add_mark(file: &mut FileCoverage, mark: FileCoverage) {
+    match file.state {
+        CoverageState::Reviewed | CoverageState::ReviewedBefore => *file = mark,
+        CoverageState::Truncated | CoverageState::NotReviewed => {
+            file.reason = format!("{}; {}", file.reason, mark.reason);
+        }
+        CoverageState::OutOfScope => {}
+    }
+}
+
+/// The status that the mark of a file stands for. `None` without a mark.
+fn mark_of(file: &FileCoverage) -> Option<Status> {
+    if file.reason.ends_with(FIX_REVIEW_STOPPED) {
+        return Some(Status::Truncated);
+    }
+    file.reason.ends_with(FIX_NOT_REVIEWED).then_some(Status::Degraded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_review_marks_files_until_it_covers_them() {
+        let row = |path: &str, state: CoverageState, reason: &str| FileCoverage {
+            path: path.to_owned(),
+            state,
+            reason: reason.to_owned(),
+        };
+        let first = Report {
+            coverage: vec![
+                row("a", CoverageState::Reviewed, ""),
+                row("b", CoverageState::Truncated, "too large"),
+            ],
+            ..Report::default()
+        };
+        let files = |names: &[&str]| -> BTreeSet<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        let (changed, none) = (files(&["a", "b", "new"]), BTreeSet::new());
+        let mut report = first.clone();
+        mark_coverage(&mut report, &first, &changed, &changed, FixReviewEnd::Stopped);
+        let cut = CoverageState::Truncated;
+        let both = format!("too large; {FIX_REVIEW_STOPPED}");
+        let stopped = [
+            row("a", cut, FIX_REVIEW_STOPPED),
+            row("b", cut, &both),
+            row("new", cut, FIX_REVIEW_STOPPED),
+        ];
+        assert_eq!((report.coverage.as_slice(), report.status), (&stopped[..], Status::Truncated));
+        let mut failed = report.clone();
+        let end = FixReviewEnd::Ended(Status::Error);
+        mark_coverage(&mut failed, &first, &changed, &files(&["a"]), end);
+        let rows = [row("a", cut, FIX_NOT_REVIEWED), first.coverage[1].clone()];
+        assert_eq!((failed.coverage.as_slice(), failed.status), (&rows[..], Status::Degraded));
+        // A later review of another file does not cover this one.
+        let end = FixReviewEnd::Ended(Status::Ok);
+        mark_coverage(&mut failed, &first, &files(&["b"]), &none, end);
+        assert_eq!(failed.status, Status::Degraded);
+        mark_coverage(&mut report, &first, &changed, &none, end);
+        assert_eq!((report.coverage, report.status), (first.coverage, Status::Ok));
+    }
+}
