@@ -134,7 +134,13 @@ pub fn select_issues(
             Some((issue.dedupe_key.clone(), judgement.clone()))
         };
         let by_key = by_confidence.issues.iter().filter_map(judgement).collect();
-        return apply_judgements(by_confidence, &by_key);
+        let mut selected = apply_judgements(by_confidence, &by_key);
+        for dropped in selected.dropped.iter_mut().filter(|dropped| dropped.open.is_some()) {
+            let judgement = dropped.member.as_ref().and_then(|member| by_member.get(member));
+            let validation = judgement.map(|judgement| judgement.result.validation());
+            dropped.validation = validation.or(dropped.validation);
+        }
+        return selected;
     };
     // The judgement on the first finding of a group holds for its other findings, except for those
     // of another P0 or P1: the editor may have grouped different defects.
@@ -206,13 +212,8 @@ impl Calibration {
                 continue;
             };
             let judgement = judgements.get(lead);
-            let validation = match judgement.map(|judgement| judgement.result) {
-                None => Validation::NotRun,
-                Some(JudgementResult::Confirmed) => Validation::Confirmed,
-                Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
-                Some(JudgementResult::NoVerdict) => Validation::NoVerdict,
-                Some(JudgementResult::Failed) => Validation::Degraded,
-            };
+            let validation =
+                judgement.map_or(Validation::NotRun, |judgement| judgement.result.validation());
             let probabilities =
                 [Some(by_editor), judgement.and_then(|judgement| judgement.probability)];
             let judged = Issue {

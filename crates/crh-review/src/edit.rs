@@ -230,13 +230,8 @@ fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgem
     if matches!(group.judgement, EditorJudgement::Probable(_)) {
         set_text(issue, group);
     }
-    issue.validation = match validation.map(|judgement| judgement.result) {
-        None => Validation::NotRun,
-        Some(JudgementResult::Confirmed) => Validation::Confirmed,
-        Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
-        Some(JudgementResult::NoVerdict) => Validation::NoVerdict,
-        Some(JudgementResult::Failed) => Validation::Degraded,
-    };
+    issue.validation =
+        validation.map_or(Validation::NotRun, |judgement| judgement.result.validation());
 }
 
 /// Uses the title and the text of the editor, if there are any, and names the other places.
