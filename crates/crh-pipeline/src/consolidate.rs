@@ -57,16 +57,12 @@ pub fn consolidate_for_editor(
     crh_review::consolidate_for_editor(members, &sources, remembered, grouping)
 }
 
-/// Splits the groups that the editor does not publish by place, so that validation checks the
+/// Splits the groups that the editor calls minor or refutes by place, so that validation checks the
 /// claims at each place on their own.
-pub fn split_unpublished(
-    groups: &[EditedGroup],
-    change: &ChangeUnderReview,
-    rules: PublishRules,
-) -> Vec<EditedGroup> {
+pub fn split_rejected(groups: &[EditedGroup], change: &ChangeUnderReview) -> Vec<EditedGroup> {
     let members: Vec<Member> =
         groups.iter().flat_map(|group| group.members.iter().cloned()).collect();
-    crh_review::split_unpublished(groups, &sources(&members, change), rules)
+    crh_review::split_rejected(groups, &sources(&members, change))
 }
 
 /// The issues that validation checks. If the editor puts the findings of an issue into different

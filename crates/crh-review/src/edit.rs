@@ -9,7 +9,7 @@
 //! than the open P0 and P1 allow.
 //!
 //! If the editor does not publish a group, its findings at different places may be different
-//! defects. Each place is then a group of its own, see `split_unpublished`.
+//! defects. Each place is then a group of its own, see `split_rejected`.
 
 use std::collections::BTreeMap;
 
@@ -117,19 +117,15 @@ enum Publication {
     Dropped(Fate, String),
 }
 
-/// Splits each group that the editor does not publish by place: findings whose lines overlap stay
-/// together.
-pub fn split_unpublished(
-    groups: &[EditedGroup],
-    sources: &Sources,
-    rules: PublishRules,
-) -> Vec<EditedGroup> {
+/// Splits each group that the editor calls minor or refutes by place: findings whose lines overlap
+/// stay together.
+pub fn split_rejected(groups: &[EditedGroup], sources: &Sources) -> Vec<EditedGroup> {
     let mut placer = Placer::new(sources);
     let mut parts = Vec::with_capacity(groups.len());
     for group in groups {
-        match group.is_probable(rules) {
-            true => parts.push(group.clone()),
-            false => {
+        match group.judgement {
+            EditorJudgement::Probable(_) => parts.push(group.clone()),
+            EditorJudgement::Minor | EditorJudgement::Refuted(_) => {
                 let places = split_by_place(&group.members, &mut placer);
                 parts.extend(places.into_iter().map(|members| group.with_members(members)));
             }
@@ -275,11 +271,10 @@ fn decide(
     if is_probable && !is_small {
         return Publication::Published;
     }
-    // If the editor calls a claim minor and validation confirms it as P2, both agree that it is not
-    // urgent.
-    let is_rescuable =
-        claimed_severity <= Severity::P1 && !is_small && group.judgement != EditorJudgement::Minor;
-    if is_urgent || is_rescuable {
+    // If the editor does not refute a claim and validation confirms it as P2, both agree that it is
+    // not urgent.
+    let is_refuted = matches!(group.judgement, EditorJudgement::Refuted(_));
+    if is_urgent || is_refuted && claimed_severity <= Severity::P1 && !is_small {
         let is_confirmed = validation.is_some_and(|judgement| {
             judgement.result == JudgementResult::Confirmed
                 && judgement.probability.is_none_or(|probability| probability >= rules.threshold)

@@ -270,14 +270,6 @@ async fn confirmed_p1_of_an_unpublished_group_are_separate_issues() {
         #2 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
         merged Blank labels are printed [correctness]: duplicate of "A name may be missing"
     "#]]).await;
-    check_unpublished_group("publish", expect![[r#"
-        ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        #2 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
-        merged Blank labels are printed [correctness]: duplicate of "A name may be missing"
-    "#]]).await;
 }
 
 #[tokio::test]
