@@ -113,6 +113,7 @@ fn dropped_issue(old: &OpenIssue, head: &str) -> DroppedFinding {
         ),
         into: None,
         open: None,
+        validation: None,
         reviewer: reviewer_names(old).swap_remove(0),
         member: Some(Member::new(
             reviewer_names(old).swap_remove(0),

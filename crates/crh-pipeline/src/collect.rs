@@ -124,6 +124,7 @@ mod tests {
             reason: "no title".to_owned(),
             into: None,
             open: None,
+            validation: None,
             reviewer: "shared".to_owned(),
             member: None,
             raw: Some(json!({ "number": raw, "by": name })),

@@ -57,6 +57,14 @@ pub fn consolidate_for_editor(
     crh_review::consolidate_for_editor(members, &sources, remembered, grouping)
 }
 
+/// Splits the groups that the editor calls minor or refutes by place, so that validation checks the
+/// claims at each place on their own.
+pub fn split_rejected(groups: &[EditedGroup], change: &ChangeUnderReview) -> Vec<EditedGroup> {
+    let members: Vec<Member> =
+        groups.iter().flat_map(|group| group.members.iter().cloned()).collect();
+    crh_review::split_rejected(groups, &sources(&members, change))
+}
+
 /// The issues that validation checks. If the editor puts the findings of an issue into different
 /// groups, the issue is split, since each group is a separate claim.
 pub fn split_by_editor(
@@ -122,7 +130,13 @@ pub fn select_issues(
             Some((issue.dedupe_key.clone(), judgement.clone()))
         };
         let by_key = by_confidence.issues.iter().filter_map(judgement).collect();
-        return apply_judgements(by_confidence, &by_key);
+        let mut selected = apply_judgements(by_confidence, &by_key);
+        for dropped in selected.dropped.iter_mut().filter(|dropped| dropped.open.is_some()) {
+            let judgement = dropped.member.as_ref().and_then(|member| by_member.get(member));
+            let validation = judgement.map(|judgement| judgement.result.validation());
+            dropped.validation = validation.or(dropped.validation);
+        }
+        return selected;
     };
     // The judgement on the first finding of a group holds for its other findings, except for those
     // of another P0 or P1: the editor may have grouped different defects.
@@ -138,10 +152,8 @@ pub fn select_issues(
     for (member, judgement) in by_editor {
         by_member.entry(member.clone()).or_insert_with(|| judgement.clone());
     }
-    let mut groups: Vec<EditedGroup> = groups
-        .iter()
-        .flat_map(|group| split_by_validation(group, &merged.issues, &by_member))
-        .collect();
+    let mut groups: Vec<EditedGroup> =
+        groups.iter().flat_map(|group| split_by_validation(group, &by_member)).collect();
     let member_groups: Vec<Vec<Member>> =
         groups.iter().map(|group| group.members.clone()).collect();
     let sources = sources(members, change);
@@ -155,98 +167,19 @@ pub fn select_issues(
     apply_edit(regrouped, &groups, &by_member, *rules)
 }
 
-/// Splits a group of which validation refuted only a part. If the editor would not publish the
-/// group, also splits it into the claims that validation confirmed. The editor's words are about
-/// the first finding, so the other parts keep the words of their reviewers.
+/// Splits a group of which validation refuted only a part.
 fn split_by_validation(
     group: &EditedGroup,
-    claims: &[Issue],
     judgements: &BTreeMap<Member, Judgement>,
 ) -> Vec<EditedGroup> {
-    let (refuted, upheld): (Vec<Member>, Vec<Member>) = group
-        .members
-        .iter()
-        .cloned()
-        .partition(|member| has_result(member, JudgementResult::Refuted, judgements));
-    let mut parts = vec![refuted];
-    match group.judgement {
-        EditorJudgement::Probable(_) => parts.push(upheld),
-        EditorJudgement::Minor | EditorJudgement::Refuted(_) => {
-            parts.extend(separate_confirmed(upheld, claims, judgements));
-        }
-    }
-    parts.retain(|members| !members.is_empty());
-    let part = |members: Vec<Member>| match members.first() == group.members.first() {
-        true => EditedGroup { members, ..group.clone() },
-        false => EditedGroup { members, title: None, text: None, test: None, ..group.clone() },
+    let is_refuted = |member: &Member| {
+        let judgement = judgements.get(member);
+        judgement.is_some_and(|judgement| judgement.result == JudgementResult::Refuted)
     };
-    parts.into_iter().map(part).collect()
-}
-
-fn has_result(
-    member: &Member,
-    result: JudgementResult,
-    judgements: &BTreeMap<Member, Judgement>,
-) -> bool {
-    judgements.get(member).is_some_and(|judgement| judgement.result == result)
-}
-
-/// Findings of a group about one place, which validation confirmed.
-struct ConfirmedClaim {
-    locations: Vec<Location>,
-    members: Vec<Member>,
-}
-
-/// Separates the P0 and P1 claims that validation confirmed, unless they are at the same place.
-/// Findings less severe than P1 have no validation of their own and stay with the first finding.
-/// The other P0 and P1 form one part.
-fn separate_confirmed(
-    members: Vec<Member>,
-    claims: &[Issue],
-    judgements: &BTreeMap<Member, Judgement>,
-) -> Vec<Vec<Member>> {
-    let mut confirmed: Vec<ConfirmedClaim> = Vec::new();
-    let (mut unconfirmed, mut milder) = (Vec::new(), Vec::new());
-    for member in &members {
-        let is_own =
-            |claim: &&Issue| claim.severity <= Severity::P1 && claim.members.contains(member);
-        let Some(claim) = claims.iter().find(is_own) else {
-            milder.push(member.clone());
-            continue;
-        };
-        if !has_result(member, JudgementResult::Confirmed, judgements) {
-            unconfirmed.push(member.clone());
-            continue;
-        }
-        let is_same_place = |known: &&mut ConfirmedClaim| {
-            known.locations.iter().any(|it| overlaps(it, &claim.location))
-        };
-        match confirmed.iter_mut().find(is_same_place) {
-            Some(known) => {
-                known.locations.push(claim.location.clone());
-                known.members.push(member.clone());
-            }
-            None => confirmed.push(ConfirmedClaim {
-                locations: vec![claim.location.clone()],
-                members: vec![member.clone()],
-            }),
-        }
-    }
-    if confirmed.is_empty() {
-        return vec![members];
-    }
-    let first = members.first();
-    if let Some(claim) = confirmed.iter_mut().find(|claim| claim.members.first() == first) {
-        claim.members.append(&mut milder);
-    }
-    confirmed.into_iter().map(|claim| claim.members).chain([unconfirmed, milder]).collect()
-}
-
-/// Whether two locations share a line.
-fn overlaps(one: &Location, other: &Location) -> bool {
-    (&one.file, one.side) == (&other.file, other.side)
-        && one.line_start <= other.line_end
-        && other.line_start <= one.line_end
+    let (refuted, upheld): (Vec<Member>, Vec<Member>) =
+        group.members.iter().cloned().partition(is_refuted);
+    let parts = [refuted, upheld].into_iter().filter(|members| !members.is_empty());
+    parts.map(|members| group.with_members(members)).collect()
 }
 
 /// Fitted weights of the repository, and the models of this review.
@@ -275,13 +208,8 @@ impl Calibration {
                 continue;
             };
             let judgement = judgements.get(lead);
-            let validation = match judgement.map(|judgement| judgement.result) {
-                None => Validation::NotRun,
-                Some(JudgementResult::Confirmed) => Validation::Confirmed,
-                Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
-                Some(JudgementResult::NoVerdict) => Validation::NoVerdict,
-                Some(JudgementResult::Failed) => Validation::Degraded,
-            };
+            let validation =
+                judgement.map_or(Validation::NotRun, |judgement| judgement.result.validation());
             let probabilities =
                 [Some(by_editor), judgement.and_then(|judgement| judgement.probability)];
             let judged = Issue {

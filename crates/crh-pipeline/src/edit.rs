@@ -84,11 +84,7 @@ impl EditOutcome {
         rules: PublishRules,
     ) -> Option<BTreeSet<String>> {
         let is_undecided = |group: &&EditedGroup| {
-            let is_probable = matches!(
-                group.judgement,
-                EditorJudgement::Probable(probability) if probability >= rules.threshold
-            );
-            is_probable && group.severity <= rules.min_severity
+            group.is_probable(rules) && group.severity <= rules.min_severity
                 || is_urgent(group)
                 || may_be_graded_too_low(group)
         };

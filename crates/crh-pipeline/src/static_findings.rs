@@ -172,6 +172,7 @@ mod tests {
             reason: reason.to_owned(),
             into: None,
             open: None,
+            validation: None,
             reviewer: "leftovers".to_owned(),
             member: Some(member("a.js", rule)),
             raw: None,

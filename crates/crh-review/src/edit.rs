@@ -7,18 +7,23 @@
 //! capped as in `grade.rs`, is P0 or P1, and validation has not refuted the issue, it is published
 //! or stays open. So no answer of the editor, no threshold and no limit can make the verdict better
 //! than the open P0 and P1 allow.
+//!
+//! If the editor does not publish a group, its findings at different places may be different
+//! defects. Each place is then a group of its own, see `split_rejected`.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Sources;
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::{downgrade_reason, members_severity_cap};
 use crate::issue::{places_sentence, regrade};
 use crate::merge::{
     Judgement, JudgementResult, MergeResult, VALIDATION, apply_judgement, number_issues,
 };
+use crate::place::{Location, Placer};
 use crate::report::{Fate, Issue, Validation};
 use crate::shape::shorten_title;
 use crate::words::collapse_whitespace;
@@ -43,6 +48,26 @@ pub struct EditedGroup {
     /// Test by the editor that may prove the defect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<ProposedTest>,
+}
+
+impl EditedGroup {
+    /// Whether the editor gives the group at least the probability of the threshold.
+    pub fn is_probable(&self, rules: PublishRules) -> bool {
+        matches!(
+            self.judgement,
+            EditorJudgement::Probable(probability) if probability >= rules.threshold
+        )
+    }
+
+    /// A group of some of the findings. The editor's words are about the first finding, so a group
+    /// that another finding leads keeps the words of its reviewers.
+    #[must_use]
+    pub fn with_members(&self, members: Vec<Member>) -> Self {
+        match members.first() == self.members.first() {
+            true => Self { members, ..self.clone() },
+            false => Self { members, title: None, text: None, test: None, ..self.clone() },
+        }
+    }
 }
 
 /// A new test file that passes before the change and fails after it.
@@ -84,11 +109,52 @@ pub(crate) const ADVISORY_NOT_PUBLISHED: &str =
 #[derive(Debug, PartialEq, Eq)]
 enum Publication {
     Published,
-    /// Published against the editor or the threshold: validation confirms it, or it is a P0.
+    /// Published against the editor or the threshold: a reviewer claims a P0 or P1 and validation
+    /// confirms the claim, or it is a P0.
     Rescued,
     /// Not published, but it counts for the verdict.
     Open(Fate, String),
     Dropped(Fate, String),
+}
+
+/// Splits each group that the editor calls minor or refutes by place: findings whose lines overlap
+/// stay together.
+pub fn split_rejected(groups: &[EditedGroup], sources: &Sources) -> Vec<EditedGroup> {
+    let mut placer = Placer::new(sources);
+    let mut parts = Vec::with_capacity(groups.len());
+    for group in groups {
+        match group.judgement {
+            EditorJudgement::Probable(_) => parts.push(group.clone()),
+            EditorJudgement::Minor | EditorJudgement::Refuted(_) => {
+                let places = split_by_place(&group.members, &mut placer);
+                parts.extend(places.into_iter().map(|members| group.with_members(members)));
+            }
+        }
+    }
+    parts
+}
+
+/// Findings by place, in the order of the first finding of each place.
+fn split_by_place(members: &[Member], placer: &mut Placer<'_>) -> Vec<Vec<Member>> {
+    let locate = |member: &Member| placer.try_place(member).ok().map(|(location, ..)| location);
+    let locations: Vec<Option<Location>> = members.iter().map(locate).collect();
+    // The place of a finding is the index of the first finding there.
+    let mut places: Vec<usize> = (0..members.len()).collect();
+    for (later, location) in locations.iter().enumerate() {
+        for (earlier, known) in locations.iter().enumerate().take(later) {
+            let both = location.as_ref().zip(known.as_ref());
+            let (one, other) = (places[earlier], places[later]);
+            if one != other && both.is_some_and(|(location, known)| location.overlaps(known)) {
+                let (first, second) = (one.min(other), one.max(other));
+                places.iter_mut().filter(|place| **place == second).for_each(|it| *it = first);
+            }
+        }
+    }
+    let mut parts: BTreeMap<usize, Vec<Member>> = BTreeMap::new();
+    for (place, member) in places.into_iter().zip(members) {
+        parts.entry(place).or_default().push(member.clone());
+    }
+    parts.into_values().collect()
 }
 
 /// Applies the decisions of the editor and the judgements of validation, then numbers the issues.
@@ -118,8 +184,9 @@ pub fn apply_edit(
             }
             continue;
         };
+        let claimed_severity = issue.severity;
         edit_issue(&mut issue, group, validation.as_ref());
-        match decide(&issue, group, validation.as_ref(), rules) {
+        match decide(&issue, claimed_severity, group, validation.as_ref(), rules) {
             Publication::Published => merged.issues.push(issue),
             Publication::Rescued => {
                 issue.probability = validation.and_then(|judgement| judgement.probability);
@@ -159,13 +226,8 @@ fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgem
     if matches!(group.judgement, EditorJudgement::Probable(_)) {
         set_text(issue, group);
     }
-    issue.validation = match validation.map(|judgement| judgement.result) {
-        None => Validation::NotRun,
-        Some(JudgementResult::Confirmed) => Validation::Confirmed,
-        Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
-        Some(JudgementResult::NoVerdict) => Validation::NoVerdict,
-        Some(JudgementResult::Failed) => Validation::Degraded,
-    };
+    issue.validation =
+        validation.map_or(Validation::NotRun, |judgement| judgement.result.validation());
 }
 
 /// Uses the title and the text of the editor, if there are any, and names the other places.
@@ -180,9 +242,11 @@ fn set_text(issue: &mut Issue, group: &EditedGroup) {
     issue.description.clone_from(&issue.why_it_matters);
 }
 
-/// Decides about an issue whose severity and probability are set.
+/// Decides about an issue whose severity and probability are set. `claimed_severity` is the one by
+/// its reviewers.
 fn decide(
     issue: &Issue,
+    claimed_severity: Severity,
     group: &EditedGroup,
     validation: Option<&Judgement>,
     rules: PublishRules,
@@ -207,7 +271,10 @@ fn decide(
     if is_probable && !is_small {
         return Publication::Published;
     }
-    if is_urgent {
+    // If the editor does not refute a claim and validation confirms it as P2, both agree that it is
+    // not urgent.
+    let is_refuted = matches!(group.judgement, EditorJudgement::Refuted(_));
+    if is_urgent || is_refuted && claimed_severity <= Severity::P1 && !is_small {
         let is_confirmed = validation.is_some_and(|judgement| {
             judgement.result == JudgementResult::Confirmed
                 && judgement.probability.is_none_or(|probability| probability >= rules.threshold)

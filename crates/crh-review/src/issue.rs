@@ -101,11 +101,7 @@ fn is_pre_existing(placed: &PlacedFinding) -> bool {
 pub(crate) fn add_near_places(issue: &mut Issue, others: &[PlacedFinding]) {
     for PlacedFinding { member, location, .. } in others {
         let is_urgent = effective_severity(member) <= Severity::P1;
-        let covers = |known: &Location| {
-            (&known.file, known.side) == (&location.file, location.side)
-                && known.line_start <= location.line_end
-                && location.line_start <= known.line_end
-        };
+        let covers = |known: &Location| known.overlaps(location);
         if is_urgent && !covers(&issue.location) && !issue.other_places.iter().any(covers) {
             issue.other_places.push(location.clone());
         }

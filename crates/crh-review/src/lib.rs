@@ -32,7 +32,9 @@ mod width;
 mod words;
 
 pub use cluster::{CandidatePair, PairSide};
-pub use edit::{EditedGroup, EditorJudgement, ProposedTest, PublishRules, apply_edit};
+pub use edit::{
+    EditedGroup, EditorJudgement, ProposedTest, PublishRules, apply_edit, split_rejected,
+};
 pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;
 pub use issue::{AGREEMENT_BONUS, narrow_to_places};

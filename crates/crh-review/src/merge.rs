@@ -133,6 +133,18 @@ pub enum JudgementResult {
     Failed,
 }
 
+impl JudgementResult {
+    /// The validation of an issue that stays in the report, shown or hidden.
+    pub fn validation(self) -> Validation {
+        match self {
+            Self::Confirmed => Validation::Confirmed,
+            Self::Unsure | Self::Refuted => Validation::Unsure,
+            Self::NoVerdict => Validation::NoVerdict,
+            Self::Failed => Validation::Degraded,
+        }
+    }
+}
+
 /// How findings are grouped into issues.
 #[derive(Debug, Clone, Copy)]
 pub enum Grouping<'a> {
@@ -509,10 +521,11 @@ impl MergeResult {
 
     /// Hides an issue that stays open.
     pub(crate) fn hide_open_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
-        let mut members = issue.members.into_iter();
-        let lead = members
-            .next()
-            .map(|member| DroppedFinding::new(member, fate, reason).still_open(issue.severity));
+        let Issue { severity, validation, members, .. } = issue;
+        let mut members = members.into_iter();
+        let lead = members.next().map(|member| {
+            DroppedFinding::new(member, fate, reason).still_open(severity, validation)
+        });
         self.dropped.extend(lead);
         self.dropped.extend(members.map(|member| DroppedFinding::new(member, fate, reason)));
     }

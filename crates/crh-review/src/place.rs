@@ -55,6 +55,15 @@ pub struct Location {
     pub line_end: u32,
 }
 
+impl Location {
+    /// Whether two locations share a line.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        (&self.file, self.side) == (&other.file, other.side)
+            && self.line_start <= other.line_end
+            && other.line_start <= self.line_end
+    }
+}
+
 /// A quote located in the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quote {

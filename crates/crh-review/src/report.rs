@@ -420,14 +420,7 @@ impl Issue {
     /// Whether it is a P0 or P1 that needs a second look and had none. Validation checks lower
     /// issues only as far as the budget allows.
     pub fn is_urgent_and_unvalidated(&self) -> bool {
-        let has_no_result = match self.validation {
-            Validation::NotRun | Validation::Degraded => true,
-            Validation::Confirmed
-            | Validation::Unsure
-            | Validation::NoVerdict
-            | Validation::ByCode => false,
-        };
-        self.severity <= Severity::P1 && self.takes_second_look() && has_no_result
+        self.severity <= Severity::P1 && self.takes_second_look() && !self.validation.has_result()
     }
 }
 
@@ -448,6 +441,16 @@ pub enum Validation {
     NoVerdict,
     /// The second look failed.
     Degraded,
+}
+
+impl Validation {
+    /// Whether there was a second look, or none was needed.
+    fn has_result(self) -> bool {
+        match self {
+            Self::NotRun | Self::Degraded => false,
+            Self::Confirmed | Self::Unsure | Self::NoVerdict | Self::ByCode => true,
+        }
+    }
 }
 
 /// Queue of an issue.
@@ -617,6 +620,9 @@ pub struct DroppedFinding {
     /// Severity of its issue, if the issue is hidden but still open and counts for the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<Severity>,
+    /// Result of the second look at its issue, if the issue is hidden but still open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
     /// Name of the reviewer.
     pub reviewer: String,
     /// The finding, if it could be parsed.
@@ -641,6 +647,7 @@ impl DroppedFinding {
             reason: reason.into(),
             into: None,
             open: None,
+            validation: None,
             reviewer: member.reviewer.clone(),
             member: Some(member),
             raw: None,
@@ -655,8 +662,16 @@ impl DroppedFinding {
 
     /// A finding whose issue is hidden but still open.
     #[must_use]
-    pub fn still_open(self, severity: Severity) -> Self {
-        Self { open: Some(severity), ..self }
+    pub fn still_open(self, severity: Severity, validation: Validation) -> Self {
+        Self { open: Some(severity), validation: Some(validation), ..self }
+    }
+
+    /// Whether its issue is hidden but still open, and is a P0 or P1 that needs a second look and
+    /// had none.
+    pub fn is_urgent_and_unvalidated(&self) -> bool {
+        self.open.is_some_and(|severity| severity <= Severity::P1)
+            && self.member.as_ref().is_some_and(|member| member.origin == Origin::Model)
+            && self.validation.is_some_and(|validation| !validation.has_result())
     }
 }
 
@@ -956,6 +971,7 @@ impl Report {
             reason: reason.to_owned(),
             into: None,
             open: None,
+            validation: None,
             reviewer: member.reviewer.clone(),
             member: Some(member.clone()),
             raw: None,

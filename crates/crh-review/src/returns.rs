@@ -170,6 +170,7 @@ impl ReviewerReturn {
                 reason,
                 into: None,
                 open: None,
+                validation: None,
                 reviewer,
                 member: None,
                 raw,

@@ -497,7 +497,10 @@ pub(crate) fn missing_review(report: &Report) -> &'static str {
 
 /// How many urgent issues were not validated: `1 P0 or P1 issue not validated`.
 fn unvalidated_issues(report: &Report) -> Option<String> {
-    not_validated(report.issues.iter().filter(|issue| issue.is_urgent_and_unvalidated()).count())
+    let shown = report.issues.iter().filter(|issue| issue.is_urgent_and_unvalidated()).count();
+    let hidden =
+        report.hidden_open_findings().filter(|dropped| dropped.is_urgent_and_unvalidated()).count();
+    not_validated(shown + hidden)
 }
 
 /// How many urgent issues were not validated because the run that checked them failed.
@@ -505,7 +508,11 @@ fn failed_validations(report: &Report) -> Option<String> {
     let has_failed = |issue: &&Issue| {
         issue.validation == Validation::Degraded && issue.is_urgent_and_unvalidated()
     };
-    not_validated(report.open_issues().filter(has_failed).count())
+    let has_failed_hidden = |dropped: &&DroppedFinding| {
+        dropped.validation == Some(Validation::Degraded) && dropped.is_urgent_and_unvalidated()
+    };
+    let shown = report.open_issues().filter(has_failed).count();
+    not_validated(shown + report.hidden_open_findings().filter(has_failed_hidden).count())
 }
 
 fn not_validated(count: usize) -> Option<String> {

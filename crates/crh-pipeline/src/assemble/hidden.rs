@@ -22,13 +22,12 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     // If a finding that the cap dropped is also below the minimum, the minimum becomes its reason.
     for dropped in report.suppressed.iter_mut().filter(|it| it.fate == Fate::OverCap) {
         let Some(member) = &dropped.member else { continue };
-        let severity_in = |issues: &[Issue]| {
-            issues.iter().find(|issue| issue.members.contains(member)).map(|issue| issue.severity)
-        };
-        let severity = severity_in(&report.over_cap).or_else(|| severity_in(&below));
-        let severity = severity.unwrap_or(member.finding.severity);
+        let mut issues = report.over_cap.iter().chain(&below);
+        let issue = issues.find(|issue| issue.members.contains(member));
+        let severity = issue.map_or(member.finding.severity, |issue| issue.severity);
         if severity > min {
             (dropped.fate, dropped.open) = (Fate::Suppressed, Some(severity));
+            dropped.validation = issue.map(|issue| issue.validation);
             dropped.reason.clone_from(&reason);
         }
     }
@@ -48,7 +47,7 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     report.suppressed.extend(hidden_issues.iter().filter_map(|issue| {
         let member = issue.members.first()?.clone();
         let dropped = DroppedFinding::new(member, Fate::Suppressed, reason.clone());
-        Some(dropped.still_open(issue.severity))
+        Some(dropped.still_open(issue.severity, issue.validation))
     }));
     report.suppressed.sort_by(|a, b| {
         let key = |dropped: &DroppedFinding| (dropped.fate, dropped.reviewer.clone());

@@ -235,7 +235,16 @@ impl ReportMask<'_> {
     }
 
     fn mask_dropped(&self, dropped: &mut DroppedFinding) {
-        let DroppedFinding { fate: _, reason, into: _, open: _, reviewer, member, raw } = dropped;
+        let DroppedFinding {
+            fate: _,
+            reason,
+            into: _,
+            open: _,
+            validation: _,
+            reviewer,
+            member,
+            raw,
+        } = dropped;
         self.mask_texts([reason, reviewer]);
         member.iter_mut().for_each(|member| self.mask_member(member));
         raw.iter_mut().for_each(|raw| self.mask_value(raw));

@@ -9,7 +9,8 @@ use super::{ReportInputs, all_runs};
 use crate::assignment::is_static;
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeFile, SkipEffect};
-use crh_review::report::{CoverageState, FileCoverage, Issue, Status};
+use crh_review::MergeResult;
+use crh_review::report::{CoverageState, DroppedFinding, FileCoverage, Issue, Status};
 
 /// Computes the status. `review_runs` are the runs that count as review.
 pub(super) fn status(
@@ -42,8 +43,7 @@ pub(super) fn status(
     let is_truncated = inputs.interrupted
         || reviewers.iter().any(|run| run.limited.is_some() || run.ended == RunEnd::Cancelled)
         || coverage.iter().zip(&inputs.change.scope.files).any(is_left_out)
-        || checks.iter().any(|run| run.limited.is_some())
-            && inputs.merged.issues.iter().any(Issue::is_urgent_and_unvalidated)
+        || checks.iter().any(|run| run.limited.is_some()) && has_unvalidated(&inputs.merged)
         || all_runs(inputs).any(|run| run.may_have_cut_prompt)
         || has_stray_problems(inputs);
     if is_truncated {
@@ -53,6 +53,12 @@ pub(super) fn status(
     } else {
         Status::Ok
     }
+}
+
+/// Whether a P0 or P1 that is shown, or hidden but still open, needs a second look and had none.
+fn has_unvalidated(merged: &MergeResult) -> bool {
+    merged.issues.iter().any(Issue::is_urgent_and_unvalidated)
+        || merged.dropped.iter().any(DroppedFinding::is_urgent_and_unvalidated)
 }
 
 fn has_failed(record: &RunRecord) -> bool {

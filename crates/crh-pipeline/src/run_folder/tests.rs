@@ -123,6 +123,7 @@ fn finished_run_has_all_files_and_reads_back() {
         reason: "`severity` is missing".to_owned(),
         into: None,
         open: None,
+        validation: None,
         reviewer: "general".to_owned(),
         member: None,
         raw: Some(raw),

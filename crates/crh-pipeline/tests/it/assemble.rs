@@ -189,6 +189,7 @@ fn report_contains_all_data() {
         reason: "too small".to_owned(),
         into: None,
         open: None,
+        validation: None,
         reviewer: "sub-agent".to_owned(),
         member: None,
         raw: Some(json!({ "severity": "nit" })),
@@ -638,7 +639,9 @@ fn unvalidated_urgent_issue_truncates_review() {
     prevented.ended = RunEnd::Failed("no room".to_owned());
     let urgent = r#"alice a.py:1 P1 0.9 "A password is in the code""#;
     let lower = r#"alice a.py:1 P2 0.9 "A password is in the code""#;
+    let hidden = r#"alice a.py:1 P1 0.4 "A password is in the code""#;
     assert_eq!(reviewed(urgent, prevented.clone()), Status::Truncated);
+    assert_eq!(reviewed(hidden, prevented.clone()), Status::Truncated);
     assert_eq!(reviewed(lower, prevented), Status::Ok);
     let broken = failed(run("validate-1", &[]));
     assert_eq!(reviewed(urgent, broken), Status::Degraded);
@@ -760,6 +763,7 @@ fn findings_over_the_limit_keep_their_severity() {
             reason,
             into: None,
             open: None,
+            validation: None,
             reviewer,
             member,
             raw: None,
@@ -795,6 +799,7 @@ fn secrets_are_masked_in_every_text() {
         reason: "unknown field `hunter2000`".to_owned(),
         into: None,
         open: None,
+        validation: None,
         reviewer: "alice".to_owned(),
         member: None,
         raw: Some(json!({ "hunter2000": ["hunter2000", { "x": "cut ghp_0123456789abcd" }] })),

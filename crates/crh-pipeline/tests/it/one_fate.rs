@@ -107,6 +107,7 @@ fn a_dropped() -> impl Strategy<Value = DroppedFinding> {
             reason: "set aside".to_owned(),
             into: None,
             open: None,
+            validation: None,
             reviewer: member.reviewer.clone(),
             member: is_read.then(|| member.clone()),
             raw: (!is_read).then(|| json!({ "raw": raw })),

@@ -7,9 +7,9 @@ use crate::diff::Diff;
 use crate::finding::tests_support::finding;
 use crate::finding::{Finding, Owner};
 use crate::merge::{Grouping, PastDecisions, consolidate_for_editor, into_report};
+use crate::narrow_to_places;
 use crate::report::Report;
 use crate::verdict::CommandKind;
-use crate::{Location, Sources, narrow_to_places};
 
 const RULES: PublishRules =
     PublishRules { threshold: Confidence::thousandths(400), min_severity: Severity::P2 };
@@ -220,12 +220,39 @@ fn validation_decides_about_urgent_issues() {
     check(&expect![[r#"
         P1 | P3 refuted | confirmed 0.80 P1   | published P1 p 0.80 confirmed -> Ready with fixes
         P1 | P3 refuted | confirmed 0.20 P1   | below_gate (open P1): the model that selects issues refutes it: guarded in line 3 -> Ready with fixes
+        P1 | P3 refuted | confirmed 0.80 P2   | published P2 p 0.80 confirmed -> Ready with fixes
+        P1 | P2 0.1     | confirmed 0.80 P2   | below_gate: the probability that maintainers agree is 0.10 -> Ready to merge
+        P1 | P3 minor   | confirmed 0.80 P1   | published P1 p 0.80 confirmed -> Ready with fixes
+        P1 | P3 minor   | confirmed 0.80 P2   | minor: the model that selects issues calls it minor -> Ready to merge
+        P1 | P3 refuted | confirmed 0.80 P3   | refuted: guarded in line 3 -> Ready to merge
+        P2 | P3 refuted | confirmed 0.80 P2   | refuted: guarded in line 3 -> Ready to merge
         P1 | P2 refuted | unsure 0.20 P2      | refuted: guarded in line 3 -> Ready to merge
         P1 | P1 0.9     | refuted             | refuted: see line 1 -> Ready to merge
         P0 | P3 refuted | unsure              | published P0 p 0.00 unsure -> Not ready
         P0 | P3 refuted | failed              | published P0 p 0.00 degraded -> Not ready
         P0 | P3 refuted | refuted             | refuted: see line 1 -> Ready to merge
     "#]]);
+}
+
+#[test]
+fn rejected_group_is_split_by_place() {
+    let mut wide = claim(5, Severity::P2);
+    wide.finding.line_end = std::num::NonZeroU32::new(7);
+    let members = [claim(5, Severity::P2), claim(20, Severity::P1), claim(7, Severity::P2), wide];
+    let parts = |judgement| {
+        let title = Some("One cause".to_owned());
+        let edited = EditedGroup { title, ..group(&members, judgement, Severity::P2) };
+        let parts = split_rejected(&[edited], &sources()).into_iter().map(|part| {
+            let lines = part.members.iter().map(|member| member.finding.line_start.unwrap().get());
+            (part.title.is_some(), lines.collect::<Vec<u32>>())
+        });
+        parts.collect::<Vec<_>>()
+    };
+    let refuted = EditorJudgement::Refuted("guarded in line 3".to_owned());
+    for rejected in [EditorJudgement::Minor, refuted] {
+        assert_eq!(parts(rejected), [(true, vec![5, 7, 5]), (false, vec![20])]);
+    }
+    assert_eq!(parts(probable(300)), [(true, vec![5, 20, 7, 5])]);
 }
 
 #[test]

@@ -250,6 +250,7 @@ mod tests {
             reason: "a title of 101 letters".to_owned(),
             into: None,
             open: None,
+            validation: None,
             reviewer: "correctness".to_owned(),
             member: None,
             raw: Some(raw),

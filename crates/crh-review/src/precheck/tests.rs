@@ -289,6 +289,7 @@ fn issue_of_an_earlier_review_whose_code_is_gone_is_no_gap() {
         reason: "the quoted code no longer exists".to_owned(),
         into: None,
         open: None,
+        validation: None,
         reviewer: "a".to_owned(),
         member: Some(member),
         raw: None,

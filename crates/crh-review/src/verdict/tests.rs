@@ -190,6 +190,25 @@ fn failed_validation_of_urgent_issue_is_a_gap() {
 }
 
 #[test]
+fn failed_validation_of_hidden_urgent_issue_is_a_gap() {
+    let verdict_of = |status, severity, validation| {
+        let mut member = Member::new("r", finding());
+        member.finding.severity = severity;
+        let hidden = DroppedFinding::new(member, Fate::Minor, "too small");
+        let suppressed = vec![hidden.still_open(severity, validation)];
+        review_verdict(&Report { status, suppressed, ..report("") })
+    };
+    let incomplete = "Ready with fixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated";
+    let complete = "Ready with fixes: 1 issue to fix";
+    let (p1, degraded) = (Severity::P1, Validation::Degraded);
+    assert_eq!(verdict_of(Status::Degraded, p1, degraded), incomplete);
+    assert_eq!(verdict_of(Status::Truncated, p1, Validation::NotRun), incomplete);
+    assert_eq!(verdict_of(Status::Ok, p1, Validation::NotRun), complete);
+    assert_eq!(verdict_of(Status::Degraded, p1, Validation::Confirmed), complete);
+    assert_eq!(verdict_of(Status::Degraded, Severity::P2, degraded), complete);
+}
+
+#[test]
 fn fixed_issue_is_not_open() {
     let mut report = report("P0 P1");
     let fix = |number| AppliedFix {

@@ -482,6 +482,7 @@ fn self_suppressed_report(report: Report) -> Report {
         reason: format!("`# noqa` on line 3{ADDED_BY_CHANGE}"),
         into: None,
         open: None,
+        validation: None,
         reviewer: "leftovers".to_owned(),
         member: None,
         raw: None,

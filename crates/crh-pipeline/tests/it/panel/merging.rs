@@ -453,3 +453,31 @@ async fn failed_validation_loses_no_issue() {
         ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
     "#]]).await;
 }
+
+/// An editor and a failed validation of a P1 with this confidence.
+async fn check_failed_validation(confidence: f64, editor: ScriptedReply, expected: Expect) {
+    let model = model(&[divides("P1", confidence, "An empty order divides by zero")], &[])
+        .on("editor", [editor])
+        .on("validate-1", [bad_request("no")]);
+    scene().check(&model, expected).await;
+}
+
+#[tokio::test]
+async fn failed_validation_of_a_hidden_p1_makes_the_review_incomplete() {
+    let minor = edits(&[group(&["F1"], "minor", 0.9, "P3")]);
+    check_failed_validation(0.75, minor, expect![[r#"
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        minor An empty order divides by zero [correctness]: the model that selects issues calls it minor
+        ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
+    "#]]).await;
+    check_failed_validation(0.5, bad_request("no"), expect![[r#"
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        below_gate An empty order divides by zero [correctness]: confidence 0.5
+        ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
+        ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence
+    "#]]).await;
+}

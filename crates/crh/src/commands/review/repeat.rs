@@ -303,23 +303,19 @@ fn quoted_words(finding: &Finding) -> Vec<&str> {
 /// Turns an open issue into findings that the report does not show. The issue still counts for the
 /// verdict.
 fn dropped_findings(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
-    let open = std::iter::once(Some(issue.severity)).chain(std::iter::repeat(None));
-    issue.members.into_iter().zip(open).map(|(member, open)| DroppedFinding {
-        fate: Fate::Minor,
-        reason: OUTSIDE_FIXES.to_owned(),
-        into: None,
-        open,
-        reviewer: member.reviewer.clone(),
-        member: Some(member),
-        raw: None,
+    let Issue { severity, validation, members, .. } = issue;
+    members.into_iter().enumerate().map(move |(index, member)| {
+        let dropped = DroppedFinding::new(member, Fate::Minor, OUTSIDE_FIXES);
+        if index == 0 { dropped.still_open(severity, validation) } else { dropped }
     })
 }
 
 /// Whether two reviews dropped the same finding. Ignores lines, because a fix may have moved them,
-/// and the reason, because it may name a line.
+/// the reason, because it may name a line, and the result of the second look.
 fn is_same(one: &DroppedFinding, other: &DroppedFinding) -> bool {
     let without_lines = |dropped: &DroppedFinding| {
-        let mut dropped = DroppedFinding { reason: String::new(), ..dropped.clone() };
+        let mut dropped =
+            DroppedFinding { reason: String::new(), validation: None, ..dropped.clone() };
         if let Some(Member { finding, .. }) = &mut dropped.member {
             (finding.line_start, finding.line_end, finding.diff_line) = (None, None, None);
             finding.evidence.iter_mut().for_each(|quote| quote.line = None);

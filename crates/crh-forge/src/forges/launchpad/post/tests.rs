@@ -352,6 +352,7 @@ fn changed_result_is_posted_again() {
         reason: format!("`# noqa` on line 3{ADDED_BY_CHANGE}"),
         into: None,
         open: None,
+        validation: None,
         reviewer: "leftovers".to_owned(),
         member: None,
         raw: None,
