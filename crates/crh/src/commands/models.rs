@@ -245,16 +245,30 @@ impl<'e> ModelResolver<'e> {
         Ok(model.with_recorder(self.recorder(file)?))
     }
 
+    /// The server of a model. `None` if its settings are invalid; the model client reports that.
+    fn model_server(
+        &self,
+        endpoint: &Endpoint,
+        headers: &[(String, SecretString)],
+    ) -> Option<ModelServer> {
+        let network = self.environment.network_settings();
+        ModelServer::new(endpoint.url.clone(), endpoint.key.clone(), &network)?
+            .with_headers(headers)
+    }
+
     /// Context length that the server of a model reports. May first let Ollama load the model,
     /// because Ollama chooses the length then.
-    fn server_context(&self, endpoint: &Endpoint) -> Option<ServerContext> {
-        let Endpoint { wire, url, key, model } = endpoint;
+    fn server_context(
+        &self,
+        endpoint: &Endpoint,
+        headers: &[(String, SecretString)],
+    ) -> Option<ServerContext> {
+        let Endpoint { wire, url, model, .. } = endpoint;
         match wire {
             Wire::OpenAiChat | Wire::OpenAiResponses => {}
             Wire::Anthropic | Wire::Gemini => return None,
         }
-        let network = self.environment.network_settings();
-        let server = ModelServer::new(url.clone(), key.clone(), &network)?;
+        let server = self.model_server(endpoint, headers)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let length = runtime.block_on(server.context_length(model))?;
         // crh asks only a server on this machine for pages outside the API.
@@ -280,12 +294,12 @@ impl<'e> ModelResolver<'e> {
     pub(crate) fn local_server_problem(&self, name: &ModelName) -> Option<Failure> {
         let resolved = self.catalogue.resolve(name, &self.model_environment).ok()?;
         let ResolvedModel::Live(live) = resolved else { return None };
-        let Endpoint { url, key, model, .. } = live.endpoint;
-        if !url.is_loopback() {
+        let LiveModel { endpoint, headers, .. } = *live;
+        if !endpoint.url.is_loopback() {
             return None;
         }
-        let network = self.environment.network_settings();
-        let server = ModelServer::new(url.clone(), key, &network)?;
+        let server = self.model_server(&endpoint, &headers)?;
+        let Endpoint { url, model, .. } = endpoint;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let is_model = |id: &String| *id == model || id.strip_suffix(":latest") == Some(&model);
         let (problem, hint) = match runtime.block_on(server.models()) {
@@ -338,7 +352,7 @@ impl<'e> ModelResolver<'e> {
                     // Only the user's own server tells its context length.
                     let is_own = name.base_url.is_some() || endpoint.url.is_loopback();
                     if context_source == ContextSource::Assumed && is_own {
-                        context = self.server_context(&endpoint);
+                        context = self.server_context(&endpoint, &headers);
                     }
                     if let Some(context) = context {
                         facts.context = context.tokens();

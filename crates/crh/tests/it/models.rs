@@ -481,6 +481,27 @@ fn configured_headers_go_to_their_server_only() {
 }
 
 #[test]
+fn configured_headers_go_with_questions_about_the_server() {
+    let user = User::new();
+    let model = FakeModel::start()
+        .on("check", (0..5).map(|_| says("one, two, three")))
+        .page("/v1/models", json!({"data": [{"id": "m", "max_model_len": 2000}]}))
+        .page("/api/version", json!({"version": "0.12.6"}))
+        .pages_need_header("x-team", "reviews");
+    let origin = model.url().trim_end_matches("/v1").to_owned();
+    let config = format!(
+        "[model]\nreviewer = \"ollama:other@{origin}/v1\"\n\
+         [model.headers.\"{origin}\"]\nX-Team = \"TEAM\"\n"
+    );
+    user.write(".config/crh/config.toml", &config);
+    let crh = |args: &[&str]| user.crh(&user.path(""), args).env("TEAM", "reviews").run();
+    let checked = crh(&["model", "check", &format!("openai:m@{origin}/v1")]);
+    assert!(checked.stdout.contains("its context has 2000 tokens"), "{}", checked.shown());
+    let doctor = crh(&["doctor"]);
+    assert!(doctor.stdout.contains("does not have the model `other`"), "{}", doctor.shown());
+}
+
+#[test]
 fn stopped_local_server_is_asked_once() {
     let user = User::new();
     // Port 9 of the loopback interface is closed.
