@@ -42,8 +42,10 @@ pub struct LiveModel {
 /// Where a context length comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextSource {
-    /// The model table or the user's configuration.
+    /// The built-in model table.
     Table,
+    /// The user's configuration.
+    Configured,
     /// Unknown; crh assumes the length that hosted models have.
     Assumed,
 }

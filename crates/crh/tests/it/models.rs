@@ -292,6 +292,38 @@ fn model_check_reads_the_context_of_the_loaded_model() {
 }
 
 #[test]
+fn smaller_context_of_a_local_server_overrides_the_configured_one() {
+    let user = User::new();
+    let config = "[models.\"ollama:m\"]\ncontext = 32768\n";
+    user.write(".config/crh/config.toml", config);
+    let ollama = |context: u64| {
+        FakeModel::start()
+            .page("/v1/models", json!({"data": [{"id": "m"}]}))
+            .page("/api/version", json!({"version": "0.12.6"}))
+            .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
+            .page("/api/show", json!({"model_info": {"qwen2.context_length": 131_072}}))
+            .page_when_loaded(
+                "/api/ps",
+                json!({"models": [{"model": "m", "context_length": context}]}),
+            )
+    };
+    for (context, warnings) in [(4_096, 1), (32_768, 0), (65_536, 0)] {
+        let model = ollama(context).on("ask", [says("Yes.")]);
+        let name = format!("ollama:m@{}", model.url());
+        let output = user.crh(&user.path(""), &["ask", "--model", &name, "hi"]).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let text = format!("` is {context} tokens; `context` in your configuration says 32768");
+        assert_eq!(output.stderr.matches(&text).count(), warnings, "{}", output.shown());
+    }
+    let model = ollama(4_096).on("check", (0..5).map(|_| says("one, two, three")));
+    let name = format!("ollama:m@{}", model.url());
+    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let conclusion = "its context has 4096 tokens on the server, although your config says 32768";
+    assert!(output.stdout.contains(conclusion), "{}", output.shown());
+}
+
+#[test]
 fn model_check_says_that_a_context_is_assumed() {
     let user = User::new();
     let model = FakeModel::start()

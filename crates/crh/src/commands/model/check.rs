@@ -120,21 +120,33 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         ListFormatArg::Text => report_text(&checked, client.spent()),
         ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
     })?;
-    let works = |name: &str| works(&checked.checks, name);
-    let (problem, hint) = match (works("text"), works("tools") || works("schema")) {
-        (true, _) if context.tokens() < MIN_CONTEXT => match context {
-            ServerContext::Told(_) => ("has too small a context for reviews", LARGER_CONTEXT),
+    let Some((problem, hint)) = problem_and_hint(&checked.checks, context) else {
+        return Ok(());
+    };
+    let error = anyhow::anyhow!("`{}` {problem}", checked.model);
+    Err(Failure::new(FailureKind::External, error).hint(hint))
+}
+
+/// Why crh cannot review with the model, and what to do; `None` if it can.
+fn problem_and_hint(
+    checks: &[ModelCheckRow],
+    context: ServerContext,
+) -> Option<(&'static str, &'static str)> {
+    let works = |name: &str| works(checks, name);
+    match (works("text"), works("tools") || works("schema")) {
+        (true, _) if context.tokens() < MIN_CONTEXT => Some(match context {
+            ServerContext::Told(_) | ServerContext::BelowConfigured { .. } => {
+                ("has too small a context for reviews", LARGER_CONTEXT)
+            }
             ServerContext::Assumed(_) => (
                 "may have too small a context for reviews",
                 "set `context` in your config to the length that `ollama ps` or Ollama's log shows",
             ),
-        },
-        (true, true) => return Ok(()),
-        (true, false) => ("is too weak for reviews", "use another model"),
-        (false, _) => ("gave an empty answer", "use another model"),
-    };
-    let error = anyhow::anyhow!("`{}` {problem}", checked.model);
-    Err(Failure::new(FailureKind::External, error).hint(hint))
+        }),
+        (true, true) => None,
+        (true, false) => Some(("is too weak for reviews", "use another model")),
+        (false, _) => Some(("gave an empty answer", "use another model")),
+    }
 }
 
 /// Prints a note whenever the model has sent nothing for a while.
@@ -399,6 +411,9 @@ fn conclusion(
         return match context {
             ServerContext::Told(tokens) => format!(
                 "crh cannot review with this model: its context has {tokens} tokens, and a review needs at least {MIN_CONTEXT}."
+            ),
+            ServerContext::BelowConfigured { told, configured } => format!(
+                "crh cannot review with this model: its context has {told} tokens on the server, although your config says {configured}, and a review needs at least {MIN_CONTEXT}."
             ),
             ServerContext::Assumed(tokens) => format!(
                 "crh cannot tell whether it can review with this model: Ollama does not tell its context length, crh assumed {tokens} tokens, and a review needs at least {MIN_CONTEXT}. If it is larger, add to your config:\n{}",
