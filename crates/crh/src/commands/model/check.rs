@@ -433,6 +433,9 @@ fn conclusion(
                 .to_owned()
         }
     }];
+    if works("text") {
+        sentences.extend(context_sentences(context));
+    }
     if works("text") && !works("usage") && price == CallPrice::Charged {
         sentences.push("Costs are estimates, since the server counts no tokens.".to_owned());
     }
@@ -440,6 +443,21 @@ fn conclusion(
         sentences.push("Long reviews cost more, since the server caches no prompts.".to_owned());
     }
     sentences.join("\n")
+}
+
+/// What a context that is large enough for a review means for it.
+fn context_sentences(context: ServerContext) -> impl Iterator<Item = String> {
+    let contradiction = match context {
+        ServerContext::BelowConfigured { told, configured } => Some(format!(
+            "The server's context has {told} tokens, although your config says {configured}."
+        )),
+        ServerContext::Told(_) | ServerContext::Assumed(_) => None,
+    };
+    let tokens = context.tokens();
+    let limit = (tokens < SUGGESTED_CONTEXT).then(|| {
+        format!("Its context of {tokens} tokens is enough for small changes; larger ones need {SUGGESTED_CONTEXT}.")
+    });
+    contradiction.into_iter().chain(limit)
 }
 
 /// The entry of the model in the config, with one setting.
@@ -454,10 +472,12 @@ fn model_entry(name: &ModelName, setting: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::*;
 
     #[test]
-    fn small_context_is_too_small_for_reviews() {
+    fn conclusion_depends_on_the_context() {
         let checks = ["text", "tools", "schema", "usage"].map(|name| row(name, Ok(String::new())));
         let name: ModelName = "ollama:m".parse().unwrap();
         let conclusion = |context| conclusion(&checks, context, CallPrice::Free, &name);
@@ -469,6 +489,14 @@ mod tests {
         assert!(assumed.contains("crh assumed 4096 tokens"), "{assumed}");
         assert!(assumed.ends_with("\n  [models.\"ollama:m\"]\n  context = 32768"), "{assumed}");
         assert_eq!(first_line(MIN_CONTEXT), "crh can review with this model.");
+        let configured = 65_536;
+        expect![[r#"
+            crh can review with this model.
+            The server's context has 8192 tokens, although your config says 65536.
+            Its context of 8192 tokens is enough for small changes; larger ones need 32768."#]]
+        .assert_eq(&conclusion(ServerContext::BelowConfigured { told: 8_192, configured }));
+        let enough = conclusion(ServerContext::Told(SUGGESTED_CONTEXT));
+        assert_eq!(enough, "crh can review with this model.");
         assert_eq!(
             first_line(2_048),
             format!(
