@@ -217,6 +217,9 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         mut charge: impl FnMut(CallCost) -> Option<LimitKind>,
     ) -> AskOutcome {
         let model = &self.context.model;
+        if let Some(error) = model.stopped_server() {
+            return AskOutcome::Failed(error);
+        }
         let Some(price) = model.facts().price.clone() else {
             let message =
                 format!("the price of `{}` is unknown; add it to your configuration", model.name());

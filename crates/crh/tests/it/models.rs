@@ -540,7 +540,7 @@ fn stopped_local_server_is_asked_once() {
     let name = "ollama:qwen3:8b@http://127.0.0.1:9/v1";
     let output = user.crh(&user.path(""), &["ask", "--model", name, "hi"]).run();
     assert_eq!(output.code, 3, "{}", output.shown());
-    let says = "error: cannot connect to the model server on this machine: ";
+    let says = "error: cannot connect to the model server: ";
     assert!(output.stderr.starts_with(says), "{}", output.shown());
     assert!(output.stderr.contains("hint: start the server"), "{}", output.shown());
 }
