@@ -165,7 +165,7 @@ impl<'a> DelegateSession<'a> {
     /// Builds the results. The orchestrator's record has its groups as the answer.
     fn finish(mut self, finished: FinishedRun<OrchestratorSubmission>) -> RunResults {
         let mut record = RunRecord::new(self.assignment.clone());
-        record.ended = RunEnd::from_outcome(&finished.end.outcome);
+        record.ended = RunEnd::from_run(&finished);
         record.took_ms = milliseconds(finished.duration);
         record.add_usage(&finished, self.ctx.models.reviewer.name());
         let board = std::mem::take(&mut *self.board.lock());

@@ -196,7 +196,7 @@ async fn fatal_error_of_the_orchestrator_is_reported_once() {
     check(
         &model,
         expect![[r#"
-        orchestrator (): Failed("the model rejected the request: gemma:2b does not support tools")
+        orchestrator (): Failed("the model rejected the request: gemma:2b does not support tools; choose a model that supports tools")
           shop/cart.py NotReviewed orchestrator failed
           shop/mail.py NotReviewed orchestrator failed
           shop/tax.py NotReviewed orchestrator failed
