@@ -83,6 +83,8 @@ pub struct FinishedRun<A> {
     pub transcript_error: Option<String>,
     /// The server's count of prompt tokens, if it is too low.
     pub doubtful_count: Option<DoubtfulCount>,
+    /// The server's message, if it does not support tools.
+    pub tool_refusal: Option<String>,
 }
 
 /// Executes a run to its end. Dropping the future cancels it; a request in flight is then booked at
@@ -128,6 +130,7 @@ pub async fn drive<A: Clone, T: Toolbox>(
                     model_time: driver.model_time,
                     transcript_error,
                     doubtful_count: run.doubtful_count(),
+                    tool_refusal: run.tool_refusal().map(str::to_owned),
                 };
             }
         }
@@ -217,6 +220,9 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         mut charge: impl FnMut(CallCost) -> Option<LimitKind>,
     ) -> AskOutcome {
         let model = &self.context.model;
+        if let Some(error) = model.stopped_server() {
+            return AskOutcome::Failed(error);
+        }
         let Some(price) = model.facts().price.clone() else {
             let message =
                 format!("the price of `{}` is unknown; add it to your configuration", model.name());

@@ -62,8 +62,9 @@ pub(crate) fn unreadable_turn(problem: &str) -> String {
 
 /// Lists the existing tools, most similar names first.
 pub(crate) fn unknown_tool(name: &str, tools: &[ToolSpec], submit: &str) -> String {
-    let mut names: Vec<&str> =
-        tools.iter().map(|tool| tool.name.as_str()).chain([submit]).collect();
+    // The list of tools may contain the submit tool.
+    let others = tools.iter().map(|tool| tool.name.as_str()).filter(|name| *name != submit);
+    let mut names: Vec<&str> = others.chain([submit]).collect();
     names.sort_by_key(|tool_name| strsim::damerau_levenshtein(tool_name, name));
     let omitted_count = names.len().saturating_sub(MAX_TOOL_NAMES);
     names.truncate(MAX_TOOL_NAMES);

@@ -93,6 +93,14 @@ impl ToolProtocol {
         }
     }
 
+    /// Whether the request has native tools.
+    pub(crate) fn has_native_tools(self) -> bool {
+        match self {
+            Self::Tools | Self::FreeTools => true,
+            Self::Schema | Self::Text => false,
+        }
+    }
+
     /// Builds a request. Each message maps to one message, so that requests share a byte-identical
     /// prefix.
     pub(crate) fn request_form(

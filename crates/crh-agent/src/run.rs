@@ -62,6 +62,8 @@ pub struct AgentRun<A> {
     /// Largest number of input tokens that the vendor counted.
     largest_input: u64,
     doubtful_count: Option<DoubtfulCount>,
+    /// The server's message, if it does not support tools.
+    tool_refusal: Option<String>,
     usage: RunUsage,
     history: CallHistory,
     /// Size of the largest tool results of a turn, in tokens. The next results may be as large.
@@ -140,6 +142,7 @@ impl<A: Clone> AgentRun<A> {
             tokens: TokenEstimator::default(),
             largest_input: 0,
             doubtful_count: None,
+            tool_refusal: None,
             usage: RunUsage::default(),
             history: CallHistory::default(),
             largest_result_tokens: 0,
@@ -265,12 +268,24 @@ impl<A: Clone> AgentRun<A> {
         self.doubtful_count
     }
 
+    /// The server's message, if it does not support tools. The run goes on without them.
+    pub(crate) fn tool_refusal(&self) -> Option<&str> {
+        self.tool_refusal.as_deref()
+    }
+
     /// The request failed after all retries.
     pub fn on_failure(&mut self, error: ModelError) {
         let RunState::Asking(turn_kind, _) = self.state else { return };
         let next_protocol = match &error {
             ModelError::BadRequest { message } => {
-                self.protocol.fallback(message, self.demand(turn_kind), self.facts.abilities)
+                let demand = self.demand(turn_kind);
+                let next = self.protocol.fallback(message, demand, self.facts.abilities);
+                let loses_tools = self.protocol.has_native_tools()
+                    && next.is_some_and(|next| !next.has_native_tools());
+                if loses_tools && message.to_lowercase().contains("support") {
+                    self.tool_refusal = Some(message.clone());
+                }
+                next
             }
             ModelError::ContextFull { .. } => {
                 let estimate = self.estimate(turn_kind);

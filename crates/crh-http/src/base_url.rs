@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use thiserror::Error;
-use url::Url;
+use url::{Host, Url};
 
 /// Base URL of a server: `http` or `https`, a host, optionally a path. It has no user name,
 /// password, query or fragment, so that it can be shown and stored.
@@ -57,6 +57,17 @@ impl BaseUrl {
                 address.is_loopback() || address.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback())
             }
             Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        }
+    }
+
+    /// Whether the host is an address of a private network.
+    pub fn is_private(&self) -> bool {
+        match self.url.host() {
+            Some(Host::Ipv4(address)) => address.is_private() || address.is_link_local(),
+            Some(Host::Ipv6(address)) => {
+                address.is_unique_local() || address.is_unicast_link_local()
+            }
+            Some(Host::Domain(_)) | None => false,
         }
     }
 }
@@ -122,6 +133,18 @@ mod tests {
         let others = "128.0.0.1 10.0.0.1 [::2] localhost.example 127.0.0.1.example notlocalhost";
         for host in others.split(' ') {
             assert!(!loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn private_addresses_are_recognised() {
+        let private =
+            |host: &str| format!("http://{host}:1/v1").parse::<BaseUrl>().unwrap().is_private();
+        for host in "10.0.0.1 172.16.0.1 192.168.1.7 169.254.1.1 [fd00::7] [fe80::1]".split(' ') {
+            assert!(private(host), "{host}");
+        }
+        for host in "127.0.0.1 203.0.113.7 172.32.0.1 [2001:db8::1] localhost".split(' ') {
+            assert!(!private(host), "{host}");
         }
     }
 }

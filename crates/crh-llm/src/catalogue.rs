@@ -140,6 +140,14 @@ impl ModelCatalogue {
 
     /// Origin of the context length of a model.
     pub(crate) fn context_source(&self, name: &LiveName) -> ContextSource {
+        let is_configured = |provider: Provider| {
+            let entry = self.overrides.get(&model_key(provider, &name.model));
+            entry.is_some_and(|entry| entry.context.is_some())
+        };
+        let table_provider = self.provider(name.provider).models_of;
+        if is_configured(name.provider) || table_provider.is_some_and(is_configured) {
+            return ContextSource::Configured;
+        }
         match self.entry(name).context {
             Some(_) => ContextSource::Table,
             None => ContextSource::Assumed,

@@ -71,8 +71,9 @@ pub enum ModelError {
          tokens"
     )]
     EndlessReply { max: u64, unit: LengthUnit, tokens: u64 },
-    /// No server runs at an address of this machine. Retries do not start it.
-    #[error("cannot connect to the model server on this machine: {message}")]
+    /// No server runs at an address of this machine or of a private network. Retries do not start
+    /// it.
+    #[error("cannot connect to the model server: {message}")]
     NoServer { message: String },
     /// The recording has no answer to this question.
     #[error("{message}")]

@@ -104,6 +104,15 @@ impl Model {
         &self.facts
     }
 
+    /// The error of a request that found no server at a local or private address a moment ago.
+    /// Callers fail with it instead of asking.
+    pub fn stopped_server(&self) -> Option<ModelError> {
+        match &self.source {
+            ReplySource::Live(client) => client.stopped_server(),
+            ReplySource::Replay(_) => None,
+        }
+    }
+
     /// Sends one request, without retries. `caller` is a name for the `User-Agent` header. The
     /// model may write at most `output_cap` tokens, a number that depends on the budget. Recordings
     /// contain neither `caller` nor `output_cap`. `watch` receives the reply while it streams in; a

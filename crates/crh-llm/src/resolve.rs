@@ -42,8 +42,10 @@ pub struct LiveModel {
 /// Where a context length comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextSource {
-    /// The model table or the user's configuration.
+    /// The built-in model table.
     Table,
+    /// The user's configuration.
+    Configured,
     /// Unknown; crh assumes the length that hosted models have.
     Assumed,
 }
@@ -114,14 +116,19 @@ impl ModelCatalogue {
             ModelName::Replay(path) => return Ok(ResolvedModel::Replay(path.clone())),
         };
         let url = environment.url(self, name)?;
-        let key = environment.key(self, name.provider, &url)?;
+        let key = environment.key(self, name.provider, &url);
         let facts = self.facts(name, &url);
         let context_source = self.context_source(name);
         if facts.price.is_none() {
             let name = format!("{}:{}", name.provider, name.model);
             let similar = self.nearest_models(&name);
+            // A key does not help a mistyped name.
+            if similar.is_empty() {
+                key?;
+            }
             return Err(ResolveError::NoPrice { name, similar });
         }
+        let key = key?;
         let headers = environment.headers(&url)?;
         let endpoint = Endpoint { wire: self.wire(name), url, key, model: name.model.clone() };
         Ok(ResolvedModel::Live(Box::new(LiveModel {

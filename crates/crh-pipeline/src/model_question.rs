@@ -99,7 +99,7 @@ where
             Some(_) | None => break attempt,
         }
     };
-    record.ended = RunEnd::from_outcome(&finished.end.outcome);
+    record.ended = RunEnd::from_run(&finished);
     let answer = if let AgentOutcome::Answered(answer) = finished.end.outcome {
         record.answer = json!(answer);
         Some(answer)

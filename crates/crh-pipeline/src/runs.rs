@@ -7,9 +7,13 @@ use serde_json::Value;
 
 use crate::assignment::Assignment;
 use crh_agent::{AgentOutcome, FinishedRun, LimitKind, UsageTotals};
+use crh_llm::ModelError;
 use crh_review::Judgement;
 use crh_review::finding::{Finding, Member};
 use crh_review::report::{CoverageState, DroppedFinding, FileCoverage};
+
+/// What to do if a server supports no tools.
+const TOOLS_HINT: &str = "choose a model that supports tools";
 
 /// Why a cancelled run did not review a file.
 pub(crate) const STOPPED_BEFORE_FILE: &str = "the review was stopped before this file was reviewed";
@@ -88,18 +92,24 @@ pub struct RunResults {
 }
 
 impl RunEnd {
-    /// Converts the outcome of an agent run.
-    pub(crate) fn from_outcome<A>(outcome: &AgentOutcome<A>) -> Self {
+    /// Converts the end of an agent run. If the server supports no tools, and the model gave no
+    /// valid answer without them, the reason says so.
+    pub(crate) fn from_run<A>(finished: &FinishedRun<A>) -> Self {
+        let outcome = &finished.end.outcome;
+        let failure = outcome.failure().unwrap_or_default();
         match outcome {
             AgentOutcome::Answered(_) => Self::Completed,
             AgentOutcome::Cancelled => Self::Cancelled,
-            failed @ (AgentOutcome::NoAnswer
+            AgentOutcome::NoAnswer
             | AgentOutcome::BadAnswer(_)
             | AgentOutcome::Stuck
-            | AgentOutcome::OutOfBudget(_)
+            | AgentOutcome::Model(ModelError::BadRequest { .. }) => {
+                Self::Failed(with_tool_refusal(failure, finished.tool_refusal.as_deref()))
+            }
+            AgentOutcome::OutOfBudget(_)
             | AgentOutcome::ContextFull(_)
             | AgentOutcome::Model(_)
-            | AgentOutcome::Aborted(_)) => Self::Failed(failed.failure().unwrap_or_default()),
+            | AgentOutcome::Aborted(_) => Self::Failed(failure),
         }
     }
 
@@ -185,6 +195,16 @@ impl RunRecord {
     }
 }
 
+/// Adds the server's message that it supports no tools, unless the reason has it already, and what
+/// to do.
+fn with_tool_refusal(why: String, refusal: Option<&str>) -> String {
+    match refusal {
+        None => why,
+        Some(refusal) if why.contains(refusal) => format!("{why}; {TOOLS_HINT}"),
+        Some(refusal) => format!("{why}, and before: {refusal}; {TOOLS_HINT}"),
+    }
+}
+
 /// Note on a run that failed after crh refused its first report.
 pub(crate) fn refused_report_note(why: &str) -> String {
     format!(
@@ -195,4 +215,39 @@ pub(crate) fn refused_report_note(why: &str) -> String {
 /// Converts a duration for records and events.
 pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crh_agent::AgentRunEnd;
+
+    fn failure(outcome: AgentOutcome<()>) -> String {
+        let finished = FinishedRun {
+            end: AgentRunEnd { outcome, limit_reached: None },
+            totals: UsageTotals::default(),
+            duration: Duration::ZERO,
+            model_time: Duration::ZERO,
+            transcript_error: None,
+            doubtful_count: None,
+            tool_refusal: Some("gemma:2b does not support tools".to_owned()),
+        };
+        RunEnd::from_run(&finished).failure().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn failure_names_missing_tool_support() {
+        assert_eq!(
+            failure(AgentOutcome::NoAnswer),
+            "the model did not submit an answer, and before: gemma:2b does not support tools; choose a model that supports tools"
+        );
+        let message = "gemma:2b does not support tools".to_owned();
+        assert_eq!(
+            failure(AgentOutcome::Model(ModelError::BadRequest { message })),
+            "the model rejected the request: gemma:2b does not support tools; choose a model that supports tools"
+        );
+        let aborted = failure(AgentOutcome::Aborted("full disk".to_owned()));
+        assert_eq!(aborted, "a tool stopped the run: full disk");
+        assert_eq!(failure(AgentOutcome::Answered(())), "");
+    }
 }

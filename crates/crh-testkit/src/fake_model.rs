@@ -111,6 +111,13 @@ impl FakeModel {
         self
     }
 
+    /// Serves pages only to requests with this header, as a gateway does.
+    #[must_use]
+    pub fn pages_need_header(self, name: &str, value: &str) -> Self {
+        self.service.state().page_header = Some((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Keeps only counts, not requests, so that load tests can measure memory.
     #[must_use]
     pub fn forgetful(self) -> Self {

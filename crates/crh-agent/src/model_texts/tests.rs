@@ -118,4 +118,6 @@ fn long_tool_list_is_shortened() {
         unknown_tool("t7", &tools, "submit").starts_with("There is no tool `t7`. There are: t7, ")
     );
     assert!(unknown_tool("t7", &tools, "submit").ends_with(" and 11 more."));
+    let text = unknown_tool("x", &tools[..2], "t1");
+    assert_eq!(text.matches("t1").count(), 1, "{text}");
 }

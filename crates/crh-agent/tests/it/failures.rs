@@ -75,6 +75,21 @@ async fn last_error_is_the_outcome_after_all_retries() {
 }
 
 #[tokio::test]
+async fn stopped_server_costs_one_attempt() {
+    // Nothing listens on the discard port.
+    let context = setup::run_context("http://127.0.0.1:9/v1", setup::TOOLS);
+    let first = drive(run(&context.model), &context).await;
+    let second = drive(run(&context.model), &context).await;
+    assert!(
+        matches!(first.end.outcome, AgentOutcome::Model(ModelError::NoServer { .. })),
+        "{first:?}"
+    );
+    assert_eq!(second.end, first.end);
+    assert_eq!((first.totals.failed_calls, second.totals.failed_calls), (1, 0));
+    assert_eq!(context.ledger.spent().failed_calls, 1);
+}
+
+#[tokio::test]
 async fn retry_delay_beyond_the_deadline_is_skipped() {
     let wall = Duration::from_secs(10);
     let own = (RunLimits { wall, ..setup::limits() }, setup::budget());

@@ -56,6 +56,20 @@ fn built_in_entries_are_complete_and_plausible() {
 }
 
 #[test]
+fn context_source_tells_configured_lengths_from_built_in_ones() {
+    let overrides = "[\"openai:gpt-4.1\"]\ncontext = 9_000\n[\"ollama:m\"]\ntools = false";
+    let catalogue = ModelCatalogue::new(entries(overrides)).unwrap();
+    for (name, expected) in [
+        ("openai:gpt-4.1", ContextSource::Configured),
+        ("openai-responses:gpt-4.1", ContextSource::Configured),
+        ("openai:gpt-4.1-mini", ContextSource::Table),
+        ("ollama:m", ContextSource::Assumed),
+    ] {
+        assert_eq!(catalogue.context_source(&live(name)), expected, "{name}");
+    }
+}
+
+#[test]
 fn every_default_model_is_in_the_table() {
     let catalogue = ModelCatalogue::new(BTreeMap::new()).unwrap();
     for provider in Provider::ALL {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ pub struct ModelServer {
     client: reqwest::Client,
     url: BaseUrl,
     key: Option<SecretString>,
+    /// Further headers of the user.
+    extra_headers: HeaderMap,
 }
 
 /// Program that serves models.
@@ -74,7 +77,19 @@ impl ModelServer {
     /// invalid; the model client reports that.
     pub fn new(url: BaseUrl, key: Option<SecretString>, network: &NetworkSettings) -> Option<Self> {
         let client = crh_http::build_client(network).ok()?;
-        Some(Self { client, url, key })
+        Some(Self { client, url, key, extra_headers: HeaderMap::new() })
+    }
+
+    /// Adds headers to every request. A header of crh with the same name is replaced. `None` if a
+    /// header is invalid; the model client reports that.
+    pub fn with_headers(mut self, headers: &[(String, SecretString)]) -> Option<Self> {
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            let mut value = HeaderValue::from_str(value.expose_secret()).ok()?;
+            value.set_sensitive(true);
+            self.extra_headers.insert(name, value);
+        }
+        Some(self)
     }
 
     /// Ids of the models that the server offers.
@@ -174,6 +189,7 @@ impl ModelServer {
             Some(key) => request.bearer_auth(key.expose_secret()),
             None => request,
         };
+        let request = request.headers(self.extra_headers.clone());
         let mut response = request.send().await.map_err(|_| NoAnswer::NoServer)?;
         if !response.status().is_success() {
             return Err(NoAnswer::OtherForm);

@@ -55,6 +55,9 @@ const EXTRA_WORDS: u64 = 256;
 /// If no request found the server loading its model for this long, the next such request starts a
 /// new waiting time.
 const LOADING_PAUSE: Duration = Duration::from_secs(30);
+/// How long crh does not ask a server again that did not run. The user may start it later, while a
+/// long command such as `crh eval` still runs.
+const STOPPED_PAUSE: Duration = Duration::from_secs(30);
 
 /// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
 #[derive(Clone)]
@@ -68,6 +71,8 @@ pub struct VendorClient {
     redactor: Redactor,
     /// Times of the first and the last request that the server refused because it loads the model.
     loading: Arc<Mutex<Option<(Instant, Instant)>>>,
+    /// Time and error of the last request, if no server ran.
+    stopped: Arc<Mutex<Option<(Instant, ModelError)>>>,
 }
 
 impl fmt::Debug for VendorClient {
@@ -90,8 +95,8 @@ impl VendorClient {
         let address = RequestAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
         let extra_headers = Arc::default();
-        let (endpoint, loading) = (Arc::new(endpoint), Arc::default());
-        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading })
+        let (endpoint, loading, stopped) = (Arc::new(endpoint), Arc::default(), Arc::default());
+        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading, stopped })
     }
 
     /// Adds headers to every request. A header of crh with the same name is replaced.
@@ -124,7 +129,23 @@ impl VendorClient {
         let reply = reply.map_err(|CallFailure { error, status }| {
             self.address.explain(vendor_error::clean_error(error, &self.redactor), status)
         });
+        self.remember_stopped_server(&reply);
         self.with_loading_time(reply)
+    }
+
+    /// The error of a request that found no server a moment ago. The next request would fail, too.
+    pub(crate) fn stopped_server(&self) -> Option<ModelError> {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = stopped.as_ref().filter(|(time, _)| time.elapsed() < STOPPED_PAUSE);
+        recent.map(|(_, error)| error.clone())
+    }
+
+    fn remember_stopped_server(&self, reply: &Result<ModelReply, ModelError>) {
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        *stopped = match reply {
+            Err(error @ ModelError::NoServer { .. }) => Some((Instant::now(), error.clone())),
+            Ok(_) | Err(_) => None,
+        };
     }
 
     /// Adds the time since the first request of any run that the server refused because it loads

@@ -14,6 +14,8 @@ pub(super) struct RequestAddress {
     key: KeySent,
     /// Whether the server is on this machine.
     is_local: bool,
+    /// Whether the server has an address of a private network.
+    is_private: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,7 @@ impl RequestAddress {
             missing_path: url.is_origin().then_some(version_path),
             key: if key.is_some() { KeySent::Yes } else { KeySent::No },
             is_local: url.is_loopback(),
+            is_private: url.is_private(),
         }
     }
 
@@ -52,9 +55,10 @@ impl RequestAddress {
         let version_hint =
             self.missing_path.map(|version_path| format!("; is `{version_path}` missing?"));
         match (error, status) {
-            // A local server that accepts no connection is not running.
+            // A local server that accepts no connection is not running. In a private network, other
+            // failures than a refused connection may pass.
             (ModelError::Transport { message, spent: FailureCost::Nothing }, _)
-                if self.is_local =>
+                if self.is_local || (self.is_private && message.contains("refused")) =>
             {
                 ModelError::NoServer { message: message + &suffix }
             }
@@ -128,13 +132,13 @@ mod tests {
             "http://127.0.0.1:18480",
             None,
             expect![[r#"
-            cannot connect to the model server on this machine: no (`http://127.0.0.1:18480/messages`)
+            cannot connect to the model server: no (`http://127.0.0.1:18480/messages`)
             the server requires an API key, and crh sent none: no
             the model rejected the request: no (`http://127.0.0.1:18480/messages`); is `/v1` missing?
             the model rejected the request: no (`http://127.0.0.1:18480/messages`)
             the model rejected the request: no
             incomplete reply: no
-            cannot connect to the model server on this machine: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
+            cannot connect to the model server: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
             the server requires an API key, and crh sent none: no
             the model rejected the request: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`); is `/v1beta` missing?
             the model rejected the request: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
@@ -142,6 +146,27 @@ mod tests {
             incomplete reply: no
         "#]],
         );
+    }
+
+    #[test]
+    fn refused_connection_in_a_private_network_means_no_server() {
+        for (url, is_private) in [
+            ("http://192.168.1.7:11434/v1", true),
+            ("http://[fd00::7]:11434/v1", true),
+            ("http://203.0.113.7/v1", false),
+            ("https://gateway.example/v1", false),
+        ] {
+            let (url, model) = (url.parse().unwrap(), "m".to_owned());
+            let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model };
+            let address = RequestAddress::from_endpoint(&endpoint, &Redactor::default());
+            let is_stopped = |message: &str| {
+                let (message, spent) = (message.to_owned(), FailureCost::Nothing);
+                let error = address.explain(ModelError::Transport { message, spent }, None);
+                matches!(error, ModelError::NoServer { .. })
+            };
+            assert_eq!(is_stopped("Connection refused (os error 111)"), is_private, "{endpoint:?}");
+            assert!(!is_stopped("operation timed out"), "{endpoint:?}");
+        }
     }
 
     #[test]

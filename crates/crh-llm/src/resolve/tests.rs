@@ -149,6 +149,21 @@ fn errors_name_what_is_missing() {
 }
 
 #[test]
+fn mistyped_name_is_reported_before_a_missing_key() {
+    check(
+        &environment("", &[]),
+        "anthropic:claude-opus-4.8
+         anthropic:some-unknown-model",
+        expect![[r#"
+            anthropic:claude-opus-4.8: the price of `anthropic:claude-opus-4.8` is unknown (did you mean `anthropic:claude-opus-4-8`?)
+              add its price to your configuration, in dollars per million tokens: `models."anthropic:claude-opus-4.8".price = { input = 1.0, output = 4.0 }`
+            anthropic:some-unknown-model: no API key for `https://api.anthropic.com`: `ANTHROPIC_API_KEY` is not set
+              set `ANTHROPIC_API_KEY`, or choose another model
+        "#]],
+    );
+}
+
+#[test]
 fn default_is_the_first_provider_with_a_key() {
     let catalogue = ModelCatalogue::new(BTreeMap::new()).unwrap();
     let defaults = |set: &str| match catalogue.defaults(&environment(set, &[])) {

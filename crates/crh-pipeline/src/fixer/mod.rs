@@ -110,7 +110,7 @@ pub async fn repair(
     record.add_usage(&finished_run, model.name());
     record.took_ms = milliseconds(finished_run.duration);
     record.limited = finished_run.end.limit_reached;
-    record.ended = RunEnd::from_outcome(&finished_run.end.outcome);
+    record.ended = RunEnd::from_run(&finished_run);
     record.notes.extend(refusal_note(&refusals));
     let answer = finished_run.end.outcome.into_answer();
     let has_answered = answer.is_ok();

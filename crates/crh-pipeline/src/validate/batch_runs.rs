@@ -154,7 +154,7 @@ fn finish_record(
     finished: &FinishedRun<BTreeMap<String, Judgement>>,
     record: &mut RunRecord,
 ) {
-    record.ended = RunEnd::from_outcome(&finished.end.outcome);
+    record.ended = RunEnd::from_run(finished);
     if let AgentOutcome::Answered(judgements) = &finished.end.outcome {
         let judged = batch.issues.iter().filter_map(|issue| {
             let judgement = judgements.get(&issue.dedupe_key)?.clone();

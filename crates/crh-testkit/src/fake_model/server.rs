@@ -40,6 +40,8 @@ pub(super) struct FakeModelState {
     pub(super) pages: BTreeMap<String, Value>,
     /// Pages that exist once the model is loaded.
     pub(super) pages_when_loaded: BTreeMap<String, Value>,
+    /// Name and value of a header without which no page exists.
+    pub(super) page_header: Option<(String, String)>,
     /// Whether a client made the server load its model with `/api/generate`.
     is_loaded: bool,
 }
@@ -125,7 +127,11 @@ impl Service for FakeModelServer {
             state.is_loaded |= request.path == "/api/generate";
             let loaded = state.pages_when_loaded.get(&request.path);
             let page = loaded.filter(|_| state.is_loaded || !state.requests.is_empty());
-            return (reply::page_response(page.or(state.pages.get(&request.path))), None);
+            let page = page.or(state.pages.get(&request.path)).filter(|_| {
+                let header = state.page_header.as_ref();
+                header.is_none_or(|(name, value)| request.header(name) == Some(value.as_str()))
+            });
+            return (reply::page_response(page), None);
         }
         let result = parse_request(request).and_then(|request| self.reply(request));
         match result {

@@ -32,12 +32,40 @@ pub(crate) enum ServerContext {
     Told(u64),
     /// crh assumes it, because Ollama did not report it.
     Assumed(u64),
+    /// The server reported a smaller one than the user configured.
+    BelowConfigured { told: u64, configured: u64 },
 }
 
 impl ServerContext {
     pub(crate) fn tokens(self) -> u64 {
         match self {
-            Self::Told(tokens) | Self::Assumed(tokens) => tokens,
+            Self::Told(tokens)
+            | Self::Assumed(tokens)
+            | Self::BelowConfigured { told: tokens, .. } => tokens,
+        }
+    }
+
+    /// The length that the server reported, if it is smaller than the configured one.
+    fn below(self, configured: u64) -> Option<Self> {
+        match self {
+            Self::Told(told) if told < configured => {
+                Some(Self::BelowConfigured { told, configured })
+            }
+            Self::Told(_) | Self::Assumed(_) | Self::BelowConfigured { .. } => None,
+        }
+    }
+
+    /// What the user should know before crh asks the model.
+    fn warning(self, model: &str) -> Option<String> {
+        let model = crh_review::one_line(model);
+        match self {
+            Self::Told(_) => None,
+            Self::Assumed(tokens) => Some(format!(
+                "Ollama does not tell the context length of `{model}`; crh assumes {tokens} tokens, Ollama's default; set `context` in the model's entry of your configuration if it has more"
+            )),
+            Self::BelowConfigured { told, configured } => Some(format!(
+                "the server's context for `{model}` is {told} tokens; `context` in your configuration says {configured}; crh uses {told}"
+            )),
         }
     }
 }
@@ -245,16 +273,47 @@ impl<'e> ModelResolver<'e> {
         Ok(model.with_recorder(self.recorder(file)?))
     }
 
+    /// The server of a model. `None` if its settings are invalid; the model client reports that.
+    fn model_server(
+        &self,
+        endpoint: &Endpoint,
+        headers: &[(String, SecretString)],
+    ) -> Option<ModelServer> {
+        let network = self.environment.network_settings();
+        ModelServer::new(endpoint.url.clone(), endpoint.key.clone(), &network)?
+            .with_headers(headers)
+    }
+
+    /// Context length of a model on the user's own server, if crh has to use it: the length is
+    /// unknown, or a local server has a smaller one than the user configured. Such a server may
+    /// silently cut longer prompts.
+    fn own_server_context(&self, model: &LiveModel) -> Option<ServerContext> {
+        let LiveModel { name, endpoint, headers, facts, context_source } = model;
+        let is_local = endpoint.url.is_loopback();
+        match context_source {
+            ContextSource::Assumed if is_local || name.base_url.is_some() => {
+                self.server_context(endpoint, headers)
+            }
+            ContextSource::Configured if is_local => {
+                self.server_context(endpoint, headers)?.below(facts.context)
+            }
+            ContextSource::Assumed | ContextSource::Configured | ContextSource::Table => None,
+        }
+    }
+
     /// Context length that the server of a model reports. May first let Ollama load the model,
     /// because Ollama chooses the length then.
-    fn server_context(&self, endpoint: &Endpoint) -> Option<ServerContext> {
-        let Endpoint { wire, url, key, model } = endpoint;
+    fn server_context(
+        &self,
+        endpoint: &Endpoint,
+        headers: &[(String, SecretString)],
+    ) -> Option<ServerContext> {
+        let Endpoint { wire, url, model, .. } = endpoint;
         match wire {
             Wire::OpenAiChat | Wire::OpenAiResponses => {}
             Wire::Anthropic | Wire::Gemini => return None,
         }
-        let network = self.environment.network_settings();
-        let server = ModelServer::new(url.clone(), key.clone(), &network)?;
+        let server = self.model_server(endpoint, headers)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let length = runtime.block_on(server.context_length(model))?;
         // crh asks only a server on this machine for pages outside the API.
@@ -280,12 +339,12 @@ impl<'e> ModelResolver<'e> {
     pub(crate) fn local_server_problem(&self, name: &ModelName) -> Option<Failure> {
         let resolved = self.catalogue.resolve(name, &self.model_environment).ok()?;
         let ResolvedModel::Live(live) = resolved else { return None };
-        let Endpoint { url, key, model, .. } = live.endpoint;
-        if !url.is_loopback() {
+        let LiveModel { endpoint, headers, .. } = *live;
+        if !endpoint.url.is_loopback() {
             return None;
         }
-        let network = self.environment.network_settings();
-        let server = ModelServer::new(url.clone(), key, &network)?;
+        let server = self.model_server(&endpoint, &headers)?;
+        let Endpoint { url, model, .. } = endpoint;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let is_model = |id: &String| *id == model || id.strip_suffix(":latest") == Some(&model);
         let (problem, hint) = match runtime.block_on(server.models()) {
@@ -320,11 +379,8 @@ impl<'e> ModelResolver<'e> {
 
     fn open_unrecorded(&self, name: &ModelName) -> Result<Model, Failure> {
         let (model, context) = self.open_silently(name)?;
-        if let Some(ServerContext::Assumed(tokens)) = context {
-            ui::warn(&format!(
-                "Ollama does not tell the context length of `{}`; crh assumes {tokens} tokens, Ollama's default; set `context` in the model's entry of your configuration if it has more",
-                crh_review::one_line(model.name())
-            ));
+        if let Some(warning) = context.and_then(|context| context.warning(model.name())) {
+            ui::warn(&warning);
         }
         Ok(model)
     }
@@ -334,12 +390,8 @@ impl<'e> ModelResolver<'e> {
         let model =
             match self.catalogue.resolve(name, &self.model_environment).map_err(resolve_failure)? {
                 ResolvedModel::Live(model) => {
-                    let LiveModel { name, endpoint, headers, mut facts, context_source } = *model;
-                    // Only the user's own server tells its context length.
-                    let is_own = name.base_url.is_some() || endpoint.url.is_loopback();
-                    if context_source == ContextSource::Assumed && is_own {
-                        context = self.server_context(&endpoint);
-                    }
+                    context = self.own_server_context(&model);
+                    let LiveModel { name, endpoint, headers, mut facts, .. } = *model;
                     if let Some(context) = context {
                         facts.context = context.tokens();
                         facts.max_output = facts.max_output.min(context.tokens());

@@ -108,6 +108,26 @@ fn missing_program_is_one_error() {
 }
 
 #[test]
+fn report_path_is_checked_before_the_first_request() {
+    if !has_python() {
+        return;
+    }
+    let user = User::new();
+    user.write("folder/file", "");
+    let model = FakeModel::start();
+    let name = format!("openai:qwen2.5-coder:7b@{}", model.url());
+    for report in ["missing/report.md", "folder"] {
+        let output = live_check(&user, &["--model", &name, "--report", report]).run();
+        assert_eq!(output.code, 1, "{}", output.shown());
+        let error = format!("error: cannot write the report `{report}`: ");
+        assert!(output.stderr.starts_with(&error), "{}", output.shown());
+        let hint = "\nhint: name a file in an existing folder with `--report FILE`\n";
+        assert!(output.stderr.ends_with(hint), "{}", output.shown());
+    }
+    assert!(model.requests().is_empty(), "{}", model.conversations());
+}
+
+#[test]
 fn free_server_need_not_report_cached_tokens() {
     if !has_python() {
         return;

@@ -292,6 +292,38 @@ fn model_check_reads_the_context_of_the_loaded_model() {
 }
 
 #[test]
+fn smaller_context_of_a_local_server_overrides_the_configured_one() {
+    let user = User::new();
+    let config = "[models.\"ollama:m\"]\ncontext = 32768\n";
+    user.write(".config/crh/config.toml", config);
+    let ollama = |context: u64| {
+        FakeModel::start()
+            .page("/v1/models", json!({"data": [{"id": "m"}]}))
+            .page("/api/version", json!({"version": "0.12.6"}))
+            .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
+            .page("/api/show", json!({"model_info": {"qwen2.context_length": 131_072}}))
+            .page_when_loaded(
+                "/api/ps",
+                json!({"models": [{"model": "m", "context_length": context}]}),
+            )
+    };
+    for (context, warnings) in [(4_096, 1), (32_768, 0), (65_536, 0)] {
+        let model = ollama(context).on("ask", [says("Yes.")]);
+        let name = format!("ollama:m@{}", model.url());
+        let output = user.crh(&user.path(""), &["ask", "--model", &name, "hi"]).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let text = format!("` is {context} tokens; `context` in your configuration says 32768");
+        assert_eq!(output.stderr.matches(&text).count(), warnings, "{}", output.shown());
+    }
+    let model = ollama(4_096).on("check", (0..5).map(|_| says("one, two, three")));
+    let name = format!("ollama:m@{}", model.url());
+    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let conclusion = "its context has 4096 tokens on the server, although your config says 32768";
+    assert!(output.stdout.contains(conclusion), "{}", output.shown());
+}
+
+#[test]
 fn model_check_says_that_a_context_is_assumed() {
     let user = User::new();
     let model = FakeModel::start()
@@ -481,13 +513,34 @@ fn configured_headers_go_to_their_server_only() {
 }
 
 #[test]
+fn configured_headers_go_with_questions_about_the_server() {
+    let user = User::new();
+    let model = FakeModel::start()
+        .on("check", (0..5).map(|_| says("one, two, three")))
+        .page("/v1/models", json!({"data": [{"id": "m", "max_model_len": 2000}]}))
+        .page("/api/version", json!({"version": "0.12.6"}))
+        .pages_need_header("x-team", "reviews");
+    let origin = model.url().trim_end_matches("/v1").to_owned();
+    let config = format!(
+        "[model]\nreviewer = \"ollama:other@{origin}/v1\"\n\
+         [model.headers.\"{origin}\"]\nX-Team = \"TEAM\"\n"
+    );
+    user.write(".config/crh/config.toml", &config);
+    let crh = |args: &[&str]| user.crh(&user.path(""), args).env("TEAM", "reviews").run();
+    let checked = crh(&["model", "check", &format!("openai:m@{origin}/v1")]);
+    assert!(checked.stdout.contains("its context has 2000 tokens"), "{}", checked.shown());
+    let doctor = crh(&["doctor"]);
+    assert!(doctor.stdout.contains("does not have the model `other`"), "{}", doctor.shown());
+}
+
+#[test]
 fn stopped_local_server_is_asked_once() {
     let user = User::new();
     // Port 9 of the loopback interface is closed.
     let name = "ollama:qwen3:8b@http://127.0.0.1:9/v1";
     let output = user.crh(&user.path(""), &["ask", "--model", name, "hi"]).run();
     assert_eq!(output.code, 3, "{}", output.shown());
-    let says = "error: cannot connect to the model server on this machine: ";
+    let says = "error: cannot connect to the model server: ";
     assert!(output.stderr.starts_with(says), "{}", output.shown());
     assert!(output.stderr.contains("hint: start the server"), "{}", output.shown());
 }

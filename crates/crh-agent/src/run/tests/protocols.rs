@@ -1,10 +1,13 @@
 //! Tests of the same run with native tool calls, a schema and plain text.
 
+use std::time::Duration;
+
 use expect_test::expect;
 use serde_json::json;
 
 use super::script::{Case, case};
-use crh_llm::Abilities;
+use crate::RunStep;
+use crh_llm::{Abilities, ModelError};
 
 const NOTHING: Abilities = Abilities { tools: false, schema: false, effort: false };
 const SCHEMA: Abilities = Abilities { tools: false, schema: true, effort: false };
@@ -28,6 +31,20 @@ fn model_without_tools_uses_a_schema() {
         > {"answer": {"path": "done"}}
         stop Answered("done"), limited by Turns
     "#]]);
+}
+
+#[test]
+fn refusal_of_tools_is_kept() {
+    for (message, is_refusal) in [
+        ("gemma:2b does not support tools", true),
+        ("unknown parameter response_format", false),
+        ("unknown model", false),
+    ] {
+        let mut run = case().run();
+        assert!(matches!(run.next(Duration::ZERO), RunStep::Ask(_)));
+        run.on_failure(ModelError::BadRequest { message: message.to_owned() });
+        assert_eq!(run.tool_refusal(), is_refusal.then_some(message));
+    }
 }
 
 /// The prompt describes tools and answer already. In a small context, the schema would repeat them.

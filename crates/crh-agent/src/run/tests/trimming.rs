@@ -5,10 +5,11 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::json;
 
-use super::script::{Case, case};
+use super::script::{Case, case, spec};
 use crate::{RunStep, SubmitTool, ToolOutcome};
 use crh_llm::{
-    CallArguments, ModelError, ModelReply, StopCause, TokenUsage, ToolCall, Turn, TurnPart,
+    CallArguments, ModelError, ModelReply, StopCause, TokenUsage, ToolCall, ToolSpec, Turn,
+    TurnPart,
 };
 
 #[test]
@@ -166,6 +167,24 @@ fn context_full_error_leaves_out_tools() {
     assert_eq!(counts, [3, 2, 1]);
     let end = format!("{:?}", run.next(Duration::ZERO));
     assert!(end.contains("Model(ContextFull"), "{end}");
+}
+
+#[test]
+fn shared_submit_tool_is_listed_once_in_a_small_context() {
+    for has_tools in [true, false] {
+        let mut case = case().facts(|facts| facts.abilities.tools = has_tools);
+        case.tools.insert(1, spec("submit", json!({"type": "object"})));
+        let mut run = case.run();
+        let mut counts = Vec::new();
+        while let RunStep::Ask(ask) = run.next(Duration::ZERO) {
+            let is_submit = |tool: &&ToolSpec| tool.name == "submit";
+            let in_list = ask.request.tools.iter().filter(is_submit).count();
+            let in_prompt = ask.request.conversation.system.matches("`submit`: ").count();
+            counts.push(in_list + in_prompt);
+            run.on_failure(ModelError::ContextFull { message: "too long".to_owned() });
+        }
+        assert!(counts.len() >= 3 && counts.iter().all(|count| *count == 1), "{counts:?}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub async fn delegate(ctx: &ReviewContext, assignment: &Assignment) -> RunResult
     let mut session = DelegateSession::new(ctx, assignment, files, &earlier);
     let finished = session.run_orchestrator(&earlier.done_parts).await;
     let delegation_state = session.board.lock().state();
-    if delegation_state == DelegationState::Never && can_continue(ctx, &finished.end.outcome) {
+    if delegation_state == DelegationState::Never && can_continue(&finished.end.outcome) {
         session
             .notes
             .push("the orchestrator did not delegate; crh assigned all files itself".to_owned());
@@ -62,18 +62,18 @@ pub async fn delegate(ctx: &ReviewContext, assignment: &Assignment) -> RunResult
 }
 
 /// Whether sub-agents can still succeed after the orchestrator failed. They cannot if the failure
-/// affects all runs, such as an invalid API key.
-fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmission>) -> bool {
+/// affects all runs, such as an invalid API key or an unknown model: they ask the same model, with
+/// the same tools.
+fn can_continue(outcome: &AgentOutcome<OrchestratorSubmission>) -> bool {
     match outcome {
         AgentOutcome::Cancelled => false,
         AgentOutcome::Model(error) => match error {
             ModelError::BadKey { .. }
             | ModelError::NoKey { .. }
             | ModelError::NoCredit { .. }
+            | ModelError::BadRequest { .. }
             | ModelError::Loading { .. }
             | ModelError::NoServer { .. } => false,
-            // For a model without a price, crh itself returns this error, for sub-agents too.
-            ModelError::BadRequest { .. } => ctx.models.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
             | ModelError::Stalled { .. }
@@ -165,7 +165,7 @@ impl<'a> DelegateSession<'a> {
     /// Builds the results. The orchestrator's record has its groups as the answer.
     fn finish(mut self, finished: FinishedRun<OrchestratorSubmission>) -> RunResults {
         let mut record = RunRecord::new(self.assignment.clone());
-        record.ended = RunEnd::from_outcome(&finished.end.outcome);
+        record.ended = RunEnd::from_run(&finished);
         record.took_ms = milliseconds(finished.duration);
         record.add_usage(&finished, self.ctx.models.reviewer.name());
         let board = std::mem::take(&mut *self.board.lock());

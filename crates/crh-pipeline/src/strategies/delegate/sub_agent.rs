@@ -259,7 +259,7 @@ impl SubAgentTask {
         record.took_ms = milliseconds(finished.duration);
         record.notes.extend(rules.notes());
         record.notes.extend(notes);
-        record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
+        record.ended = match RunEnd::from_run(&finished) {
             RunEnd::Failed(why) if refused_report.is_some() => {
                 record.notes.push(runs::refused_report_note(&why));
                 RunEnd::Completed

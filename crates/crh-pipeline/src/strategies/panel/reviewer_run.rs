@@ -209,7 +209,7 @@ fn finish_record(
     record.took_ms = record.took_ms.saturating_add(milliseconds(finished.duration));
     record.limited = limit_of(&reviewer_run.reviewer, &finished);
     record.notes.extend(notes);
-    record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
+    record.ended = match RunEnd::from_run(&finished) {
         RunEnd::Failed(why) if refused_report.is_some() => {
             record.notes.push(runs::refused_report_note(&why));
             RunEnd::Completed

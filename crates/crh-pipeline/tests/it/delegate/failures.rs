@@ -170,7 +170,7 @@ async fn code_submits_all_if_the_orchestrator_does_not() {
 }
 
 #[tokio::test]
-async fn fatal_error_is_not_retried() {
+async fn fatal_error_of_the_orchestrator_is_reported_once() {
     let model = FakeModel::start().on("orchestrator", [bad_key()]);
     check(&model, expect![[r#"
         orchestrator (): Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .")
@@ -178,6 +178,31 @@ async fn fatal_error_is_not_retried() {
           shop/mail.py NotReviewed orchestrator failed
           shop/tax.py NotReviewed orchestrator failed
     "#]]).await;
+    let not_found = bad_request("model 'fake' not found");
+    let model = FakeModel::start().on("orchestrator", [not_found]);
+    check(
+        &model,
+        expect![[r#"
+        orchestrator (): Failed("the model rejected the request: model 'fake' not found")
+          shop/cart.py NotReviewed orchestrator failed
+          shop/mail.py NotReviewed orchestrator failed
+          shop/tax.py NotReviewed orchestrator failed
+    "#]],
+    )
+    .await;
+    // With native tool calls, with a schema, and as text.
+    let no_tools = || bad_request("gemma:2b does not support tools");
+    let model = FakeModel::start().on("orchestrator", [no_tools(), no_tools(), no_tools()]);
+    check(
+        &model,
+        expect![[r#"
+        orchestrator (): Failed("the model rejected the request: gemma:2b does not support tools; choose a model that supports tools")
+          shop/cart.py NotReviewed orchestrator failed
+          shop/mail.py NotReviewed orchestrator failed
+          shop/tax.py NotReviewed orchestrator failed
+    "#]],
+    )
+    .await;
     let model = FakeModel::start();
     let scene_options = SceneOptions { price: None, ..SceneOptions::default() };
     let runs = Scene::new(&model, shop(), scene_options).run().await;

@@ -120,21 +120,33 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         ListFormatArg::Text => report_text(&checked, client.spent()),
         ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
     })?;
-    let works = |name: &str| works(&checked.checks, name);
-    let (problem, hint) = match (works("text"), works("tools") || works("schema")) {
-        (true, _) if context.tokens() < MIN_CONTEXT => match context {
-            ServerContext::Told(_) => ("has too small a context for reviews", LARGER_CONTEXT),
+    let Some((problem, hint)) = problem_and_hint(&checked.checks, context) else {
+        return Ok(());
+    };
+    let error = anyhow::anyhow!("`{}` {problem}", checked.model);
+    Err(Failure::new(FailureKind::External, error).hint(hint))
+}
+
+/// Why crh cannot review with the model, and what to do; `None` if it can.
+fn problem_and_hint(
+    checks: &[ModelCheckRow],
+    context: ServerContext,
+) -> Option<(&'static str, &'static str)> {
+    let works = |name: &str| works(checks, name);
+    match (works("text"), works("tools") || works("schema")) {
+        (true, _) if context.tokens() < MIN_CONTEXT => Some(match context {
+            ServerContext::Told(_) | ServerContext::BelowConfigured { .. } => {
+                ("has too small a context for reviews", LARGER_CONTEXT)
+            }
             ServerContext::Assumed(_) => (
                 "may have too small a context for reviews",
                 "set `context` in your config to the length that `ollama ps` or Ollama's log shows",
             ),
-        },
-        (true, true) => return Ok(()),
-        (true, false) => ("is too weak for reviews", "use another model"),
-        (false, _) => ("gave an empty answer", "use another model"),
-    };
-    let error = anyhow::anyhow!("`{}` {problem}", checked.model);
-    Err(Failure::new(FailureKind::External, error).hint(hint))
+        }),
+        (true, true) => None,
+        (true, false) => Some(("is too weak for reviews", "use another model")),
+        (false, _) => Some(("gave an empty answer", "use another model")),
+    }
 }
 
 /// Prints a note whenever the model has sent nothing for a while.
@@ -400,6 +412,9 @@ fn conclusion(
             ServerContext::Told(tokens) => format!(
                 "crh cannot review with this model: its context has {tokens} tokens, and a review needs at least {MIN_CONTEXT}."
             ),
+            ServerContext::BelowConfigured { told, configured } => format!(
+                "crh cannot review with this model: its context has {told} tokens on the server, although your config says {configured}, and a review needs at least {MIN_CONTEXT}."
+            ),
             ServerContext::Assumed(tokens) => format!(
                 "crh cannot tell whether it can review with this model: Ollama does not tell its context length, crh assumed {tokens} tokens, and a review needs at least {MIN_CONTEXT}. If it is larger, add to your config:\n{}",
                 model_entry(name, &format!("context = {SUGGESTED_CONTEXT}"))
@@ -418,6 +433,9 @@ fn conclusion(
                 .to_owned()
         }
     }];
+    if works("text") {
+        sentences.extend(context_sentences(context));
+    }
     if works("text") && !works("usage") && price == CallPrice::Charged {
         sentences.push("Costs are estimates, since the server counts no tokens.".to_owned());
     }
@@ -425,6 +443,21 @@ fn conclusion(
         sentences.push("Long reviews cost more, since the server caches no prompts.".to_owned());
     }
     sentences.join("\n")
+}
+
+/// What a context that is large enough for a review means for it.
+fn context_sentences(context: ServerContext) -> impl Iterator<Item = String> {
+    let contradiction = match context {
+        ServerContext::BelowConfigured { told, configured } => Some(format!(
+            "The server's context has {told} tokens, although your config says {configured}."
+        )),
+        ServerContext::Told(_) | ServerContext::Assumed(_) => None,
+    };
+    let tokens = context.tokens();
+    let limit = (tokens < SUGGESTED_CONTEXT).then(|| {
+        format!("Its context of {tokens} tokens is enough for small changes; larger ones need {SUGGESTED_CONTEXT}.")
+    });
+    contradiction.into_iter().chain(limit)
 }
 
 /// The entry of the model in the config, with one setting.
@@ -439,10 +472,12 @@ fn model_entry(name: &ModelName, setting: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::*;
 
     #[test]
-    fn small_context_is_too_small_for_reviews() {
+    fn conclusion_depends_on_the_context() {
         let checks = ["text", "tools", "schema", "usage"].map(|name| row(name, Ok(String::new())));
         let name: ModelName = "ollama:m".parse().unwrap();
         let conclusion = |context| conclusion(&checks, context, CallPrice::Free, &name);
@@ -454,6 +489,14 @@ mod tests {
         assert!(assumed.contains("crh assumed 4096 tokens"), "{assumed}");
         assert!(assumed.ends_with("\n  [models.\"ollama:m\"]\n  context = 32768"), "{assumed}");
         assert_eq!(first_line(MIN_CONTEXT), "crh can review with this model.");
+        let configured = 65_536;
+        expect![[r#"
+            crh can review with this model.
+            The server's context has 8192 tokens, although your config says 65536.
+            Its context of 8192 tokens is enough for small changes; larger ones need 32768."#]]
+        .assert_eq(&conclusion(ServerContext::BelowConfigured { told: 8_192, configured }));
+        let enough = conclusion(ServerContext::Told(SUGGESTED_CONTEXT));
+        assert_eq!(enough, "crh can review with this model.");
         assert_eq!(
             first_line(2_048),
             format!(

@@ -32,6 +32,7 @@ fn check(outcome: AgentOutcome<ReviewerReturn>, held: Option<ReviewerReturn>, ex
         model_time: Duration::from_millis(20),
         transcript_error: None,
         doubtful_count: None,
+        tool_refusal: None,
     };
     let repair = RepairOutcome { refused_report: held, notes: Vec::new() };
     let record = sub_task(Delegation::First).to_record(driven, repair, &rules, "m");
