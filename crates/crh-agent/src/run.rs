@@ -603,7 +603,7 @@ impl<A: Clone> AgentRun<A> {
 
 /// Output tokens that a request grants at least. In a small context, a large output limit would
 /// leave no room for the task.
-fn least_output(max_output_tokens: u32, context: u64) -> u64 {
+pub fn least_output(max_output_tokens: u32, context: u64) -> u64 {
     u64::from(max_output_tokens).min(context / OUTPUT_DIVISOR)
 }
 
