@@ -398,6 +398,15 @@ fn parts_of_a_large_change_fill_the_context() {
 }
 
 #[test]
+fn estimate_shows_no_more_tokens_than_the_context_allows() {
+    let estimate = estimate_of_large_change(16_384);
+    let first_calls = estimate.assignments.iter().filter_map(|planned| planned.first_call.as_ref());
+    let tokens: Vec<u64> = first_calls.map(|first_call| first_call.input_tokens).collect();
+    // An eighth of the context is for the answer.
+    assert!(!tokens.is_empty() && tokens.iter().all(|count| *count == 14_336), "{tokens:?}");
+}
+
+#[test]
 fn free_models_and_static_checks_cost_nothing() {
     let nothing = |estimate: &CostEstimate| {
         (estimate.max_cost, estimate.reserved_cost) == (Money::ZERO, Money::ZERO)
