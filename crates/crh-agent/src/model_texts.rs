@@ -73,11 +73,20 @@ pub(crate) fn unknown_tool(name: &str, tools: &[ToolSpec], submit: &str) -> Stri
     format!("There is no tool `{name}`. There are: {}{omission}.", names.join(", "))
 }
 
+/// The note about a cut, before and after the number of characters.
+const CUT_START: &str = "[cut: the whole result has ";
+const CUT_END: &str = " characters. Ask for fewer or smaller pieces in one turn.]\n";
+
 /// Replaces the end of a result that is too long.
 pub(crate) fn cut_result(chars: usize) -> String {
-    format!(
-        "[cut: the whole result has {chars} characters. Ask for fewer or smaller pieces in one turn.]\n"
-    )
+    format!("{CUT_START}{chars}{CUT_END}")
+}
+
+/// Splits the text of a cut result into what is left of it and the number of characters that the
+/// whole result had. None if the result was not cut.
+pub(crate) fn split_cut_result(text: &str) -> Option<(&str, usize)> {
+    let (kept, chars) = text.strip_suffix(CUT_END)?.rsplit_once(CUT_START)?;
+    Some((kept, chars.parse().ok()?))
 }
 
 pub(crate) fn repeated_call(id: &str) -> String {

@@ -43,6 +43,10 @@ const OUTPUT_DIVISOR: u64 = 8;
 /// to half could fail again.
 const HARD_TRIM_DIVISOR: u64 = 4;
 
+/// The results of the last turn are cut to this many characters before tools are left out. About a
+/// screen of code: an agent without tools could not read more.
+const MIN_RESULT_CHARS: usize = 2_000;
+
 /// One run of an agent, from its task to its end.
 #[derive(Debug)]
 pub struct AgentRun<A> {
@@ -289,9 +293,12 @@ impl<A: Clone> AgentRun<A> {
             }
             ModelError::ContextFull { .. } => {
                 let estimate = self.estimate(turn_kind);
-                let is_smaller = self.trim(estimate - estimate / HARD_TRIM_DIVISOR)
+                let needed_tokens = estimate - estimate / HARD_TRIM_DIVISOR;
+                let is_smaller = self.trim(needed_tokens)
+                    || self.cut_last_results(needed_tokens, MIN_RESULT_CHARS)
                     || self.leave_out_tools(self.optional_tools().count().div_ceil(2))
-                    || self.leave_out_schema();
+                    || self.leave_out_schema()
+                    || self.cut_last_results(needed_tokens, 0);
                 is_smaller.then_some(self.protocol)
             }
             ModelError::RateLimited { .. }
@@ -436,9 +443,9 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Trims the conversation, or leaves out tools and the schema of the answer, if the request
-    /// exceeds the model's context. Returns the estimated tokens, or what is missing if the request
-    /// still does not fit.
+    /// If the request exceeds the model's context, trims the conversation. If that is not enough,
+    /// cuts the results of the last turn, and then leaves out tools and the schema of the answer.
+    /// Returns the estimated tokens, or what is missing if the request still does not fit.
     fn fit_context(&mut self, turn_kind: TurnKind) -> Result<u64, ContextShortage> {
         let estimate = self.estimate(turn_kind);
         let tokens = self.tokens.tokens(estimate);
@@ -449,10 +456,16 @@ impl<A: Clone> AgentRun<A> {
         loop {
             let estimate = self.estimate(turn_kind);
             let likely_tokens = self.tokens.likely_tokens(estimate);
-            if likely_tokens <= self.input_limit() {
+            let excess_tokens = likely_tokens.saturating_sub(self.input_limit());
+            if excess_tokens == 0 {
                 return Ok(estimate);
             }
-            if !self.leave_out_tools(1) && !self.leave_out_schema() {
+            let needed_tokens = self.tokens.estimate(excess_tokens);
+            let is_smaller = self.cut_last_results(needed_tokens, MIN_RESULT_CHARS)
+                || self.leave_out_tools(1)
+                || self.leave_out_schema()
+                || self.cut_last_results(needed_tokens, 0);
+            if !is_smaller {
                 let needed = likely_tokens.saturating_add(self.least_output());
                 return Err(ContextShortage { needed, context: self.facts.context });
             }
@@ -468,6 +481,21 @@ impl<A: Clone> AgentRun<A> {
             self.tokens.invalidate_prefix();
         }
         trim_result.freed_tokens > 0
+    }
+
+    /// Cuts the results of the last turn, but keeps `min_chars` characters of them. Returns whether
+    /// anything was cut.
+    fn cut_last_results(&mut self, needed_tokens: u64, min_chars: usize) -> bool {
+        let conversation = &mut self.task.conversation;
+        let freed_tokens =
+            trim::cut_last_results(conversation, self.task_messages, needed_tokens, min_chars);
+        // If the model replied to the results, the counted request contains them.
+        let last_reply_or_results =
+            conversation.messages.iter().rfind(|message| !matches!(message, Message::User(_)));
+        if freed_tokens > 0 && !matches!(last_reply_or_results, Some(Message::Results(_))) {
+            self.tokens.invalidate_prefix();
+        }
+        freed_tokens > 0
     }
 
     /// Leaves out the last `count` optional tools, because an agent with few tools is better than
@@ -590,7 +618,7 @@ impl<A: Clone> AgentRun<A> {
 
 /// Output tokens that a request grants at least. In a small context, a large output limit would
 /// leave no room for the task.
-fn least_output(max_output_tokens: u32, context: u64) -> u64 {
+pub fn least_output(max_output_tokens: u32, context: u64) -> u64 {
     u64::from(max_output_tokens).min(context / OUTPUT_DIVISOR)
 }
 

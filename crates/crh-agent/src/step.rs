@@ -187,8 +187,8 @@ pub enum AgentOutcome<A> {
     Stuck,
     /// A limit left no budget for a model request.
     OutOfBudget(BudgetRefusal),
-    /// The prompt, the tools that the run cannot leave out and the last results exceed the model's
-    /// context.
+    /// The prompt and the tools that the run cannot leave out exceed the model's context, although
+    /// the last results are cut.
     ContextFull(ContextShortage),
     /// The model request failed.
     Model(ModelError),

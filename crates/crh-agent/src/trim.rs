@@ -1,5 +1,5 @@
-//! Trims a conversation that exceeds the model's context, and the results of one turn that are too
-//! long together. The system prompt and the task are never trimmed.
+//! Trims a conversation that exceeds the model's context, and cuts the results of one turn that are
+//! too long together. The system prompt and the task are never trimmed.
 
 use crate::call_history::ResultPosition;
 use crate::model_texts;
@@ -7,6 +7,9 @@ use crh_llm::{Conversation, Message, Thinking, ToolResult, TurnPart, text_tokens
 
 /// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
+
+/// Minimum characters to cut from a whole result. The note about the cut has about half as many.
+const MIN_CUT_CHARS: usize = 200;
 
 /// Likely ratio of a request's tokens to its estimate: three fifths. Estimates are 2.5 times the
 /// count for code and 1.25 times for the densest texts.
@@ -148,17 +151,57 @@ pub(crate) fn trim(
     trim_result
 }
 
-/// Cuts the longest results of a turn so that all together have at most `max_chars` characters. The
+/// Cuts the results of the last turn to free `needed_tokens` estimated tokens. At least `min_chars`
+/// characters stay, of all results together. Returns the number of freed tokens.
+pub(crate) fn cut_last_results(
+    conversation: &mut Conversation,
+    task_messages: usize,
+    needed_tokens: u64,
+    min_chars: usize,
+) -> u64 {
+    let later_messages = conversation.messages.iter_mut().skip(task_messages);
+    let last_results = later_messages.rev().find_map(|message| match message {
+        Message::Results(results) => Some(results),
+        Message::User(_) | Message::Assistant(_) => None,
+    });
+    let Some(results) = last_results else { return 0 };
+    let tokens = result_tokens(results);
+    let kept_tokens = tokens.saturating_sub(needed_tokens.max(MIN_FREED_TOKENS));
+    let chars: usize = results.iter().map(|result| result.text.chars().count()).sum();
+    let kept_chars = scale(u64::try_from(chars).unwrap_or(u64::MAX), kept_tokens, tokens);
+    let kept_chars = usize::try_from(kept_chars).unwrap_or(usize::MAX);
+    // Otherwise, a small cut could be too small for each of the results.
+    let max_kept_chars = chars.saturating_sub(MIN_CUT_CHARS * results.len());
+    cut_results(results, kept_chars.min(max_kept_chars).max(min_chars));
+    tokens.saturating_sub(result_tokens(results))
+}
+
+/// Estimated tokens of the texts of these results.
+pub(crate) fn result_tokens(results: &[ToolResult]) -> u64 {
+    results.iter().map(|result| text_tokens(&result.text)).sum()
+}
+
+/// Cuts the longest results of a turn so that all together have about `max_chars` characters. The
 /// notes about cuts do not count. A model may ask for twenty files in one turn.
 pub(crate) fn cut_results(results: &mut [ToolResult], max_chars: usize) {
-    let lengths: Vec<usize> = results.iter().map(|result| result.text.chars().count()).collect();
-    let Some(longest) = longest_allowed(&lengths, max_chars) else { return };
-    for (result, length) in results.iter_mut().zip(lengths) {
-        if let Some((end, _)) = result.text.char_indices().nth(longest).filter(|_| length > longest)
-        {
+    // Characters of what is left of each result, and of the whole result.
+    let lengths = results.iter().map(|result| {
+        let length = result.text.chars().count();
+        let parts = model_texts::split_cut_result(&result.text);
+        parts.map_or((length, length), |(kept, whole)| (kept.chars().count(), whole))
+    });
+    let (kept_lengths, whole_lengths): (Vec<usize>, Vec<usize>) = lengths.unzip();
+    let Some(longest) = longest_allowed(&kept_lengths, max_chars) else { return };
+    for (result, (kept, whole)) in results.iter_mut().zip(kept_lengths.iter().zip(whole_lengths)) {
+        let has_note = *kept < whole;
+        let min_cut_chars = if has_note { 1 } else { MIN_CUT_CHARS };
+        if *kept < longest.saturating_add(min_cut_chars) {
+            continue;
+        }
+        if let Some((end, _)) = result.text.char_indices().nth(longest) {
             let line_end = result.text[..end].rfind('\n').map_or(end, |newline| newline + 1);
             result.text.truncate(line_end);
-            result.text.push_str(&model_texts::cut_result(length));
+            result.text.push_str(&model_texts::cut_result(whole));
         }
     }
 }

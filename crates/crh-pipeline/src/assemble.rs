@@ -101,7 +101,7 @@ pub fn assemble(inputs: ReportInputs<'_>) -> Report {
         model_set: inputs.models.clone(),
         warnings: report_text::warnings(&inputs, &records),
         change: inputs.change.report_change.clone(),
-        scope: report_scope(inputs.change),
+        scope: report_scope(inputs.change, inputs.context.parts.len()),
         intent: inputs.context.intent.text.clone(),
         plan: inputs.requirements.clone(),
         reviewers: reviewer_rows(&records, inputs.plan.strategy),
@@ -202,10 +202,11 @@ fn review_id_for(inputs: &ReportInputs<'_>) -> String {
     })
 }
 
-fn report_scope(change: &ChangeUnderReview) -> Scope {
+/// `parts` is the number of parts into which crh split the change for its reviewers.
+fn report_scope(change: &ChangeUnderReview, parts: usize) -> Scope {
     let files = change.diff.files();
     Scope {
-        line: report_text::scope_line(change),
+        line: report_text::scope_line(change, parts),
         files: u32::try_from(files.len()).unwrap_or(u32::MAX),
         additions: files.iter().map(|file| file.additions).sum(),
         deletions: files.iter().map(|file| file.deletions).sum(),

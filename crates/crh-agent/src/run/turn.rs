@@ -380,8 +380,7 @@ impl<A: Clone> AgentRun<A> {
             }
         }
         trim::cut_results(&mut results, self.result_chars());
-        let tokens = results.iter().map(|result| crh_llm::text_tokens(&result.text)).sum();
-        self.largest_result_tokens = self.largest_result_tokens.max(tokens);
+        self.largest_result_tokens = self.largest_result_tokens.max(trim::result_tokens(&results));
         self.task.conversation.messages.push(Message::Results(results));
     }
 }

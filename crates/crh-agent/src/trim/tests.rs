@@ -120,6 +120,45 @@ fn results_of_a_turn_share_the_room() {
 }
 
 #[test]
+fn cut_result_that_is_cut_again_keeps_the_whole_length() {
+    let result = |text: String| ToolResult { call_id: "c".into(), name: "read".into(), text };
+    let mut results = [result("b\n".repeat(5_000))];
+    for max_chars in [4_000, 1_000, 0] {
+        cut_results(&mut results, max_chars);
+        let text = "b\n".repeat(max_chars / 2) + &model_texts::cut_result(10_000);
+        assert_eq!(results[0].text, text);
+    }
+}
+
+#[test]
+fn result_that_is_little_too_long_is_not_cut() {
+    let mut results =
+        [ToolResult { call_id: "c".into(), name: "read".into(), text: "b".repeat(1_199) }];
+    cut_results(&mut results, 1_000);
+    assert_eq!(results[0].text.len(), 1_199, "a note would be as long");
+}
+
+#[test]
+fn last_results_are_cut_by_the_missing_tokens() {
+    let cut = |needed_tokens: u64, min_chars: usize| {
+        let mut conversation = conversation(2);
+        if let Some(Message::Results(results)) = conversation.messages.get_mut(5) {
+            results[0].text = "r".repeat(10_000);
+        }
+        let freed_tokens = cut_last_results(&mut conversation, 2, needed_tokens, min_chars);
+        let Message::Results(results) = &conversation.messages[5] else { panic!("no results") };
+        (freed_tokens, results.iter().map(|result| result.text.len()).collect::<Vec<_>>())
+    };
+    let (freed_tokens, lengths) = cut(1_000, 0);
+    assert!((900..=1_000).contains(&freed_tokens), "{freed_tokens}");
+    assert!((8_000..8_100).contains(&lengths[0]) && lengths[1] == 20, "{lengths:?}");
+    assert_eq!(cut(u64::MAX, 3_000).1, [2_980 + 91, 20]);
+    // Without later results, the results of the task stay.
+    let mut task = conversation(0);
+    assert_eq!(cut_last_results(&mut task, 2, u64::MAX, 0), 0);
+}
+
+#[test]
 fn estimate_exceeds_actual_tokens() {
     assert_eq!([text_tokens(""), text_tokens("abc"), text_tokens("héé")], [0, 2, 5]);
 }

@@ -18,14 +18,18 @@ const PLURAL: usize = 2;
 /// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
 
-/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file)`. An
-/// incremental review adds `changed since COMMIT`.
-pub(super) fn scope_line(change: &ChangeUnderReview) -> String {
-    let files = files_line(change);
-    match &change.incremental {
-        None => files,
-        Some(previous) => format!("{files}; changed since {}", short_commit(&previous.head)),
+/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file)`. A
+/// change that is too large for one prompt adds `reviewed in N parts`, and an incremental review
+/// `changed since COMMIT`.
+pub(super) fn scope_line(change: &ChangeUnderReview, parts: usize) -> String {
+    let mut line = files_line(change);
+    if parts > 1 {
+        line.push_str(&format!("; reviewed in {parts} parts"));
     }
+    if let Some(previous) = &change.incremental {
+        line.push_str(&format!("; changed since {}", short_commit(&previous.head)));
+    }
+    line
 }
 
 fn files_line(change: &ChangeUnderReview) -> String {

@@ -175,7 +175,7 @@ fn single_context(
 ) -> PanelContext {
     let parts = match options.budget.has_two_calls() {
         true => vec![whole_files(change)],
-        false => group_files(change, context, &options.budget),
+        false => group_files(change, context, options),
     };
     let has_files = |part: &Vec<DiffPart>| !part.is_empty();
     let panel_context = PanelContext {
@@ -207,7 +207,7 @@ fn draft_context(
     let panel_context = PanelContext {
         intent,
         team,
-        parts: group_files(change, context, &options.budget),
+        parts: group_files(change, context, options),
         document: requirements_search.document,
         extra_material: material,
         scout: None,

@@ -21,7 +21,7 @@ use crate::text::plural;
 use crate::tools::session::{
     DelegateReview, ReportFindings, ReportRequirements, SubmitReview, tool_spec,
 };
-use crh_agent::{Budget, ContextShortage, context_shortage};
+use crh_agent::{Budget, ContextShortage, context_shortage, least_output};
 use crh_llm::{
     Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, ToolSpec,
     estimated_tokens,
@@ -105,9 +105,12 @@ pub enum PlanShortfall {
 pub struct FirstCallEstimate {
     /// Name of the model.
     pub model: String,
-    /// Upper bound on the input tokens of the first call.
+    /// Upper bound on the input tokens of the first call. At most what the model's context allows.
     pub input_tokens: u64,
-    /// Upper bound on the part of these tokens that other calls do not share.
+    /// Input tokens for which the ledger reserves money: crh's estimate of the request.
+    #[serde(skip)]
+    reserved_tokens: u64,
+    /// The part of these tokens that other calls do not share.
     #[serde(skip)]
     rest_tokens: u64,
     /// Minimum number of output tokens that the ledger reserves for a call.
@@ -286,21 +289,25 @@ fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEst
     let facts = model.facts();
     let request = ModelRequest::new(conversation.clone(), TURN_TOKENS);
     let request = ModelRequest { tools: prompts.tools(), effort: model.effort(), ..request };
-    let input_tokens = estimated_tokens(&request);
+    let reserved_tokens = estimated_tokens(&request);
+    // The estimate may be more than the context, although the request fits.
+    let answer_tokens = least_output(TURN_TOKENS, facts.context).min(facts.max_output);
+    let context_room = facts.context.saturating_sub(answer_tokens);
     let output_tokens = facts.max_output.min(request.usual_output().into());
     let price = facts.price.as_ref();
     let rest_tokens =
-        SharedPrefix::from_request(&request).map_or(input_tokens, |prefix| prefix.rest);
+        SharedPrefix::from_request(&request).map_or(reserved_tokens, |prefix| prefix.rest);
+    let shared_tokens = reserved_tokens - rest_tokens;
     FirstCallEstimate {
         model: model.name().to_owned(),
-        input_tokens,
+        input_tokens: reserved_tokens.min(context_room),
+        reserved_tokens,
         rest_tokens,
         output_tokens,
-        max_call_cost: price.map(|price| price.worst_case(input_tokens, output_tokens)),
-        likely_cost: price.map(|price| likely_run_cost(price, input_tokens, 0, output_tokens)),
-        cached_cost: price.map(|price| {
-            likely_run_cost(price, input_tokens, input_tokens - rest_tokens, output_tokens)
-        }),
+        max_call_cost: price.map(|price| price.worst_case(reserved_tokens, output_tokens)),
+        likely_cost: price.map(|price| likely_run_cost(price, reserved_tokens, 0, output_tokens)),
+        cached_cost: price
+            .map(|price| likely_run_cost(price, reserved_tokens, shared_tokens, output_tokens)),
         calls,
     }
 }
@@ -329,14 +336,14 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model, max_calls: u32
         let cost = if is_cached { first_call.cached_cost } else { first_call.likely_cost };
         total += cost.unwrap_or(Money::ZERO);
     }
-    let largest = first_calls.iter().max_by_key(|first_call| first_call.input_tokens);
+    let largest = first_calls.iter().max_by_key(|first_call| first_call.reserved_tokens);
     if let (Some(largest), Some(price)) = (largest, editor.facts().price.as_ref()) {
-        let FirstCallEstimate { input_tokens, rest_tokens, output_tokens, .. } = **largest;
+        let FirstCallEstimate { reserved_tokens, rest_tokens, output_tokens, .. } = **largest;
         let max_calls = usize::try_from(max_calls).unwrap_or(usize::MAX);
         for _ in 0..LATER_RUNS.min(max_calls.saturating_sub(first_calls.len())) {
             let is_cached = !called_models.insert(editor.name());
-            let cached = if is_cached { input_tokens - rest_tokens } else { 0 };
-            total += likely_run_cost(price, input_tokens, cached, output_tokens);
+            let cached = if is_cached { reserved_tokens - rest_tokens } else { 0 };
+            total += likely_run_cost(price, reserved_tokens, cached, output_tokens);
         }
     }
     total
@@ -362,11 +369,11 @@ pub(super) fn find_shortfalls(
         let model = models.roles().into_iter().find(|model| model.name() == first_call.model);
         let price = model.and_then(|model| model.facts().price.as_ref());
         let (Some(price), Some(likely_cost)) = (price, first_call.likely_cost) else { continue };
-        let FirstCallEstimate { input_tokens, rest_tokens, output_tokens, .. } = *first_call;
+        let FirstCallEstimate { reserved_tokens, rest_tokens, output_tokens, .. } = *first_call;
         let input = if counted_models.contains(&first_call.model) {
-            (input_tokens - rest_tokens) * LIKELY_INPUT_PERCENT / 100 + rest_tokens
+            (reserved_tokens - rest_tokens) * LIKELY_INPUT_PERCENT / 100 + rest_tokens
         } else {
-            input_tokens
+            reserved_tokens
         };
         let cost = price.worst_case(input, output_tokens);
         if cost > left {

@@ -373,6 +373,39 @@ fn estimate_warns_if_the_context_is_too_small() {
     }
 }
 
+/// The plan and estimate of `single` for a change of 64 files, about 60,000 tokens.
+fn estimate_of_large_change(context: u64) -> CostEstimate {
+    let names: Vec<String> = (0..64).map(|number| format!("file_{number}.rs")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let contents = sample::contents(sample::files_of(&names, 50));
+    let (_folder, change) = sample::change_under_review(&contents);
+    let models = ModelSet::uniform(model_with_context("openai:fake", paid(), context));
+    let options = ReviewOptions { strategy: Strategy::Single, ..sample::options() };
+    let origin = ChangeOrigin::default();
+    let panel_context = context::context_without_models(&change, &options, origin, context);
+    let plan = plan(&change, options.strategy, &CheckOptions::default(), &panel_context);
+    estimate(&plan, &change, &models, &options, &panel_context)
+}
+
+#[test]
+fn parts_of_a_large_change_fill_the_context() {
+    for (context, max_parts) in [(16_384, 22), (20_000, 16), (32_768, 9), (65_536, 3)] {
+        let CostEstimate { assignments, notes, .. } = estimate_of_large_change(context);
+        let parts = assignments.iter().filter(|planned| planned.first_call.is_some()).count();
+        assert!((2..=max_parts).contains(&parts), "{context}: {parts}");
+        assert!(!notes.iter().any(|note| note.contains("cannot review")), "{context}: {notes:?}");
+    }
+}
+
+#[test]
+fn estimate_shows_no_more_tokens_than_the_context_allows() {
+    let estimate = estimate_of_large_change(16_384);
+    let first_calls = estimate.assignments.iter().filter_map(|planned| planned.first_call.as_ref());
+    let tokens: Vec<u64> = first_calls.map(|first_call| first_call.input_tokens).collect();
+    // An eighth of the context is for the answer.
+    assert!(!tokens.is_empty() && tokens.iter().all(|count| *count == 14_336), "{tokens:?}");
+}
+
 #[test]
 fn free_models_and_static_checks_cost_nothing() {
     let nothing = |estimate: &CostEstimate| {

@@ -6,29 +6,44 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fence::fence;
 use super::files;
-use crate::assignment::DiffPart;
+use super::template::Prompt as _;
+use crate::assignment::{DiffPart, TURN_TOKENS};
 use crate::change_under_review::ChangeUnderReview;
 use crate::context_pack::relations::related_functions;
 use crate::plan::parts::split_diff;
-use crate::review_options::ReviewBudget;
+use crate::review_options::ReviewOptions;
 use crate::scope::{FileRole, ScopeDecision, ScopeFile};
 use crate::text::one_line;
 use crate::workspace::{ChangeMetadata, CommitEntry};
+use crh_agent::least_output;
 use crh_llm::text_tokens;
 use crh_review::diff::{Diff, FileDiff, FileStatus, write_number};
+use crh_review::report::Strategy;
 
 /// Maximum characters of diff in the shared prefix: about 35,000 tokens. crh splits most larger
 /// diffs into parts ([`group_files`]). Agents read the remaining diffs with tools.
 const DIFF_CHARS: usize = 120_000;
 
-/// Tokens of the context that are not available for the diff: tools, rules, instructions (about
-/// 16,000) and the longest answer.
+/// Tokens of the context that are not available for the diff of `delegate`: tools, rules,
+/// instructions (about 16,000) and the longest answer.
 const RESERVED_TOKENS: u64 = 32_000;
 
-/// The diff may take half of the context that is left after [`RESERVED_TOKENS`]. crh estimates
-/// about twice as many tokens as the model counts, so the diff really takes about a quarter. The
-/// rest is for tool results.
+/// The diff of `delegate` may take half of the context that is left after [`RESERVED_TOKENS`]. crh
+/// estimates about twice as many tokens as the model counts, so the diff really takes about a
+/// quarter. The rest is for tool results.
 const CONTEXT_DIVISOR: u64 = 2;
+
+/// Estimated tokens of a reviewer's rules and instructions, and of the tool that reports.
+const INSTRUCTION_TOKENS: u64 = 14_000;
+
+/// Estimated tokens of the tools that a reviewer of a panel can do without.
+const PANEL_TOOL_TOKENS: u64 = 5_000;
+
+/// Estimated tokens of the tools that an agent of `delegate` can do without.
+const DELEGATE_TOOL_TOKENS: u64 = 12_000;
+
+/// Estimated tokens around the context pack: its introduction, and the list of what it leaves out.
+const PACK_OVERHEAD_TOKENS: u64 = 2_500;
 
 /// In a small context, the diff may take a quarter of it, even if the rest of the prompt then does
 /// not fit.
@@ -65,9 +80,24 @@ pub(super) struct RenderedChange {
 pub(super) fn render_change(
     change: &ChangeUnderReview,
     context: u64,
-    budget: &ReviewBudget,
+    options: &ReviewOptions,
     parts: Option<&[DiffPart]>,
 ) -> RenderedChange {
+    let (prompt, notes) = describe_change(change);
+    let (diff, not_shown) = diff(change, DiffSpace::new(context, options, &prompt), parts);
+    let prompt = files::Change {
+        diff: fence_or_none("numbered-diff", &diff),
+        not_shown: list("files-not-shown", not_shown.iter().map(HiddenDiff::row)),
+        ..prompt
+    };
+    let not_shown = not_shown.into_iter().map(|file| file.path).collect();
+    let first_lines = fence_or_none("numbered-diff", &first_lines(&diff));
+    let overview = files::Change { diff: first_lines, ..prompt.clone() };
+    RenderedChange { prompt, overview, not_shown, notes }
+}
+
+/// The rendered change without its diff, and notes on metadata that could not be read.
+fn describe_change(change: &ChangeUnderReview) -> (files::Change, Vec<String>) {
     let mut notes = Vec::new();
     let details = ChangeDescription::load(change).unwrap_or_else(|error| {
         notes.push(format!(
@@ -75,7 +105,6 @@ pub(super) fn render_change(
         ));
         ChangeDescription::default()
     });
-    let (diff, not_shown) = diff(change, DiffSpace::new(context, budget), parts);
     let under_review = change.files().map(|(scope, file)| file_row(&change.diff, scope, file));
     let untracked = change.untracked.iter().map(|name| untracked_row(name));
     let left_out = change.scope.files.iter().filter_map(left_out_row).chain(untracked);
@@ -86,13 +115,40 @@ pub(super) fn render_change(
         files: list("files", under_review),
         left_out: list("files-left-out", left_out),
         instructions: list("instructions", details.instructions.iter().map(|name| path(name))),
-        diff: fence_or_none("numbered-diff", &diff),
-        not_shown: list("files-not-shown", not_shown.iter().map(HiddenDiff::row)),
+        diff: String::new(),
+        not_shown: String::new(),
     };
-    let not_shown = not_shown.into_iter().map(|file| file.path).collect();
-    let first_lines = fence_or_none("numbered-diff", &first_lines(&diff));
-    let overview = files::Change { diff: first_lines, ..prompt.clone() };
-    RenderedChange { prompt, overview, not_shown, notes }
+    (prompt, notes)
+}
+
+/// Estimated tokens of diff that fit into the prompt of a panel reviewer. `description_tokens` is
+/// the size of the rest of the change.
+///
+/// As in [`crh_agent::AgentRun`], a request has three fifths of its estimated tokens, or half of
+/// them if it is to be tried at all. An eighth of the room is left, because a diff may have more
+/// tokens than code usually has. In a small context, crh first leaves out tools: a smaller diff
+/// means more parts, and each of them repeats the rest of the prompt.
+fn panel_diff_tokens(context: u64, description_tokens: u64) -> u64 {
+    let input = context.saturating_sub(least_output(TURN_TOKENS, context));
+    let fixed = INSTRUCTION_TOKENS.saturating_add(description_tokens);
+    let with_tools = (input.saturating_mul(5) / 3)
+        .saturating_sub(fixed.saturating_add(PANEL_TOOL_TOKENS))
+        .saturating_mul(7)
+        / 8;
+    let without_tools = input.saturating_mul(2).saturating_sub(fixed).min(context / 2);
+    with_tools.max(without_tools)
+}
+
+/// Maximum characters of the context pack beside this rendered change. The diff and the tools have
+/// priority. A character has at most one estimated token.
+pub(super) fn pack_room(context: u64, strategy: Strategy, prompt: &files::Change) -> u64 {
+    let tool_tokens = match strategy {
+        Strategy::Single | Strategy::Panel => PANEL_TOOL_TOKENS,
+        Strategy::Delegate | Strategy::Static => DELEGATE_TOOL_TOKENS,
+    };
+    let input = context.saturating_sub(least_output(TURN_TOKENS, context));
+    let fixed = INSTRUCTION_TOKENS + tool_tokens + PACK_OVERHEAD_TOKENS;
+    input.saturating_mul(2).saturating_sub(fixed).saturating_sub(text_tokens(&prompt.render()))
 }
 
 /// Metadata of the change from the workspace.
@@ -199,9 +255,10 @@ fn untracked_row(name: &str) -> String {
 pub(crate) fn group_files(
     change: &ChangeUnderReview,
     context: u64,
-    budget: &ReviewBudget,
+    options: &ReviewOptions,
 ) -> Vec<Vec<DiffPart>> {
-    group_by_calls(change, &DiffSpace::new(context, budget))
+    let (prompt, _) = describe_change(change);
+    group_by_calls(change, &DiffSpace::new(context, options, &prompt))
 }
 
 /// Groups the files in scope as for a model with a large context.
@@ -317,7 +374,7 @@ fn fitting_parts(
         {
             return pieces;
         }
-        max_bytes /= 2;
+        max_bytes -= max_bytes / 4;
     }
 }
 
@@ -335,10 +392,22 @@ struct DiffSpace {
 }
 
 impl DiffSpace {
-    fn new(context: u64, budget: &ReviewBudget) -> Self {
-        let in_context = context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR;
+    /// `description` is the rendered change without its diff.
+    fn new(context: u64, options: &ReviewOptions, description: &files::Change) -> Self {
+        let in_context = match options.strategy {
+            Strategy::Single | Strategy::Panel => {
+                // The prompt of a part lists the files again whose diffs are in other parts.
+                let listed_tokens = text_tokens(&description.files);
+                let description_tokens = text_tokens(&description.render()) + listed_tokens;
+                panel_diff_tokens(context, description_tokens)
+            }
+            Strategy::Delegate | Strategy::Static => {
+                context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR
+            }
+        };
         let in_context = in_context.max(context / SMALL_CONTEXT_DIVISOR);
-        Self { chars: DIFF_CHARS, tokens: in_context.min(budget.input_tokens / BUDGET_DIVISOR) }
+        let in_budget = options.budget.input_tokens / BUDGET_DIVISOR;
+        Self { chars: DIFF_CHARS, tokens: in_context.min(in_budget) }
     }
 
     /// Subtracts the size of a text. Returns false and changes nothing if the text does not fit.

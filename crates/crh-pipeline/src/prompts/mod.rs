@@ -42,7 +42,7 @@ const ENGLISH: &str = "English";
 /// Maximum characters of the context pack in a prompt: about 12,000 tokens.
 const PACK_CHARS: usize = 40_000;
 /// The context pack may take one character per this many tokens of the model's context, which is
-/// about a fifteenth of the context.
+/// about a fifteenth of the context. It takes less if the diff leaves less room.
 const PACK_DIVISOR: u64 = 4;
 
 /// Prompts of one review: the prefix that all agents share, and the instructions of each agent.
@@ -73,13 +73,15 @@ impl Prompts {
     /// Renders the prompts for a change. `context` is the smallest context window of the models, in
     /// tokens.
     pub fn new(change: &ChangeUnderReview, options: &ReviewOptions, context: u64) -> Self {
-        let rendered = change::render_change(change, context, &options.budget, None);
+        let rendered = change::render_change(change, context, options, None);
+        let pack_chars = max_pack_chars(context, options, &rendered);
         let (panel_text, tools, context_code) = match options.strategy {
             Strategy::Single | Strategy::Panel => {
-                (files::Panel {}.render(), panel_tool_specs(), context_code(change, context, None))
+                let context_code = context_code(change, pack_chars, None);
+                (files::Panel {}.render(), panel_tool_specs(), context_code)
             }
             Strategy::Delegate => {
-                (String::new(), agent_tool_specs(), context_code(change, context, None))
+                (String::new(), agent_tool_specs(), context_code(change, pack_chars, None))
             }
             Strategy::Static => (String::new(), agent_tool_specs(), String::new()),
         };
@@ -94,14 +96,15 @@ impl Prompts {
         context: u64,
         part: &ChangePart,
     ) -> Self {
-        let rendered = change::render_change(change, context, &options.budget, Some(&part.parts));
+        let rendered = change::render_change(change, context, options, Some(&part.parts));
+        let pack_chars = max_pack_chars(context, options, &rendered);
         let part_prompt = files::ChangePart {
             number: part.number.to_string(),
             count: part.count.to_string(),
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
         let panel_text = format!("{}\n\n{}", part_prompt.render(), files::Panel {}.render());
-        let context_code = context_code(change, context, Some(&part.parts));
+        let context_code = context_code(change, pack_chars, Some(&part.parts));
         let lessons = lessons(change);
         let prompts = Self::build(rendered, panel_text, panel_tool_specs(), options);
         Self { context_code, lessons, ..prompts }
@@ -382,14 +385,23 @@ impl Prompts {
     }
 }
 
+/// Maximum characters of the context pack in the prompt of this change.
+fn max_pack_chars(
+    context_tokens: u64,
+    options: &ReviewOptions,
+    rendered: &change::RenderedChange,
+) -> usize {
+    let room = change::pack_room(context_tokens, options.strategy, &rendered.prompt);
+    let max_chars = room.min(context_tokens / PACK_DIVISOR);
+    usize::try_from(max_chars).unwrap_or(PACK_CHARS).min(PACK_CHARS)
+}
+
 /// The part of the context pack that fits into a prompt. Empty if there is none.
 fn context_code(
     change: &ChangeUnderReview,
-    context_tokens: u64,
+    max_chars: usize,
     parts: Option<&[DiffPart]>,
 ) -> String {
-    let max_chars = usize::try_from(context_tokens / PACK_DIVISOR).unwrap_or(PACK_CHARS);
-    let max_chars = max_chars.min(PACK_CHARS);
     let code = match parts {
         None => change.context_pack().render(max_chars),
         Some(parts) => {

@@ -399,6 +399,22 @@ fn diffs_are_shown_in_order_while_they_fit() {
 }
 
 #[test]
+fn context_pack_gets_the_room_that_the_diff_leaves() {
+    let options = ReviewOptions { strategy: Strategy::Panel, ..sample::options() };
+    let pack_chars = |context: u64, lines: usize| {
+        let contents = sample::contents(sample::files_of(&["a.rs"], lines));
+        let (_folder, change) = sample::change_under_review(&contents);
+        let rendered = super::change::render_change(&change, context, &options, None);
+        assert!(rendered.not_shown.is_empty(), "{context}");
+        max_pack_chars(context, &options, &rendered)
+    };
+    assert_eq!(pack_chars(32_768, 10), 8_192);
+    assert_eq!(pack_chars(16_384, 10), 4_096);
+    assert_eq!(pack_chars(16_384, 170), 0);
+    assert_eq!(pack_chars(8_192, 10), 0);
+}
+
+#[test]
 fn long_texts_are_truncated_with_a_mark() {
     let names: Vec<String> = (0..800).map(|number| format!("src/module_{number}.rs")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::script::{Case, case, spec};
 use crate::{RunStep, SubmitTool, ToolOutcome};
 use crh_llm::{
-    CallArguments, ModelError, ModelReply, StopCause, TokenUsage, ToolCall, ToolSpec, Turn,
-    TurnPart,
+    CallArguments, Message, ModelError, ModelReply, StopCause, TokenUsage, ToolCall, ToolSpec,
+    Turn, TurnPart,
 };
 
 #[test]
@@ -131,15 +131,20 @@ fn run_is_refused_if_required_tools_do_not_fit() {
     }
 }
 
-#[test]
-fn uncalled_tools_are_left_out_of_later_turns() {
+/// The tools of two questions and the length of the result between them, with a context of 9,000
+/// tokens. `first_count` is the vendor's count of the first question.
+fn questions_around_a_long_result(first_count: u64) -> (Vec<String>, usize) {
     let mut case = case().facts(|facts| facts.context = 9_000);
     case.tools[0].description = "word ".repeat(2_000);
     let mut run = case.run();
-    let mut tools = Vec::new();
+    let (mut tools, mut length) = (Vec::new(), 0);
     for _ in 0..2 {
         let RunStep::Ask(ask) = run.next(Duration::ZERO) else { panic!("the run has ended") };
-        tools.push(ask.request.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>());
+        let names: Vec<String> = ask.request.tools.into_iter().map(|tool| tool.name).collect();
+        tools.push(names.join(" "));
+        if let Some(Message::Results(results)) = ask.request.conversation.messages.last() {
+            length = results[0].text.len();
+        }
         let turn = Turn {
             parts: vec![TurnPart::Call(ToolCall {
                 id: "c0".to_owned(),
@@ -148,11 +153,36 @@ fn uncalled_tools_are_left_out_of_later_turns() {
                 signatures: Vec::new(),
             })],
         };
-        let usage = Some(TokenUsage { input: 4_000, output: 10, ..TokenUsage::default() });
+        let usage = Some(TokenUsage { input: first_count, output: 10, ..TokenUsage::default() });
         run.on_reply(ModelReply { turn, stop: StopCause::Calls, usage, served: None });
         run.on_tool_results(vec![ToolOutcome::Answered("word ".repeat(5_000))]);
     }
-    assert_eq!(tools, [vec!["grep", "read", "submit"], vec!["read", "submit"]]);
+    (tools, length)
+}
+
+#[test]
+fn last_results_are_cut_before_tools_are_left_out() {
+    // The results of one turn may have 12,000 characters. The context has room for fewer.
+    let (tools, length) = questions_around_a_long_result(4_000);
+    assert_eq!(tools, ["grep read submit", "grep read submit"]);
+    assert!((8_000..11_000).contains(&length), "{length}");
+}
+
+#[test]
+fn uncalled_tools_are_left_out_of_later_turns() {
+    let (tools, length) = questions_around_a_long_result(6_800);
+    assert_eq!(tools, ["grep read submit", "read submit"]);
+    assert!((2_000..2_200).contains(&length), "{length}");
+}
+
+#[test]
+fn little_room_for_results_does_not_end_the_run() {
+    // The submit tool takes most of the context. About 500 characters of the result fit.
+    let mut case = case().facts(|facts| facts.context = 2_000);
+    case.tools.remove(0);
+    case.submit_schema = json!({ "type": "object", "description": "word ".repeat(780) });
+    let played = case.play(["read a", "ok a*8000", "submit done"]);
+    assert!(played.ends_with("stop Answered(\"done\")\n"), "{played}");
 }
 
 #[test]
@@ -227,6 +257,12 @@ fn context_full_error_trims_and_retries() {
           ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
         > failed context: too long
         ask Work
+          ~ c0 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (2090 characters)
+        > failed context: too long
+        ask Work
+        > failed context: too long
+        ask Work
+          ~ c0 read: [cut: the whole result has 8000 characters. Ask for fewer or smaller pieces in o… (90 characters)
         > failed context: too long
         stop Model(ContextFull { message: "too long" })
     "#]]);
@@ -245,6 +281,12 @@ fn context_full_error_trims_and_retries() {
           ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
         > failed context: too long
         ask Work
+          ~ c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (2090 characters)
+        > failed context: too long
+        ask Work
+        > failed context: too long
+        ask Work
+          ~ c0 read: [cut: the whole result has 8000 characters. Ask for fewer or smaller pieces in o… (90 characters)
         > failed context: too long
         stop Model(ContextFull { message: "too long" })
     "#]]);
@@ -271,7 +313,7 @@ fn last_turn_trims_old_results_to_fit_the_limits() {
 
 #[test]
 fn estimate_is_scaled_after_trimming() {
-    // This vendor counts twice our estimate, so the last result alone is too long.
+    // This vendor counts twice our estimate, so the last result alone is too long, and is cut.
     case().facts(|facts| facts.context = 20_000).check(expect![[r#"
         ask Work
         > read a
@@ -281,6 +323,11 @@ fn estimate_is_scaled_after_trimming() {
         > in=10600 out=10 read b
         call read b
         > ok b*20000
-        stop ContextFull(ContextShortage { needed: 23681, context: 20000 })
+        ask Work
+          - c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (20000 characters)
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+            c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (16041 characters)
+        > submit done
+        stop Answered("done")
     "#]]);
 }

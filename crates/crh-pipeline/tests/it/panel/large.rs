@@ -45,6 +45,7 @@ async fn every_reviewer_gets_every_part() {
           security (asked for by `--reviewers`) Completed
     "#]]
     .assert_eq(&render(&reviewed.report));
+    assert!(reviewed.report.scope.line.ends_with("; reviewed in 2 parts"));
     let files: BTreeMap<&str, String> =
         names.iter().map(|name| (*name, fenced(&prompt_end(&model, name), "files"))).collect();
     expect![[r#"
