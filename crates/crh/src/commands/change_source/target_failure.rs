@@ -54,6 +54,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::Unmerged(_)
         | TargetError::EmptyDiff
         | TargetError::NotADiff
+        | TargetError::CutDiff { .. }
         | TargetError::TooLarge { .. }
         | TargetError::Deepen { .. }
         | TargetError::MissingObjects(_)
@@ -108,6 +109,10 @@ fn kind_and_hint(
         TargetError::EmptyDiff | TargetError::NotADiff => {
             (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
         }
+        TargetError::CutDiff { .. } => (
+            FailureKind::Usage,
+            Some("pass the whole diff; a download or a copy may have lost some of its lines"),
+        ),
         TargetError::Base(error) => match error {
             BaseError::Remote { .. } => (
                 FailureKind::External,
