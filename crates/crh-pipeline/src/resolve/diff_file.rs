@@ -44,8 +44,8 @@ fn find_ends(store: &Store, diff: &Diff) -> Result<Option<(String, String)>, Tar
     // Git cannot apply a binary file without its contents.
     let without_lines = diff.files().iter().filter(|file| file.content != Content::Text);
     let excluded: Vec<Vec<u8>> = without_lines.map(|file| file.path.as_bytes().to_vec()).collect();
-    let patched =
-        |commit: &str, direction| store.apply_patch(commit, diff.raw(), direction, &excluded);
+    let patch = (diff.raw(), diff.strip_level());
+    let patched = |commit: &str, direction| store.apply_patch(commit, patch, direction, &excluded);
     for head in heads {
         if let Some(base) = patched(&head, PatchDirection::Reverse)?
             && has_lines(store, diff, &base, &head)?

@@ -49,6 +49,8 @@ pub struct FileDiff {
     pub deletions: u32,
     header: Range<usize>,
     first_line: u32,
+    // Number of leading folders of its names in the diff that are not part of its path.
+    strip: usize,
 }
 
 /// Kind of change to a file.
@@ -217,6 +219,13 @@ impl Diff {
     /// The problems in diff order.
     pub fn problems(&self) -> &[DiffProblem] {
         &self.problems
+    }
+
+    /// The number of leading folders that `git apply -p` must leave out of the names: 0 for a diff
+    /// without prefixes, else 1.
+    pub fn strip_level(&self) -> usize {
+        let text_file = self.files.iter().find(|file| file.content == Content::Text);
+        text_file.map_or(1, |file| file.strip)
     }
 
     /// The range of [`Diff::raw`] with the lines of a hunk, without its `@@` line.

@@ -115,39 +115,56 @@ fn common_path(old: &[u8], new: &[u8]) -> Option<RepoPath> {
     (old == new && !old.is_empty()).then(|| RepoPath::new(old))
 }
 
-/// The name on a `---` or `+++` line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum SideName {
-    /// `/dev/null`: there is no file on this side.
-    Nothing,
-    /// A file, with its prefix.
-    File(Vec<u8>),
+/// Whether the names of a `diff --git` line have no prefixes, as with `diff.noprefix`. `old_path` is
+/// the path of the first name.
+pub(super) fn lacks_prefixes(names: &[u8], old_path: &RepoPath) -> bool {
+    match unquote(names) {
+        Some((name, _)) => name == old_path.0,
+        None => names.strip_prefix(old_path.as_bytes()).is_some_and(|rest| rest.starts_with(b" ")),
+    }
+}
+
+/// The names of a `---`/`+++` pair. `None` for `/dev/null`: there is no file on this side.
+#[derive(Debug, Default)]
+pub(super) struct SideNames {
+    pub(super) old: Option<Vec<u8>>,
+    pub(super) new: Option<Vec<u8>>,
+    /// Number of leading folders of the names that are not part of the paths.
+    pub(super) strip: usize,
+}
+
+impl SideNames {
+    /// Parses the names. Both sides have the default prefixes, or none.
+    pub(super) fn parse(old: &[u8], new: &[u8]) -> Self {
+        let (old, new) = (from_side_line(old), from_side_line(new));
+        let has_prefix = |name: &Option<Vec<u8>>, prefix: &[u8]| {
+            name.as_ref().is_none_or(|name| name.starts_with(prefix))
+        };
+        let strip = usize::from(has_prefix(&old, b"a/") && has_prefix(&new, b"b/"));
+        Self { old, new, strip }
+    }
+
+    /// The old and the new path.
+    pub(super) fn paths(&self) -> [Option<RepoPath>; 2] {
+        [&self.old, &self.new].map(|name| {
+            let name = name.as_deref()?;
+            Some(RepoPath::new(without_folders(name, self.strip).unwrap_or(name)))
+        })
+    }
 }
 
 /// Parses the name on a `---` or `+++` line, without a trailing tab and timestamp.
-pub(super) fn from_side_line(name: &[u8]) -> SideName {
+fn from_side_line(name: &[u8]) -> Option<Vec<u8>> {
     let bytes = match unquote(name) {
         Some((name, _)) => name,
         None => name[..memchr::memchr(b'\t', name).unwrap_or(name.len())].to_vec(),
     };
-    if bytes == b"/dev/null" { SideName::Nothing } else { SideName::File(bytes) }
+    (bytes != b"/dev/null").then_some(bytes)
 }
 
-/// The paths of a `---`/`+++` pair, without the default prefixes if both sides have them.
-pub(super) fn from_side_lines(
-    old: SideName,
-    new: SideName,
-) -> (Option<RepoPath>, Option<RepoPath>) {
-    let has_prefix = |side_name: &SideName, prefix: &[u8]| match side_name {
-        SideName::Nothing => true,
-        SideName::File(name) => name.starts_with(prefix),
-    };
-    let prefix_len = if has_prefix(&old, b"a/") && has_prefix(&new, b"b/") { 2 } else { 0 };
-    let to_path = |side_name| match side_name {
-        SideName::Nothing => None,
-        SideName::File(name) => Some(RepoPath::new(&name[prefix_len..])),
-    };
-    (to_path(old), to_path(new))
+/// A name without leading folders. `None` if it has fewer.
+fn without_folders(name: &[u8], folders: usize) -> Option<&[u8]> {
+    (0..folders).try_fold(name, |rest, _| Some(&rest[memchr::memchr(b'/', rest)? + 1..]))
 }
 
 /// The path of an extended header (`rename from …`): the rest of the line, quoted or not.

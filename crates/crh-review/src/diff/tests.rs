@@ -118,6 +118,31 @@ fn custom_and_missing_prefixes_are_parsed() {
 }
 
 #[test]
+fn strip_level_is_zero_without_prefixes() {
+    let rename = "similarity index 50%\nrename from src/w\nrename to src/x\n";
+    for (header, path, level) in [
+        ("diff --git a/src/x b/src/x\n--- a/src/x\n+++ b/src/x\n".to_owned(), "src/x", 1),
+        ("diff --git i/src/x w/src/x\n--- i/src/x\n+++ w/src/x\n".to_owned(), "src/x", 1),
+        ("diff --git src/x src/x\n--- src/x\n+++ src/x\n".to_owned(), "src/x", 0),
+        ("diff --git x y x y\n--- x y\t\n+++ x y\t\n".to_owned(), "x y", 0),
+        ("diff --git x x\nnew file mode 100644\n--- /dev/null\n+++ x\n".to_owned(), "x", 0),
+        (format!("diff --git src/w src/x\n{rename}--- src/w\n+++ src/x\n"), "src/x", 0),
+        (format!("diff --git a/src/w b/src/x\n{rename}--- a/src/w\n+++ b/src/x\n"), "src/x", 1),
+        (
+            "diff --git \"a\\\"b\" \"a\\\"b\"\n--- \"a\\\"b\"\n+++ \"a\\\"b\"\n".to_owned(),
+            "a\"b",
+            0,
+        ),
+        ("--- a/src/x\n+++ b/src/x\n".to_owned(), "src/x", 1),
+        ("--- src/x\n+++ src/x\n".to_owned(), "src/x", 0),
+    ] {
+        let diff = Diff::read(format!("{header}@@ -1 +1 @@\n-1\n+2\n"));
+        let found = (diff.files()[0].path.shown().into_owned(), diff.strip_level());
+        assert_eq!(found, (path.to_owned(), level), "{header}");
+    }
+}
+
+#[test]
 fn renames_copies_and_quoted_paths_keep_both_names() {
     expect![[r#"
             plain name.txt "renamed" +0 -0 from ä.txt
