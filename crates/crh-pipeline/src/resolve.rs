@@ -119,7 +119,7 @@ pub enum TargetError {
     #[error("nothing to review: the diff is empty")]
     EmptyDiff,
     /// The text that the user passed is not a diff.
-    #[error("the diff contains no files")]
+    #[error("the text contains no git diff and no unified diff")]
     NotADiff,
     /// A hunk of the diff that the user passed lacks lines.
     #[error("the diff is cut in `{file}`, line {} of the diff: {}", .problem.line, .problem.kind)]

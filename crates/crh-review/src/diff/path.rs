@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
+use super::{FileChange, STRIP_MAX};
 use crate::hex;
 
 /// Maximum length of a folder name in bytes. File systems allow 255 bytes; the remaining bytes are
@@ -134,13 +135,15 @@ pub(super) struct SideNames {
 }
 
 impl SideNames {
-    /// Parses the names. Both sides have the default prefixes, or none.
+    /// Parses the names.
     pub(super) fn parse(old: &[u8], new: &[u8]) -> Self {
         let (old, new) = (from_side_line(old), from_side_line(new));
-        let has_prefix = |name: &Option<Vec<u8>>, prefix: &[u8]| {
-            name.as_ref().is_none_or(|name| name.starts_with(prefix))
+        let strip = match (&old, &new) {
+            (Some(old), Some(new)) => prefix_folders(old, new),
+            (None, Some(name)) => usize::from(name.starts_with(b"b/")),
+            (Some(name), None) => usize::from(name.starts_with(b"a/")),
+            (None, None) => 0,
         };
-        let strip = usize::from(has_prefix(&old, b"a/") && has_prefix(&new, b"b/"));
         Self { old, new, strip }
     }
 
@@ -162,9 +165,52 @@ fn from_side_line(name: &[u8]) -> Option<Vec<u8>> {
     (bytes != b"/dev/null").then_some(bytes)
 }
 
-/// A name without leading folders. `None` if it has fewer.
-fn without_folders(name: &[u8], folders: usize) -> Option<&[u8]> {
-    (0..folders).try_fold(name, |rest, _| Some(&rest[memchr::memchr(b'/', rest)? + 1..]))
+/// The smallest number of leading folders without which two names are the same path, such as 1 for
+/// `old/a.c` and `new/a.c`. If there is none, the names belong to two files.
+fn prefix_folders(old: &[u8], new: &[u8]) -> usize {
+    if old.starts_with(b"a/") && new.starts_with(b"b/") {
+        return 1;
+    }
+    let smallest = usize::from(old.starts_with(b"./") && new.starts_with(b"./"));
+    let is_same = |folders: &usize| {
+        let path = without_folders(old, *folders);
+        path.is_some() && path == without_folders(new, *folders)
+    };
+    (smallest..=STRIP_MAX).find(is_same).unwrap_or(smallest)
+}
+
+/// A name without leading folders. `None` if nothing is left.
+pub(super) fn without_folders(name: &[u8], folders: usize) -> Option<&[u8]> {
+    let rest =
+        (0..folders).try_fold(name, |rest, _| Some(&rest[memchr::memchr(b'/', rest)? + 1..]));
+    rest.filter(|rest| !rest.is_empty())
+}
+
+/// Whether a `---` or `+++` line has the time that `diff -N` prints for a missing file.
+pub(super) fn has_epoch_time(line: &[u8]) -> bool {
+    let Some(tab) = memchr::memchr(b'\t', line) else { return false };
+    // The date depends on the time zone.
+    let dates = [&b"1970-01-01 "[..], b"1969-12-31 "];
+    dates.iter().any(|date| line[tab + 1..].starts_with(date))
+}
+
+/// The `---` and the `+++` line of a file, as git prints them.
+pub(super) fn side_lines(path: &[u8], change: FileChange) -> Vec<u8> {
+    let name = |prefix: &[u8]| {
+        let prefixed = [prefix, path].concat();
+        let is_escaped = |byte: &u8| matches!(*byte, b'"' | b'\\') || byte.is_ascii_control();
+        if prefixed.iter().any(is_escaped) {
+            quote(&prefixed).into_bytes()
+        } else if prefixed.contains(&b' ') {
+            [&prefixed[..], b"\t"].concat()
+        } else {
+            prefixed
+        }
+    };
+    let nothing = || b"/dev/null".to_vec();
+    let old = if change == FileChange::Added { nothing() } else { name(b"a/") };
+    let new = if change == FileChange::Deleted { nothing() } else { name(b"b/") };
+    [&b"--- "[..], &old[..], b"\n+++ ", &new[..], b"\n"].concat()
 }
 
 /// The path of an extended header (`rename from …`): the rest of the line, quoted or not.

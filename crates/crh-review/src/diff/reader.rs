@@ -179,17 +179,38 @@ impl<'a> DiffReader<'a> {
         }
     }
 
-    /// A `---`/`+++`/`@@` triple without a `diff --git` line, as printed by `diff -u`.
+    /// A `---`/`+++`/`@@` triple without a `diff --git` line, as printed by `diff -u`. `diff -r`
+    /// prints its command before each.
     fn is_plain_file(&self) -> bool {
-        self.peek().starts_with(b"--- ")
-            && self.peek_at(1).is_some_and(|line| line.starts_with(b"+++ "))
-            && self.peek_at(2).is_some_and(|line| line.starts_with(b"@@ -"))
+        let first = usize::from(self.peek().starts_with(b"diff "));
+        let starts_with = |line: usize, start: &[u8]| {
+            self.peek_at(first + line).is_some_and(|text| text.starts_with(start))
+        };
+        starts_with(0, b"--- ") && starts_with(1, b"+++ ") && starts_with(2, b"@@ -")
     }
 
     fn read_plain_file(&mut self) {
         let start = self.start_part();
+        if self.peek().starts_with(b"diff ") {
+            self.advance();
+        }
+        let [old_is_epoch, new_is_epoch] =
+            [self.peek(), self.peek_at(1).unwrap_or_default()].map(path::has_epoch_time);
         let mut header = FileHeader::default();
         self.read_side_lines(&mut header);
+        // `diff -N` prints an empty span and the time 0 for a missing file. Only both together are
+        // sure signs: archives set the time 0, and `-U0` prints empty spans.
+        if let (Some(names), Some((old, new))) =
+            (&mut header.side_names, parse_hunk_header(self.peek()))
+        {
+            let nothing = LineSpan { start: 0, len: 0 };
+            if old_is_epoch && old == nothing {
+                names.old = None;
+            }
+            if new_is_epoch && new == nothing {
+                names.new = None;
+            }
+        }
         self.finish_file(header, start);
     }
 
@@ -238,6 +259,10 @@ impl<'a> DiffReader<'a> {
             }
             None => side_names.strip,
         };
+        let plain_name = match header.git_names {
+            Some(_) => None,
+            None => side_names.new.or(side_names.old),
+        };
         self.end_file();
         let is_text = header.content.is_none();
         let has_new_mode = header.old_mode.is_some() && header.old_mode != header.new_mode;
@@ -262,6 +287,7 @@ impl<'a> DiffReader<'a> {
             header: start..self.position,
             first_line,
             strip,
+            plain_name,
         });
     }
 

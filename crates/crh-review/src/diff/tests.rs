@@ -245,6 +245,78 @@ fn plain_diffs_are_parsed() {
 }
 
 #[test]
+fn plain_names_lose_prefixes_and_times() {
+    let time = "\t2026-01-01 00:00:00.000000000 +0100";
+    for (old, new, path, level) in [
+        ("old/src/x", "new/src/x", "src/x", 1),
+        ("/tmp/1/src/x", "/tmp/2/src/x", "src/x", 3),
+        ("./old/x", "./new/x", "x", 2),
+        ("./src/x", "./src/x", "src/x", 1),
+        ("src/x", "src/x", "src/x", 0),
+        ("src/x.orig", "src/x", "src/x", 0),
+        ("src/x", "/dev/null", "src/x", 0),
+    ] {
+        for time in ["", time] {
+            let text = format!("--- {old}{time}\n+++ {new}{time}\n@@ -1 +1 @@\n-1\n+2\n");
+            let diff = Diff::read(text);
+            let file = &diff.files()[0];
+            assert_eq!((&*file.path.shown(), diff.strip_level()), (path, level), "{old} {new}");
+        }
+    }
+}
+
+#[test]
+fn recursive_diff_has_added_and_deleted_files() {
+    expect![[r#"
+        src/x "modified" +1 -1
+          5 - 1/0
+          6 + 0/1
+        src/new "added" +1 -0
+          11 + 0/1
+        src/old "deleted" +0 -1
+          16 - 1/0
+        src/time zero "modified" +1 -1
+          21 - 1/0
+          22 + 0/1
+    "#]]
+    .assert_eq(&checked(
+        "diff -ruN 1/src/x 2/src/x\n--- 1/src/x\t2026-01-01 00:00:00\n\
+         +++ 2/src/x\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
+         diff -ruN 1/src/new 2/src/new\n--- 1/src/new\t1970-01-01 01:00:00 +0100\n\
+         +++ 2/src/new\t2026-01-02 00:00:00\n@@ -0,0 +1 @@\n+1\n\
+         diff -ruN 1/src/old 2/src/old\n--- 1/src/old\t2026-01-01 00:00:00\n\
+         +++ 2/src/old\t1969-12-31 23:00:00 -0100\n@@ -1 +0,0 @@\n-1\n\
+         diff -ruN 1/src/time zero 2/src/time zero\n--- 1/src/time zero\t1970-01-01 00:00:00\n\
+         +++ 2/src/time zero\t1970-01-01 00:00:00\n@@ -1 +1 @@\n-1\n+2\n",
+    ));
+}
+
+#[test]
+fn names_without_more_folders_get_prefixes_of_git() {
+    let hunk = "@@ -1 +1 @@\n-1\n+2\n";
+    let diff = Diff::read(format!(
+        "diff -u p/s/x y p/s/x y\n--- p/s/x y\t2026-01-01 00:00:00\n+++ p/s/x y\t2026-01-01\n{hunk}\
+         --- /dev/null\n+++ p/s/z\n@@ -0,0 +1 @@\n+1\n"
+    ));
+    let paths = |strip| {
+        let paths = diff.plain_paths(strip).map(|path| path.shown().into_owned());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(paths(0), ["p/s/x y", "p/s/z"]);
+    assert_eq!(paths(2), ["x y", "z"]);
+    assert_eq!(paths(3), [""; 0]);
+    let stripped = diff.with_strip_level(1);
+    let expected = format!(
+        "diff -u p/s/x y p/s/x y\n--- a/s/x y\t\n+++ b/s/x y\t\n{hunk}\
+         --- /dev/null\n+++ b/s/z\n@@ -0,0 +1 @@\n+1\n"
+    );
+    assert_eq!(String::from_utf8_lossy(stripped.raw()), expected);
+    let paths: Vec<_> = stripped.files().iter().map(|file| file.path.shown()).collect();
+    assert_eq!((paths, stripped.strip_level()), (vec!["s/x y".into(), "s/z".into()], 1));
+    assert_eq!(diff.with_strip_level(3), diff);
+}
+
+#[test]
 fn mail_text_around_the_diff_is_kept() {
     expect![[r#"
             x "modified" +1 -1

@@ -256,6 +256,22 @@ fn diff_with_any_prefixes_matches_the_checkout() {
 }
 
 #[test]
+fn plain_diff_has_the_folders_in_which_its_files_exist() {
+    let repo = Repo::new();
+    repo.write("src/a.py", "one = 1\n");
+    repo.commit("first");
+    repo.write("src/a.py", "one = 2\n");
+    for name in ["src/a.py", "./src/a.py", "project/src/a.py", "/home/me/project/src/a.py"] {
+        let diff = format!(
+            "--- {name}\t2026-01-01 00:00:00\n+++ {name}\t2026-01-02 00:00:00\n\
+             @@ -1 +1 @@\n-one = 1\n+one = 2\n"
+        );
+        let (summary, notes) = prepare_diff(&repo, &diff);
+        assert!(!summary["headRev"].is_null(), "{name}: {notes}");
+    }
+}
+
+#[test]
 fn paths_restrict_the_scope() {
     let repo = Repo::new();
     repo.write("README.md", "text\n");

@@ -106,8 +106,11 @@ fn kind_and_hint(
                 "set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
             ),
         ),
-        TargetError::EmptyDiff | TargetError::NotADiff => {
+        TargetError::EmptyDiff => {
             (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
+        }
+        TargetError::NotADiff => {
+            (FailureKind::Usage, Some("pass the output of `git diff`, `git show` or `diff -u`"))
         }
         TargetError::CutDiff { .. } => (
             FailureKind::Usage,
