@@ -143,7 +143,7 @@ fn find_issue(
     let pre_existing = || report.pre_existing.iter().find(|issue| issue.number == number);
     let Some(issue) = report.issue(number).or_else(pre_existing).cloned() else {
         return Err(Failure::usage(format!("the run `{run_id}` has no issue #{number}"))
-            .hint(format!("`crh show {run_id}` shows its issues")));
+            .hint(format!("`crh show {}` shows its issues", ui::shell_word(&run_id))));
     };
     if report.change.repo.is_empty() {
         let message = format!("the change of run `{run_id}` has no repository with a commit");
