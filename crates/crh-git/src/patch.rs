@@ -19,12 +19,13 @@ pub enum PatchDirection {
 }
 
 impl Store {
-    /// Commits the state after a patch is applied to a commit, as a child of that commit. Paths in
-    /// `excluded` stay as they are. `None` if the patch does not apply.
+    /// Commits the state after a patch is applied to a commit, as a child of that commit. Names in
+    /// the patch have `strip` leading folders that are not part of the paths. Paths in `excluded`
+    /// stay as they are. `None` if the patch does not apply.
     pub fn apply_patch(
         &self,
         commit: &str,
-        patch: &[u8],
+        (patch, strip): (&[u8], usize),
         direction: PatchDirection,
         excluded: &[Vec<u8>],
     ) -> Result<Option<String>, StoreError> {
@@ -36,7 +37,7 @@ impl Store {
             remove_if_exists(path).map_err(io)?;
         }
         let git = self.bare().git().with_variable("GIT_INDEX_FILE", &index);
-        let commit = apply(&git, commit, patch, direction, excluded);
+        let commit = apply(&git, commit, (patch, strip), direction, excluded);
         remove_if_exists(&index).map_err(io)?;
         Ok(commit?)
     }
@@ -45,13 +46,14 @@ impl Store {
 fn apply(
     git: &Git,
     commit: &str,
-    patch: &[u8],
+    (patch, strip): (&[u8], usize),
     direction: PatchDirection,
     excluded: &[Vec<u8>],
 ) -> Result<Option<String>, GitError> {
     git.run(["read-tree", commit])?;
     let mut args: Vec<OsString> =
         ["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"].map(OsString::from).into();
+    args.push(format!("-p{strip}").into());
     if direction == PatchDirection::Reverse {
         args.push("--reverse".into());
     }

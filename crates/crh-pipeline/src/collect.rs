@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checks::{INJECTION, SECRETS};
 use crate::runs::{CheckedFinding, RunResults};
+use crate::scope::Scope;
 use crate::text::plural;
 use crh_memory::lesson::ReviewLessons;
-use crh_review::finding::{Finding, Member};
-use crh_review::report::DroppedFinding;
+use crh_review::finding::{Finding, Member, Origin};
+use crh_review::report::{DroppedFinding, Fate};
 
 /// Findings of all runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,29 @@ pub struct ReviewFindings {
 }
 
 impl ReviewFindings {
+    /// Drops the findings about files outside the paths that restrict the review, with a note.
+    #[must_use]
+    pub fn within_paths(mut self, scope: &Scope) -> Self {
+        let is_kept = |member: &Member| {
+            checks_all_files(member) || !scope.is_outside_paths(&member.finding.file)
+        };
+        let (kept, outside): (Vec<Member>, Vec<Member>) =
+            self.members.into_iter().partition(is_kept);
+        self.members = kept;
+        let were = match outside.len() {
+            0 => return self,
+            1 => "was",
+            _ => "were",
+        };
+        let findings = plural(outside.len(), "finding");
+        self.notes.push(format!("{findings} outside the given paths {were} left out"));
+        let reason = "about a file outside the paths under review";
+        let drop = |member| DroppedFinding::new(member, Fate::OutsidePaths, reason);
+        self.dropped.extend(outside.into_iter().map(drop));
+        self.dropped.sort_by(compare_dropped);
+        self
+    }
+
     /// Drops the findings that lessons suppress, with a note for each lesson.
     #[must_use]
     pub fn without_lessons(mut self, lessons: &ReviewLessons) -> Self {
@@ -73,6 +98,12 @@ pub fn collect(runs: &RunResults) -> ReviewFindings {
     collected
 }
 
+/// Whether a check found this that searches all files of the change, not only those under review:
+/// leaked credentials and instructions to the reviewer do harm wherever they are.
+fn checks_all_files(member: &Member) -> bool {
+    member.origin == Origin::Code && [INJECTION, SECRETS].contains(&member.reviewer.as_str())
+}
+
 /// A total order of dropped findings, so that reports are deterministic.
 fn compare_dropped(a: &DroppedFinding, b: &DroppedFinding) -> Ordering {
     let key =
@@ -92,7 +123,9 @@ mod tests {
     use super::*;
     use crate::assignment::Assignment;
     use crate::runs::{RunEnd, RunRecord};
-    use crh_review::report::Fate;
+    use crate::scope::{DiffOnly, ScopeRules, decide_scope};
+    use crh_git::PathGlobs;
+    use crh_review::diff::Diff;
     use crh_review::{Judgement, JudgementResult};
 
     fn run(name: &str, ended: RunEnd, titles: &[&str]) -> RunRecord {
@@ -156,5 +189,51 @@ mod tests {
             .collect();
         assert_eq!(titles, ["a three", "b one", "b two", "c four", "c one"]);
         assert_eq!((collected.dropped.len(), collected.checked.len()), (6, 5));
+    }
+
+    /// The scope of a change that moves a file into `services/a`.
+    fn scope(paths: &[&str]) -> Scope {
+        let diff = "diff --git a/old.rs b/services/a/new.rs\nsimilarity index 100%\n\
+                    rename from old.rs\nrename to services/a/new.rs\n";
+        let none = PathGlobs::default;
+        let rules = ScopeRules {
+            paths: PathGlobs::new(paths).unwrap(),
+            exclude: none(),
+            include: none(),
+            generated: none(),
+            max_file_bytes: 1 << 20,
+            strict: false,
+        };
+        decide_scope(&Diff::read(diff), &DiffOnly, &rules)
+    }
+
+    #[test]
+    fn findings_outside_the_paths_are_dropped_with_a_note() {
+        let member = |reviewer: &str, origin: Origin, file: &str| {
+            let mut member = run(reviewer, RunEnd::Completed, &["title"]).members.remove(0);
+            (member.origin, member.finding.file) = (origin, file.to_owned());
+            member
+        };
+        let members = vec![
+            member("correctness", Origin::Model, "services/a/new.rs"),
+            member("correctness", Origin::Model, "services/a/unchanged.rs"),
+            member("correctness", Origin::Model, "old.rs"),
+            member("injection", Origin::Code, "services/b/x.rs"),
+            member("secrets", Origin::Code, "services/b/x.rs"),
+            member("correctness", Origin::Model, "services/b/x.rs"),
+            member("ruff", Origin::Code, "services/ab/x.rs"),
+        ];
+        let findings = ReviewFindings { members: members.clone(), ..ReviewFindings::default() };
+        assert_eq!(findings.clone().within_paths(&scope(&[])), findings);
+
+        let within = findings.within_paths(&scope(&["/services/a", "/services/a/"]));
+        assert_eq!(within.members, members[..5]);
+        let dropped: Vec<_> = within
+            .dropped
+            .iter()
+            .map(|dropped| (dropped.fate, dropped.member.as_ref().unwrap()))
+            .collect();
+        assert_eq!(dropped, [(Fate::OutsidePaths, &members[5]), (Fate::OutsidePaths, &members[6])]);
+        assert_eq!(within.notes, ["2 findings outside the given paths were left out"]);
     }
 }

@@ -107,7 +107,8 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         )
         .await;
     let collected = journal.stage(Stage::Findings, || {
-        carry_over(collect(&runs), change, &runs, plan.strategy).without_lessons(&change.lessons)
+        let findings = collect(&runs).within_paths(&change.scope);
+        carry_over(findings, change, &runs, plan.strategy).without_lessons(&change.lessons)
     });
     let (requirements, missing_requirements) =
         context.judged_requirements(&runs, &options.panel.waived).unzip();

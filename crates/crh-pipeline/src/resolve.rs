@@ -18,7 +18,7 @@ use crh_git::{
     GitError, LogError, MissingError, NetworkMode, ReadError, Repository, SnapshotScope, Store,
     StoreError,
 };
-use crh_review::diff::{Diff, RepoPath};
+use crh_review::diff::{Diff, DiffProblem, DiffProblemKind, FileDiff, RepoPath};
 use crh_review::identity::is_commit_id;
 
 /// Maximum number of commits that a description lists. `commits.json` contains all commits.
@@ -119,8 +119,16 @@ pub enum TargetError {
     #[error("nothing to review: the diff is empty")]
     EmptyDiff,
     /// The text that the user passed is not a diff.
-    #[error("the diff contains no files")]
+    #[error("the text contains no git diff and no unified diff")]
     NotADiff,
+    /// A hunk of the diff that the user passed lacks lines.
+    #[error("the diff is cut in `{file}`, line {} of the diff: {}", .problem.line, .problem.kind)]
+    CutDiff {
+        /// File of the hunk.
+        file: String,
+        /// The problem with the hunk.
+        problem: DiffProblem,
+    },
     /// The pull request was not read from its forge first.
     #[error("`{0}` was not fetched from its forge")]
     NotFetched(String),
@@ -180,6 +188,10 @@ pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     if diff.files().is_empty() {
         return Err(TargetError::NotADiff);
     }
+    if let Some((file, problem)) = short_hunk(&diff) {
+        let (file, problem) = (file.path.shown().into_owned(), problem.clone());
+        return Err(TargetError::CutDiff { file, problem });
+    }
     Ok(PinnedChange {
         base: None,
         head: None,
@@ -195,6 +207,23 @@ pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
         notes: Vec::new(),
         proposed: None,
     })
+}
+
+/// The first hunk with fewer lines than its header says, and its file. The diff of an incomplete
+/// download ends with one.
+fn short_hunk(diff: &Diff) -> Option<(&FileDiff, &DiffProblem)> {
+    let is_short = |problem: &&DiffProblem| match problem.kind {
+        DiffProblemKind::ShortHunk { .. } => true,
+        DiffProblemKind::Stray { .. }
+        | DiffProblemKind::NoHunk
+        | DiffProblemKind::CutLine
+        | DiffProblemKind::HunkHeader
+        | DiffProblemKind::Path
+        | DiffProblemKind::Combined
+        | DiffProblemKind::SubmoduleLog => false,
+    };
+    let problem = diff.problems().iter().find(is_short)?;
+    Some((diff.files().get(diff.file_at(problem.line)?)?, problem))
 }
 
 /// Resolves a target to fixed base and head commits. If a remote cannot be reached, crh uses the
@@ -902,5 +931,18 @@ mod tests {
         assert_eq!(body(false, &commits), expected);
         assert_eq!(body(true, &[commit("Fix a typo", "Why.")]), "- Fix a typo");
         assert_eq!(body(true, &[commit("Plan: c.md", "")]), "- Plan: c.md\n\nPlan: c.md");
+    }
+
+    #[test]
+    fn cut_diff_is_rejected_with_file_and_line() {
+        let whole = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-1\n+2\n\
+                     --- a/y.py\n+++ b/y.py\n@@ -1,2 +1,2 @@\n kept\n-1\n+2\n";
+        assert!(from_diff(whole.into()).is_ok());
+        let cut = whole.strip_suffix("-1\n+2\n").unwrap();
+        assert_eq!(
+            from_diff(cut.into()).unwrap_err().to_string(),
+            "the diff is cut in `y.py`, line 8 of the diff: the hunk is 2 lines shorter than its \
+             header says"
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Maximum length of a title in characters. Fits a table cell and a commit subject.
@@ -397,10 +397,47 @@ impl Serialize for Confidence {
 }
 
 impl<'de> Deserialize<'de> for Confidence {
+    /// Accepts percentages and numbers in strings, too: models write `80`, `"0.8"` and `"80%"`.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = f64::deserialize(deserializer)?;
-        Self::new(value)
-            .ok_or_else(|| D::Error::custom(format!("`{value}` is not between 0.0 and 1.0")))
+        deserializer.deserialize_any(ConfidenceVisitor)
+    }
+}
+
+struct ConfidenceVisitor;
+
+impl Visitor<'_> for ConfidenceVisitor {
+    type Value = Confidence;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number between 0.0 and 1.0")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Confidence, E> {
+        // Only a number above 10 is certainly a percentage: a smaller one may be on a scale of ten.
+        let share = if value > 10.0 { value / 100.0 } else { value };
+        Confidence::new(share)
+            .ok_or_else(|| E::custom(format!("`{value}` is not between 0.0 and 1.0")))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Confidence, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Confidence, E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Confidence, E> {
+        let wrong_text = E::invalid_value(Unexpected::Str(text), &self);
+        let (number, is_percent) = match text.trim().strip_suffix('%') {
+            Some(number) => (number.trim_end(), true),
+            None => (text.trim(), false),
+        };
+        match number.parse::<f64>() {
+            Ok(percent) if is_percent => Confidence::new(percent / 100.0).ok_or(wrong_text),
+            Ok(value) => self.visit_f64(value),
+            Err(_) => Err(wrong_text),
+        }
     }
 }
 
@@ -459,6 +496,17 @@ mod tests {
     fn confidence_sums_are_exact() {
         let sum = Confidence::new(0.7).unwrap().raised(Confidence::new(0.1).unwrap());
         assert_eq!(serde_json::to_string(&sum).unwrap(), "0.8");
+    }
+
+    #[test]
+    fn confidence_may_be_a_percentage_or_a_string() {
+        for json in ["0.8", "80", "80.0", "\"0.8\"", "\"80%\"", "\" 80 % \"", "\"80\""] {
+            let parsed: Confidence = serde_json::from_str(json).unwrap();
+            assert_eq!(parsed, Confidence::thousandths(800), "{json}");
+        }
+        for json in ["\"high\"", "\"8/10\"", "\"200%\"", "true", "8", "800"] {
+            assert!(serde_json::from_str::<Confidence>(json).is_err(), "{json}");
+        }
     }
 
     #[test]

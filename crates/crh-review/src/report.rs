@@ -604,6 +604,8 @@ pub enum Fate {
     ProtectedPath,
     /// Over the limit on issues.
     OverCap,
+    /// About a file outside the paths that restrict the review.
+    OutsidePaths,
 }
 
 /// A finding that is not shown, with the reason.

@@ -40,8 +40,7 @@ pub fn repair_whole_numbers(value: &mut Value) {
     }
 }
 
-/// Repairs numbers in a finding before it is parsed: whole floats, line numbers in strings, and a
-/// confidence such as `"75%"`.
+/// Repairs numbers in a finding before it is parsed: whole floats, and line numbers in strings.
 pub(crate) fn repair_numbers(finding: &mut Value) {
     let Some(fields) = finding.as_object_mut() else { return };
     for (name, field) in fields.iter_mut() {
@@ -53,15 +52,6 @@ pub(crate) fn repair_numbers(finding: &mut Value) {
             Value::String(text) if LINE_FIELDS.contains(&name.as_str()) => {
                 if let Ok(line) = text.trim().parse::<f64>() {
                     *field = Value::from(line);
-                }
-            }
-            Value::String(text) if name == "confidence" => {
-                let number = match text.trim().strip_suffix('%') {
-                    Some(percent) => percent.trim_end().parse().map(|percent: f64| percent / 100.0),
-                    None => text.trim().parse(),
-                };
-                if let Ok(confidence) = number {
-                    *field = Value::from(confidence);
                 }
             }
             _ => {}

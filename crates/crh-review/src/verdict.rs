@@ -329,7 +329,8 @@ fn has_other_findings(report: &Report) -> bool {
         | Fate::BelowGate
         | Fate::Softened
         | Fate::ProtectedPath
-        | Fate::OverCap => false,
+        | Fate::OverCap
+        | Fate::OutsidePaths => false,
     };
     !report.pre_existing.is_empty()
         || report.suppressed.iter().any(|dropped| !is_silenced(dropped.fate))

@@ -25,7 +25,7 @@ pub(crate) use self::eval::{
     EvalNoiseArgs, EvalOutcomesArgs, EvalReviewArgs, EvalRunArgs, EvalScoreArgs, EvalShowArgs,
     NoiseFormatArg, SuiteArgs,
 };
-pub(crate) use self::fix::FixArgs;
+pub(crate) use self::fix::{FixArgs, issue_digits};
 pub(crate) use self::flags::{
     AnalyserFlags, CacheFlags, FixFlags, ModelFlags, PostFlags, SarifFlags,
 };

@@ -251,10 +251,37 @@ pub(crate) fn interrupted() -> ExitCode {
 
 /// Quotes a path for a shell command if it needs quotes.
 pub(crate) fn shell_path(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |char: char| char.is_alphanumeric() || "/._-~".contains(char);
+    shell_word(&path.display().to_string())
+}
+
+/// Quotes an argument of a shell command if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-~:@+,%".contains(char);
     if !text.is_empty() && text.chars().all(is_plain) {
-        return text;
+        return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shell_word_is_quoted_only_if_necessary() {
+        for plain in ["runs/20260101-1.a_b", "~/c.json", "openai:gpt-5.4", "https://h:1/+mr/2"] {
+            assert_eq!(shell_word(plain), plain);
+        }
+        for (word, quoted) in [
+            ("", "''"),
+            ("my run", "'my run'"),
+            ("it's", "'it'\\''s'"),
+            ("$(id)", "'$(id)'"),
+            ("a;b", "'a;b'"),
+            ("#1", "'#1'"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+            assert_eq!(shell_path(Path::new(word)), quoted);
+        }
+    }
 }

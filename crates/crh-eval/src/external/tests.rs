@@ -110,7 +110,7 @@ fn invalid_rows_are_reported_with_line() {
         row("Races.", " "),
         row("3", "3, \"severity\": \"bad\""),
         row("3", "3, \"category\": \"correctness\""),
-        row("3", "3, \"confidence\": 70"),
+        row("3", "3, \"confidence\": 700"),
         row("3", "3, \"repeat\": 0"),
         row("3", "3, \"side\": \"top\""),
         row("\"file\"", "\"path\""),
@@ -137,7 +137,7 @@ fn invalid_rows_are_reported_with_line() {
         hint: give the text of the finding
         error: `x`, line 1: `severity`: unknown severity `bad`, expected one of `P0`, `P1`, `P2`, `P3`
         error: `x`, line 1: `category`: unknown variant `correctness`, expected one of `security`, `bug`, `error_handling`, `performance`, `style`, `logic`, `concurrency`, `api_contract`, `data`, `testing`, `maintainability`, `standards`, `requirements`
-        error: `x`, line 1: `confidence`: `70` is not between 0.0 and 1.0
+        error: `x`, line 1: `confidence`: `700` is not between 0.0 and 1.0
         error: `x`, line 1: `repeat` is 0
         hint: repeats are counted from 1 to 100
         error: `x`, line 1: `side`: unknown variant `top`, expected one of `NEW`, `RIGHT`, `after`, `new`, `right`, `LEFT`, `OLD`, `before`, `left`, `old`

@@ -37,7 +37,8 @@ use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 
 /// Name of the check for instructions to the reviewer.
 pub(crate) const INJECTION: &str = "injection";
-const SECRETS: &str = "secrets";
+/// Name of the check for credentials.
+pub(crate) const SECRETS: &str = "secrets";
 /// Checks that list or search the whole repository.
 const REPOSITORY_CHECKS: [&str; 2] = ["references", "consistency"];
 

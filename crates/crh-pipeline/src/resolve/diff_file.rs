@@ -1,8 +1,10 @@
 //! Finds the commits of a diff that the user passes, so that checks can read whole files.
 
+use std::cmp::Reverse;
+
 use super::{PinnedChange, ResolveOptions, TargetError, from_diff, take_snapshot};
 use crh_git::{Objects, PatchDirection, ReadError, SnapshotScope, Store};
-use crh_review::diff::{Content, Diff, FileDiff, LineKind};
+use crh_review::diff::{Content, Diff, FileDiff, LineKind, RepoPath, STRIP_MAX};
 
 /// Builds a change from a diff. If the diff ends at the checkout, the index or the last commit, or
 /// starts at the last commit, the change has a base and a head.
@@ -12,6 +14,9 @@ pub(super) fn resolve_diff(
     options: &ResolveOptions<'_>,
 ) -> Result<PinnedChange, TargetError> {
     let mut change = from_diff(bytes)?;
+    if let Some(level) = existing_level(store, &change.diff)? {
+        change.diff = change.diff.with_strip_level(level);
+    }
     match find_ends(store, &change.diff)? {
         Some((base, head)) => {
             if store.is_partial() {
@@ -26,6 +31,28 @@ pub(super) fn resolve_diff(
         None => {}
     }
     Ok(change)
+}
+
+/// The number of leading folders to leave out of names without a `diff --git` line, so that most of
+/// the files exist in the last commit. `None` if no other number is better.
+fn existing_level(store: &Store, diff: &Diff) -> Result<Option<usize>, TargetError> {
+    let plain_files: Vec<&FileDiff> = diff.files().iter().filter(|file| file.is_plain()).collect();
+    if plain_files.is_empty() {
+        return Ok(None);
+    }
+    let Some(tip) = store.repository().head()? else { return Ok(None) };
+    let objects = store.bare().objects()?;
+    let exists = |path: &RepoPath| {
+        objects.entry(&tip, path.as_bytes()).is_ok_and(|entry| entry.kind.is_file())
+    };
+    let existing = plain_files.iter().filter(|file| exists(&file.path)).count();
+    if existing == plain_files.len() {
+        return Ok(None);
+    }
+    let best = (0..=STRIP_MAX)
+        .map(|level| (level, diff.plain_paths(level).filter(&exists).count()))
+        .min_by_key(|(_, count)| Reverse(*count));
+    Ok(best.filter(|(_, count)| *count > existing).map(|(level, _)| level))
 }
 
 /// The commits before and after a diff.
@@ -44,8 +71,8 @@ fn find_ends(store: &Store, diff: &Diff) -> Result<Option<(String, String)>, Tar
     // Git cannot apply a binary file without its contents.
     let without_lines = diff.files().iter().filter(|file| file.content != Content::Text);
     let excluded: Vec<Vec<u8>> = without_lines.map(|file| file.path.as_bytes().to_vec()).collect();
-    let patched =
-        |commit: &str, direction| store.apply_patch(commit, diff.raw(), direction, &excluded);
+    let patch = (diff.raw(), diff.strip_level());
+    let patched = |commit: &str, direction| store.apply_patch(commit, patch, direction, &excluded);
     for head in heads {
         if let Some(base) = patched(&head, PatchDirection::Reverse)?
             && has_lines(store, diff, &base, &head)?

@@ -74,6 +74,9 @@ pub struct Scope {
     pub files: Vec<ScopeFile>,
     /// Sums over the files.
     pub totals: ScopeTotals,
+    /// Paths that restrict the review. Empty if none do.
+    #[serde(skip)]
+    pub paths: PathGlobs,
 }
 
 /// One file of a change.
@@ -144,7 +147,8 @@ pub fn decide_scope(diff: &Diff, files: &impl FileSource, rules: &ScopeRules) ->
         }
     }
     let links = HeadLinks::new(diff, files);
-    let mut scope = Scope { files: Vec::new(), totals: ScopeTotals::default() };
+    let paths = rules.paths.clone();
+    let mut scope = Scope { files: Vec::new(), totals: ScopeTotals::default(), paths };
     for (file_index, file) in diff.files().iter().enumerate() {
         let problem = first_problems.get(&file_index).copied();
         let case = FileCase { diff, file, files, links: &links, rules, problem, notes: Vec::new() };
@@ -189,6 +193,24 @@ impl ScopeFile {
 }
 
 impl Scope {
+    /// Whether a file, changed or not, is outside the paths that restrict the review. The old path
+    /// of a renamed file is outside only if its new path is.
+    pub fn is_outside_paths(&self, path: &str) -> bool {
+        if self.paths.patterns().is_empty() {
+            return false;
+        }
+        let has_path = |file: &&ScopeFile| {
+            let old_path = file.old_path.as_ref();
+            file.path.shown() == path || old_path.is_some_and(|old| old.shown() == path)
+        };
+        let mut changed_files = self.files.iter().filter(has_path).peekable();
+        match changed_files.peek() {
+            Some(_) => changed_files
+                .all(|file| file.decision == ScopeDecision::Out(SkipReason::OutsidePaths)),
+            None => !self.paths.is_match(path.as_bytes()),
+        }
+    }
+
     /// Skips files that an earlier review has covered up to a commit. Keeps a file that makes the
     /// review incomplete. The file did not do so in the earlier review, so a change of another file
     /// must have changed its effect.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -94,6 +94,16 @@ fn read_groups<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<KeptGro
     values.into_iter().map(group).collect()
 }
 
+/// Reads a word of a list in any case, and with spaces or hyphens: models write `CONFIRMED` and
+/// `Not addressed`.
+fn read_word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    let word = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    T::deserialize(word.into_deserializer())
+}
+
 /// A finding that goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -136,6 +146,7 @@ pub struct ClaimCheck {
     /// The id of the claim.
     pub id: String,
     /// `confirmed`, `unfulfilled`, `refuted` or `unsure`.
+    #[serde(deserialize_with = "read_word")]
     pub verdict: ClaimVerdict,
     /// How likely it is, from 0 to 1, that the maintainers agree and would fix it.
     #[serde(default)]
@@ -176,6 +187,7 @@ pub struct RequirementCheck {
     /// Its id in the plan.
     pub id: String,
     /// `met`, `partially_addressed` or `not_addressed`.
+    #[serde(deserialize_with = "read_word")]
     pub state: RequirementVerdict,
     /// The file and line that decide it; of what is missing, what you looked for, in one sentence.
     pub evidence: String,
@@ -243,6 +255,7 @@ pub struct EditedIssue {
     /// The ids of the findings; first the one with the best place and evidence.
     pub findings: Vec<String>,
     /// `publish`, `minor` or `refuted`.
+    #[serde(deserialize_with = "read_word")]
     pub verdict: EditVerdict,
     /// How likely it is, from 0 to 1, that the maintainers agree and would fix it.
     pub probability: Confidence,
@@ -515,6 +528,30 @@ mod tests {
             .assert_eq(&error_for(json!({ "scopes": [{ "scope": "a" }] })));
         expect!["the argument `files` is missing"]
             .assert_eq(&error_for(json!({ "scopes": [{ "scope": "a", "file": "b" }] })));
+    }
+
+    #[test]
+    fn words_of_an_answer_may_have_any_case() {
+        for verdict in ["confirmed", "Confirmed", " CONFIRMED "] {
+            let check = json!({ "id": "a1", "verdict": verdict, "reason": "Line 3." });
+            let answer = parse_arguments::<ReportChecks>(json!({ "checks": [check] })).unwrap();
+            assert_eq!(answer.checks[0].verdict, ClaimVerdict::Confirmed, "{verdict}");
+        }
+        for state in ["not_addressed", "NOT_ADDRESSED", "Not addressed", "not-addressed"] {
+            let check = json!({ "id": "R1", "state": state, "evidence": "Line 3." });
+            let answer = json!({ "requirements": [check] });
+            let answer = parse_arguments::<ReportRequirements>(answer).unwrap();
+            assert_eq!(answer.requirements[0].state, RequirementVerdict::NotAddressed, "{state}");
+        }
+        for (verdict, probability) in [("publish", json!(0.8)), ("Publish", json!("80%"))] {
+            let group = json!({
+                "findings": ["F1"], "verdict": verdict, "probability": probability, "severity": "p1",
+            });
+            let answer = parse_arguments::<ReportEdit>(json!({ "groups": [group] })).unwrap();
+            let group = &answer.groups[0];
+            let parsed = (group.verdict, group.probability);
+            assert_eq!(parsed, (EditVerdict::Publish, Confidence::thousandths(800)));
+        }
     }
 
     /// Adds an unknown field to each object of an answer.

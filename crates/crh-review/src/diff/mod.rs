@@ -18,6 +18,10 @@ pub use path::RepoPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Maximum number of leading folders of a name that are not part of the path. `diff -ru` of two
+/// checkouts in temporary folders prints about five.
+pub const STRIP_MAX: usize = 8;
+
 /// A parsed diff: its bytes, files and problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
@@ -49,6 +53,10 @@ pub struct FileDiff {
     pub deletions: u32,
     header: Range<usize>,
     first_line: u32,
+    // Number of leading folders of its names in the diff that are not part of its path.
+    strip: usize,
+    // Its name in the diff if there is no `diff --git` line.
+    plain_name: Option<Vec<u8>>,
 }
 
 /// Kind of change to a file.
@@ -219,6 +227,43 @@ impl Diff {
         &self.problems
     }
 
+    /// The number of leading folders that `git apply -p` must leave out of the names: 0 for a diff
+    /// without prefixes, and usually 1 else.
+    pub fn strip_level(&self) -> usize {
+        let text_file = self.files.iter().find(|file| file.content == Content::Text);
+        text_file.map_or(1, |file| file.strip)
+    }
+
+    /// The paths of the files without a `diff --git` line if `strip` leading folders of their names
+    /// are left out.
+    pub fn plain_paths(&self, strip: usize) -> impl Iterator<Item = RepoPath> {
+        let names = self.files.iter().filter_map(|file| file.plain_name.as_deref());
+        names.filter_map(move |name| path::without_folders(name, strip).map(RepoPath::new))
+    }
+
+    /// The diff with the paths of [`Diff::plain_paths`]. It has the same lines, except that the
+    /// names of these files have git's prefixes.
+    #[must_use]
+    pub fn with_strip_level(&self, strip: usize) -> Self {
+        let mut out = Vec::with_capacity(self.raw.len());
+        let mut copied = 0;
+        for file in &self.files {
+            let name = file.plain_name.as_deref();
+            let Some(path) = name.and_then(|name| path::without_folders(name, strip)) else {
+                continue;
+            };
+            out.extend_from_slice(&self.raw[copied..file.header.start]);
+            let header = split_lines(&self.raw[file.header.clone()]);
+            header
+                .take_while(|line| line.starts_with(b"diff "))
+                .for_each(|line| out.extend_from_slice(line));
+            out.extend_from_slice(&path::side_lines(path, file.change));
+            copied = file.header.end;
+        }
+        out.extend_from_slice(&self.raw[copied..]);
+        Self::read(out)
+    }
+
     /// The range of [`Diff::raw`] with the lines of a hunk, without its `@@` line.
     pub fn body(&self, hunk: &Hunk) -> Range<usize> {
         hunk.body..hunk.bytes.end
@@ -322,6 +367,11 @@ impl FileDiff {
             (_, FileChange::Modified) if self.is_mode_only() => FileStatus::Mode,
             (_, FileChange::Modified) => FileStatus::Modified,
         }
+    }
+
+    /// Whether it has no `diff --git` line, so that its path is a guess.
+    pub fn is_plain(&self) -> bool {
+        self.plain_name.is_some()
     }
 
     /// The number of its first line in the diff.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
+use super::{FileChange, STRIP_MAX};
 use crate::hex;
 
 /// Maximum length of a folder name in bytes. File systems allow 255 bytes; the remaining bytes are
@@ -115,39 +116,101 @@ fn common_path(old: &[u8], new: &[u8]) -> Option<RepoPath> {
     (old == new && !old.is_empty()).then(|| RepoPath::new(old))
 }
 
-/// The name on a `---` or `+++` line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum SideName {
-    /// `/dev/null`: there is no file on this side.
-    Nothing,
-    /// A file, with its prefix.
-    File(Vec<u8>),
+/// Whether the names of a `diff --git` line have no prefixes, as with `diff.noprefix`. `old_path` is
+/// the path of the first name.
+pub(super) fn lacks_prefixes(names: &[u8], old_path: &RepoPath) -> bool {
+    match unquote(names) {
+        Some((name, _)) => name == old_path.0,
+        None => names.strip_prefix(old_path.as_bytes()).is_some_and(|rest| rest.starts_with(b" ")),
+    }
+}
+
+/// The names of a `---`/`+++` pair. `None` for `/dev/null`: there is no file on this side.
+#[derive(Debug, Default)]
+pub(super) struct SideNames {
+    pub(super) old: Option<Vec<u8>>,
+    pub(super) new: Option<Vec<u8>>,
+    /// Number of leading folders of the names that are not part of the paths.
+    pub(super) strip: usize,
+}
+
+impl SideNames {
+    /// Parses the names.
+    pub(super) fn parse(old: &[u8], new: &[u8]) -> Self {
+        let (old, new) = (from_side_line(old), from_side_line(new));
+        let strip = match (&old, &new) {
+            (Some(old), Some(new)) => prefix_folders(old, new),
+            (None, Some(name)) => usize::from(name.starts_with(b"b/")),
+            (Some(name), None) => usize::from(name.starts_with(b"a/")),
+            (None, None) => 0,
+        };
+        Self { old, new, strip }
+    }
+
+    /// The old and the new path.
+    pub(super) fn paths(&self) -> [Option<RepoPath>; 2] {
+        [&self.old, &self.new].map(|name| {
+            let name = name.as_deref()?;
+            Some(RepoPath::new(without_folders(name, self.strip).unwrap_or(name)))
+        })
+    }
 }
 
 /// Parses the name on a `---` or `+++` line, without a trailing tab and timestamp.
-pub(super) fn from_side_line(name: &[u8]) -> SideName {
+fn from_side_line(name: &[u8]) -> Option<Vec<u8>> {
     let bytes = match unquote(name) {
         Some((name, _)) => name,
         None => name[..memchr::memchr(b'\t', name).unwrap_or(name.len())].to_vec(),
     };
-    if bytes == b"/dev/null" { SideName::Nothing } else { SideName::File(bytes) }
+    (bytes != b"/dev/null").then_some(bytes)
 }
 
-/// The paths of a `---`/`+++` pair, without the default prefixes if both sides have them.
-pub(super) fn from_side_lines(
-    old: SideName,
-    new: SideName,
-) -> (Option<RepoPath>, Option<RepoPath>) {
-    let has_prefix = |side_name: &SideName, prefix: &[u8]| match side_name {
-        SideName::Nothing => true,
-        SideName::File(name) => name.starts_with(prefix),
+/// The smallest number of leading folders without which two names are the same path, such as 1 for
+/// `old/a.c` and `new/a.c`. If there is none, the names belong to two files.
+fn prefix_folders(old: &[u8], new: &[u8]) -> usize {
+    if old.starts_with(b"a/") && new.starts_with(b"b/") {
+        return 1;
+    }
+    let smallest = usize::from(old.starts_with(b"./") && new.starts_with(b"./"));
+    let is_same = |folders: &usize| {
+        let path = without_folders(old, *folders);
+        path.is_some() && path == without_folders(new, *folders)
     };
-    let prefix_len = if has_prefix(&old, b"a/") && has_prefix(&new, b"b/") { 2 } else { 0 };
-    let to_path = |side_name| match side_name {
-        SideName::Nothing => None,
-        SideName::File(name) => Some(RepoPath::new(&name[prefix_len..])),
+    (smallest..=STRIP_MAX).find(is_same).unwrap_or(smallest)
+}
+
+/// A name without leading folders. `None` if nothing is left.
+pub(super) fn without_folders(name: &[u8], folders: usize) -> Option<&[u8]> {
+    let rest =
+        (0..folders).try_fold(name, |rest, _| Some(&rest[memchr::memchr(b'/', rest)? + 1..]));
+    rest.filter(|rest| !rest.is_empty())
+}
+
+/// Whether a `---` or `+++` line has the time that `diff -N` prints for a missing file.
+pub(super) fn has_epoch_time(line: &[u8]) -> bool {
+    let Some(tab) = memchr::memchr(b'\t', line) else { return false };
+    // The date depends on the time zone.
+    let dates = [&b"1970-01-01 "[..], b"1969-12-31 "];
+    dates.iter().any(|date| line[tab + 1..].starts_with(date))
+}
+
+/// The `---` and the `+++` line of a file, as git prints them.
+pub(super) fn side_lines(path: &[u8], change: FileChange) -> Vec<u8> {
+    let name = |prefix: &[u8]| {
+        let prefixed = [prefix, path].concat();
+        let is_escaped = |byte: &u8| matches!(*byte, b'"' | b'\\') || byte.is_ascii_control();
+        if prefixed.iter().any(is_escaped) {
+            quote(&prefixed).into_bytes()
+        } else if prefixed.contains(&b' ') {
+            [&prefixed[..], b"\t"].concat()
+        } else {
+            prefixed
+        }
     };
-    (to_path(old), to_path(new))
+    let nothing = || b"/dev/null".to_vec();
+    let old = if change == FileChange::Added { nothing() } else { name(b"a/") };
+    let new = if change == FileChange::Deleted { nothing() } else { name(b"b/") };
+    [&b"--- "[..], &old[..], b"\n+++ ", &new[..], b"\n"].concat()
 }
 
 /// The path of an extended header (`rename from …`): the rest of the line, quoted or not.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::path::RepoPath;
+use super::path::{RepoPath, SideNames};
 use super::{
     Content, DiffProblem, DiffProblemKind, FileChange, FileDiff, Hunk, LineKind, LineSpan, path,
 };
@@ -59,11 +59,13 @@ struct DiffReader<'a> {
 
 /// The parsed lines of a file header.
 #[derive(Default)]
-struct FileHeader {
+struct FileHeader<'a> {
+    /// Both names of the `diff --git` line.
+    git_names: Option<&'a [u8]>,
     git_path: Option<RepoPath>,
     source: Option<RepoPath>,
     target: Option<RepoPath>,
-    side_paths: Option<(Option<RepoPath>, Option<RepoPath>)>,
+    side_names: Option<SideNames>,
     change: Option<FileChange>,
     old_mode: Option<u32>,
     new_mode: Option<u32>,
@@ -93,15 +95,18 @@ impl<'a> DiffReader<'a> {
 
     fn read_git_file(&mut self, names: &'a [u8]) {
         let start = self.start_part();
-        let mut header =
-            FileHeader { git_path: path::from_git_line(names), ..FileHeader::default() };
+        let mut header = FileHeader {
+            git_names: Some(names),
+            git_path: path::from_git_line(names),
+            ..FileHeader::default()
+        };
         self.advance();
         while self.position < self.raw.len() && self.read_header_line(&mut header) {}
         self.finish_file(header, start);
     }
 
     /// Parses one line of a git file header. Returns whether it was one.
-    fn read_header_line(&mut self, header: &mut FileHeader) -> bool {
+    fn read_header_line(&mut self, header: &mut FileHeader<'_>) -> bool {
         let line = self.peek();
         if line.starts_with(b"--- ") {
             return self.read_side_lines(header);
@@ -149,13 +154,12 @@ impl<'a> DiffReader<'a> {
     }
 
     /// Parses a `---` line and the `+++` line after it.
-    fn read_side_lines(&mut self, header: &mut FileHeader) -> bool {
+    fn read_side_lines(&mut self, header: &mut FileHeader<'_>) -> bool {
         let Some(new) = self.peek_at(1).and_then(|line| line.strip_prefix(b"+++ ")) else {
             return false;
         };
         let old = &self.peek()[b"--- ".len()..];
-        header.side_paths =
-            Some(path::from_side_lines(path::from_side_line(old), path::from_side_line(new)));
+        header.side_names = Some(SideNames::parse(old, new));
         self.advance();
         self.advance();
         true
@@ -175,17 +179,38 @@ impl<'a> DiffReader<'a> {
         }
     }
 
-    /// A `---`/`+++`/`@@` triple without a `diff --git` line, as printed by `diff -u`.
+    /// A `---`/`+++`/`@@` triple without a `diff --git` line, as printed by `diff -u`. `diff -r`
+    /// prints its command before each.
     fn is_plain_file(&self) -> bool {
-        self.peek().starts_with(b"--- ")
-            && self.peek_at(1).is_some_and(|line| line.starts_with(b"+++ "))
-            && self.peek_at(2).is_some_and(|line| line.starts_with(b"@@ -"))
+        let first = usize::from(self.peek().starts_with(b"diff "));
+        let starts_with = |line: usize, start: &[u8]| {
+            self.peek_at(first + line).is_some_and(|text| text.starts_with(start))
+        };
+        starts_with(0, b"--- ") && starts_with(1, b"+++ ") && starts_with(2, b"@@ -")
     }
 
     fn read_plain_file(&mut self) {
         let start = self.start_part();
+        if self.peek().starts_with(b"diff ") {
+            self.advance();
+        }
+        let [old_is_epoch, new_is_epoch] =
+            [self.peek(), self.peek_at(1).unwrap_or_default()].map(path::has_epoch_time);
         let mut header = FileHeader::default();
         self.read_side_lines(&mut header);
+        // `diff -N` prints an empty span and the time 0 for a missing file. Only both together are
+        // sure signs: archives set the time 0, and `-U0` prints empty spans.
+        if let (Some(names), Some((old, new))) =
+            (&mut header.side_names, parse_hunk_header(self.peek()))
+        {
+            let nothing = LineSpan { start: 0, len: 0 };
+            if old_is_epoch && old == nothing {
+                names.old = None;
+            }
+            if new_is_epoch && new == nothing {
+                names.new = None;
+            }
+        }
         self.finish_file(header, start);
     }
 
@@ -209,15 +234,16 @@ impl<'a> DiffReader<'a> {
         self.finish_file(header, start);
     }
 
-    fn finish_file(&mut self, header: FileHeader, (start, first_line): (usize, u32)) {
-        let side_change = match &header.side_paths {
-            Some((None, Some(_))) => FileChange::Added,
-            Some((Some(_), None)) => FileChange::Deleted,
-            Some((Some(_), Some(_)) | (None, None)) | None => FileChange::Modified,
+    fn finish_file(&mut self, header: FileHeader<'_>, (start, first_line): (usize, u32)) {
+        let header_has_sides = header.side_names.is_some();
+        let side_names = header.side_names.unwrap_or_default();
+        let [old_side, new_side] = side_names.paths();
+        let side_change = match (&old_side, &new_side) {
+            (None, Some(_)) => FileChange::Added,
+            (Some(_), None) => FileChange::Deleted,
+            (Some(_), Some(_)) | (None, None) => FileChange::Modified,
         };
         let change = header.change.unwrap_or(side_change);
-        let header_has_sides = header.side_paths.is_some();
-        let (old_side, new_side) = header.side_paths.unwrap_or_default();
         let path = header.target.or(header.git_path).or(new_side).or(old_side.clone());
         if path.is_none() {
             self.problems.push(DiffProblem { line: first_line, kind: DiffProblemKind::Path });
@@ -225,6 +251,17 @@ impl<'a> DiffReader<'a> {
         let old_path = match change {
             FileChange::Renamed | FileChange::Copied => header.source.or(old_side),
             FileChange::Added | FileChange::Deleted | FileChange::Modified => None,
+        };
+        let path = path.unwrap_or_else(|| RepoPath::new(""));
+        let strip = match header.git_names {
+            Some(names) => {
+                usize::from(!path::lacks_prefixes(names, old_path.as_ref().unwrap_or(&path)))
+            }
+            None => side_names.strip,
+        };
+        let plain_name = match header.git_names {
+            Some(_) => None,
+            None => side_names.new.or(side_names.old),
         };
         self.end_file();
         let is_text = header.content.is_none();
@@ -238,7 +275,7 @@ impl<'a> DiffReader<'a> {
         };
         self.expects_hunk = is_text && (header_has_sides || must_have_lines);
         self.files.push(FileDiff {
-            path: path.unwrap_or_else(|| RepoPath::new("")),
+            path,
             old_path,
             change,
             content: header.content.unwrap_or(Content::Text),
@@ -249,6 +286,8 @@ impl<'a> DiffReader<'a> {
             deletions: 0,
             header: start..self.position,
             first_line,
+            strip,
+            plain_name,
         });
     }
 

@@ -118,6 +118,31 @@ fn custom_and_missing_prefixes_are_parsed() {
 }
 
 #[test]
+fn strip_level_is_zero_without_prefixes() {
+    let rename = "similarity index 50%\nrename from src/w\nrename to src/x\n";
+    for (header, path, level) in [
+        ("diff --git a/src/x b/src/x\n--- a/src/x\n+++ b/src/x\n".to_owned(), "src/x", 1),
+        ("diff --git i/src/x w/src/x\n--- i/src/x\n+++ w/src/x\n".to_owned(), "src/x", 1),
+        ("diff --git src/x src/x\n--- src/x\n+++ src/x\n".to_owned(), "src/x", 0),
+        ("diff --git x y x y\n--- x y\t\n+++ x y\t\n".to_owned(), "x y", 0),
+        ("diff --git x x\nnew file mode 100644\n--- /dev/null\n+++ x\n".to_owned(), "x", 0),
+        (format!("diff --git src/w src/x\n{rename}--- src/w\n+++ src/x\n"), "src/x", 0),
+        (format!("diff --git a/src/w b/src/x\n{rename}--- a/src/w\n+++ b/src/x\n"), "src/x", 1),
+        (
+            "diff --git \"a\\\"b\" \"a\\\"b\"\n--- \"a\\\"b\"\n+++ \"a\\\"b\"\n".to_owned(),
+            "a\"b",
+            0,
+        ),
+        ("--- a/src/x\n+++ b/src/x\n".to_owned(), "src/x", 1),
+        ("--- src/x\n+++ src/x\n".to_owned(), "src/x", 0),
+    ] {
+        let diff = Diff::read(format!("{header}@@ -1 +1 @@\n-1\n+2\n"));
+        let found = (diff.files()[0].path.shown().into_owned(), diff.strip_level());
+        assert_eq!(found, (path.to_owned(), level), "{header}");
+    }
+}
+
+#[test]
 fn renames_copies_and_quoted_paths_keep_both_names() {
     expect![[r#"
             plain name.txt "renamed" +0 -0 from ä.txt
@@ -217,6 +242,78 @@ fn plain_diffs_are_parsed() {
               13 - 1/0
         "#]].assert_eq(&checked("--- a/x.c\t2026-01-01 00:00:00\n+++ b/x.c\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
          --- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+1\n--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"));
+}
+
+#[test]
+fn plain_names_lose_prefixes_and_times() {
+    let time = "\t2026-01-01 00:00:00.000000000 +0100";
+    for (old, new, path, level) in [
+        ("old/src/x", "new/src/x", "src/x", 1),
+        ("/tmp/1/src/x", "/tmp/2/src/x", "src/x", 3),
+        ("./old/x", "./new/x", "x", 2),
+        ("./src/x", "./src/x", "src/x", 1),
+        ("src/x", "src/x", "src/x", 0),
+        ("src/x.orig", "src/x", "src/x", 0),
+        ("src/x", "/dev/null", "src/x", 0),
+    ] {
+        for time in ["", time] {
+            let text = format!("--- {old}{time}\n+++ {new}{time}\n@@ -1 +1 @@\n-1\n+2\n");
+            let diff = Diff::read(text);
+            let file = &diff.files()[0];
+            assert_eq!((&*file.path.shown(), diff.strip_level()), (path, level), "{old} {new}");
+        }
+    }
+}
+
+#[test]
+fn recursive_diff_has_added_and_deleted_files() {
+    expect![[r#"
+        src/x "modified" +1 -1
+          5 - 1/0
+          6 + 0/1
+        src/new "added" +1 -0
+          11 + 0/1
+        src/old "deleted" +0 -1
+          16 - 1/0
+        src/time zero "modified" +1 -1
+          21 - 1/0
+          22 + 0/1
+    "#]]
+    .assert_eq(&checked(
+        "diff -ruN 1/src/x 2/src/x\n--- 1/src/x\t2026-01-01 00:00:00\n\
+         +++ 2/src/x\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
+         diff -ruN 1/src/new 2/src/new\n--- 1/src/new\t1970-01-01 01:00:00 +0100\n\
+         +++ 2/src/new\t2026-01-02 00:00:00\n@@ -0,0 +1 @@\n+1\n\
+         diff -ruN 1/src/old 2/src/old\n--- 1/src/old\t2026-01-01 00:00:00\n\
+         +++ 2/src/old\t1969-12-31 23:00:00 -0100\n@@ -1 +0,0 @@\n-1\n\
+         diff -ruN 1/src/time zero 2/src/time zero\n--- 1/src/time zero\t1970-01-01 00:00:00\n\
+         +++ 2/src/time zero\t1970-01-01 00:00:00\n@@ -1 +1 @@\n-1\n+2\n",
+    ));
+}
+
+#[test]
+fn names_without_more_folders_get_prefixes_of_git() {
+    let hunk = "@@ -1 +1 @@\n-1\n+2\n";
+    let diff = Diff::read(format!(
+        "diff -u p/s/x y p/s/x y\n--- p/s/x y\t2026-01-01 00:00:00\n+++ p/s/x y\t2026-01-01\n{hunk}\
+         --- /dev/null\n+++ p/s/z\n@@ -0,0 +1 @@\n+1\n"
+    ));
+    let paths = |strip| {
+        let paths = diff.plain_paths(strip).map(|path| path.shown().into_owned());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(paths(0), ["p/s/x y", "p/s/z"]);
+    assert_eq!(paths(2), ["x y", "z"]);
+    assert_eq!(paths(3), [""; 0]);
+    let stripped = diff.with_strip_level(1);
+    let expected = format!(
+        "diff -u p/s/x y p/s/x y\n--- a/s/x y\t\n+++ b/s/x y\t\n{hunk}\
+         --- /dev/null\n+++ b/s/z\n@@ -0,0 +1 @@\n+1\n"
+    );
+    assert_eq!(String::from_utf8_lossy(stripped.raw()), expected);
+    let paths: Vec<_> = stripped.files().iter().map(|file| file.path.shown()).collect();
+    assert_eq!((paths, stripped.strip_level()), (vec!["s/x y".into(), "s/z".into()], 1));
+    assert_eq!(diff.with_strip_level(3), diff);
 }
 
 #[test]

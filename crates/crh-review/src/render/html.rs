@@ -263,6 +263,7 @@ fn fate_meaning(fate: Fate) -> &'static str {
         Fate::Lesson => "a lesson of the maintainers hides it",
         Fate::ProtectedPath => "asks to remove a protected document",
         Fate::OverCap => "there are too many issues to show",
+        Fate::OutsidePaths => "about a file outside the paths under review",
     }
 }
 

@@ -162,6 +162,7 @@ fn fate_label(fate: Fate) -> &'static str {
         Fate::Lesson => "hidden by a lesson",
         Fate::ProtectedPath => "asks to remove a protected document",
         Fate::OverCap => "over the limit",
+        Fate::OutsidePaths => "outside the paths under review",
     }
 }
 

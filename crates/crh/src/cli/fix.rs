@@ -14,7 +14,7 @@ pub(crate) struct FixArgs {
     pub(crate) run: Option<String>,
     /// Fix the issue with this number, even if its fix is not marked as safe; repeatable (default:
     /// all issues with a safe fix)
-    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_issue_number)]
     pub(crate) issue: Vec<u32>,
     /// Print the fixes as a patch and change nothing
     #[arg(long)]
@@ -34,4 +34,34 @@ pub(crate) struct FixArgs {
     pub(crate) runs: RunDirFlag,
     #[command(flatten)]
     pub(crate) display: DisplayFlags,
+}
+
+/// Parses the number of an issue.
+fn parse_issue_number(text: &str) -> Result<u32, String> {
+    let digits = issue_digits(text);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse().ok().filter(|_| is_number);
+    number.ok_or_else(|| "write the number of an issue, such as `3`, `#3` or `I3`".to_owned())
+}
+
+/// The digits of an issue number, which users and models also write as `#3` and `I3`.
+pub(crate) fn issue_digits(text: &str) -> &str {
+    let name = text.trim();
+    let name = name.strip_prefix('#').unwrap_or(name);
+    name.strip_prefix(['I', 'i']).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_number_may_have_a_sign_or_a_letter() {
+        for text in ["12", "#12", "I12", "i12", "#I12", " 12 "] {
+            assert_eq!(parse_issue_number(text), Ok(12), "{text}");
+        }
+        for text in ["", "#", "I", "x12", "+12", "-1", "1.2", "99999999999"] {
+            assert!(parse_issue_number(text).is_err(), "{text}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{learning, run_lookup};
-use crate::cli::{DismissArgs, ListFormatArg};
+use crate::cli::{DismissArgs, ListFormatArg, issue_digits};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::quoted;
@@ -120,8 +120,9 @@ fn parse_issue_ref(text: &str) -> Result<IssueRef<'_>, Failure> {
         None if is_key(text) => return Ok(IssueRef::Key(text)),
         None => (None, text),
     };
-    let number =
-        Some(number).filter(|number| is_number(number)).and_then(|number| number.parse().ok());
+    let number = Some(issue_digits(number))
+        .filter(|number| is_number(number))
+        .and_then(|number| number.parse().ok());
     number.map(|number| IssueRef::Number { run, number }).ok_or_else(|| bad_issue_ref(text))
 }
 
@@ -142,7 +143,7 @@ fn find_issue(
     let pre_existing = || report.pre_existing.iter().find(|issue| issue.number == number);
     let Some(issue) = report.issue(number).or_else(pre_existing).cloned() else {
         return Err(Failure::usage(format!("the run `{run_id}` has no issue #{number}"))
-            .hint(format!("`crh show {run_id}` shows its issues")));
+            .hint(format!("`crh show {}` shows its issues", ui::shell_word(&run_id))));
     };
     if report.change.repo.is_empty() {
         let message = format!("the change of run `{run_id}` has no repository with a commit");

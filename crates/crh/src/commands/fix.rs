@@ -153,7 +153,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     warn_not_fixed(&outcome, &warned);
     ui::result_text(&fixes_text(&outcome))?;
     if !outcome.applied.is_empty() {
-        let (run, flag) = (stored_run.run_id(), run_dir_flag(run_dir));
+        let (run, flag) = (ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
         ui::note(&format!("undo with `crh fix --undo {run}{flag}`"));
     }
     match &outcome.store_error {
@@ -163,7 +163,8 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
                 true => "nothing was fixed",
                 false => "the fixes are applied",
             };
-            let retry = format!("crh fix {}{}", stored_run.run_id(), run_dir_flag(run_dir));
+            let run = ui::shell_word(&stored_run.run_id());
+            let retry = format!("crh fix {run}{}", run_dir_flag(run_dir));
             Err(report_not_updated(state, reason, &retry))
         }
     }
@@ -180,7 +181,7 @@ fn note_changed_file(
     let changed_path =
         LockedCheckout::take(root, run.stamp_key())?.not_as_left(&fix::fixes_of(run))?;
     if let Some(path) = changed_path {
-        let run = format!("{}{}", run.run_id(), run_dir_flag(run_dir));
+        let run = format!("{}{}", ui::shell_word(&run.run_id()), run_dir_flag(run_dir));
         ui::note(&format!(
             "`{path}` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo {run}` to record that"
         ));
@@ -264,8 +265,8 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         let stored = forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
         if let Err(error) = stored {
             print_restored(&files)?;
-            let retry_command =
-                format!("crh fix --undo {}{}", folder.run_id(), run_dir_flag(run_dir));
+            let run = ui::shell_word(&folder.run_id());
+            let retry_command = format!("crh fix --undo {run}{}", run_dir_flag(run_dir));
             return Err(report_not_updated("the fixes are undone", &error, &retry_command));
         }
     }

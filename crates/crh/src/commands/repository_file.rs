@@ -3,6 +3,7 @@
 use crate::config::file;
 use crate::config::file::{ConfigFile, REPOSITORY_FILE};
 use crate::failure::{Failure, FailureKind, OrFail};
+use crate::ui;
 use crh_git::{Objects, ReadError, Repository};
 
 /// The `crh.toml` of the checkout, or of HEAD in a bare repository.
@@ -44,6 +45,8 @@ pub(super) fn file_at(
 }
 
 fn read_failure(name: &str, error: ReadError) -> Failure {
-    Failure::new(FailureKind::External, error)
-        .hint(format!("`git cat-file -p {name}` shows it, and fetches it in a partial clone"))
+    Failure::new(FailureKind::External, error).hint(format!(
+        "`git cat-file -p {}` shows it, and fetches it in a partial clone",
+        ui::shell_word(name)
+    ))
 }

@@ -208,7 +208,7 @@ fn folder_failure_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
         FolderError::Ambiguous { .. } => (FailureKind::Usage, "write more of its name".to_owned()),
         FolderError::Unfinished { run, .. } => (
             FailureKind::Usage,
-            format!("continue it with `crh review --resume {run}{run_dir_flag}`"),
+            format!("continue it with `crh review --resume {}{run_dir_flag}`", ui::shell_word(run)),
         ),
         FolderError::InUse(_) => (FailureKind::Usage, "wait until it is finished".to_owned()),
         FolderError::Disk { .. } => (FailureKind::External, RUN_DIR_HINT.to_owned()),

@@ -238,6 +238,40 @@ fn diff_of_the_checkout_has_the_files_of_the_repository() {
 }
 
 #[test]
+fn diff_with_any_prefixes_matches_the_checkout() {
+    let repo = Repo::new();
+    for path in ["top.py", "src/a.py", "src/old name.py"] {
+        repo.write(path, "one = 1\ntwo = 2\nthree = 3\n");
+    }
+    repo.commit("first");
+    repo.write("top.py", "one = 1\ntwo = 22\nthree = 3\n");
+    repo.write("src/a.py", "one = 1\ntwo = 22\nthree = 3\n");
+    repo.git(&["mv", "src/old name.py", "src/new name.py"]);
+    repo.write("src/new name.py", "one = 1\ntwo = 2\nthree = 33\n");
+    for prefixes in [&["--no-prefix"][..], &["--src-prefix=i/", "--dst-prefix=w/"]] {
+        let diff = repo.git(&[&["diff", "-M", "HEAD"], prefixes].concat());
+        let (summary, notes) = prepare_diff(&repo, &String::from_utf8(diff).unwrap());
+        assert!(!summary["headRev"].is_null(), "{prefixes:?}: {notes}");
+    }
+}
+
+#[test]
+fn plain_diff_has_the_folders_in_which_its_files_exist() {
+    let repo = Repo::new();
+    repo.write("src/a.py", "one = 1\n");
+    repo.commit("first");
+    repo.write("src/a.py", "one = 2\n");
+    for name in ["src/a.py", "./src/a.py", "project/src/a.py", "/home/me/project/src/a.py"] {
+        let diff = format!(
+            "--- {name}\t2026-01-01 00:00:00\n+++ {name}\t2026-01-02 00:00:00\n\
+             @@ -1 +1 @@\n-one = 1\n+one = 2\n"
+        );
+        let (summary, notes) = prepare_diff(&repo, &diff);
+        assert!(!summary["headRev"].is_null(), "{name}: {notes}");
+    }
+}
+
+#[test]
 fn paths_restrict_the_scope() {
     let repo = Repo::new();
     repo.write("README.md", "text\n");

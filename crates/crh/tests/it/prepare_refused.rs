@@ -280,7 +280,7 @@ fn input_that_is_no_diff_is_rejected() {
     for bytes in [&b"hello\nworld\n"[..], b"\0\xff\xfe", b"diff --git\n@@ -1 +1 @@\n"] {
         let args = ["prepare", "--diff", "-", "--out", "out"];
         let output = user.crh(repo.path(), &args).stdin(bytes).run();
-        let expected = "error: the diff contains no files\nhint: pass the output of `git diff` or `git show`\n";
+        let expected = "error: the text contains no git diff and no unified diff\nhint: pass the output of `git diff`, `git show` or `diff -u`\n";
         assert_eq!(
             (output.code, output.stderr.as_str()),
             (2, expected),

@@ -54,6 +54,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::Unmerged(_)
         | TargetError::EmptyDiff
         | TargetError::NotADiff
+        | TargetError::CutDiff { .. }
         | TargetError::TooLarge { .. }
         | TargetError::Deepen { .. }
         | TargetError::MissingObjects(_)
@@ -105,9 +106,16 @@ fn kind_and_hint(
                 "set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
             ),
         ),
-        TargetError::EmptyDiff | TargetError::NotADiff => {
+        TargetError::EmptyDiff => {
             (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
         }
+        TargetError::NotADiff => {
+            (FailureKind::Usage, Some("pass the output of `git diff`, `git show` or `diff -u`"))
+        }
+        TargetError::CutDiff { .. } => (
+            FailureKind::Usage,
+            Some("pass the whole diff; a download or a copy may have lost some of its lines"),
+        ),
         TargetError::Base(error) => match error {
             BaseError::Remote { .. } => (
                 FailureKind::External,

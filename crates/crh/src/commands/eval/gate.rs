@@ -234,7 +234,10 @@ impl BaselineCheck {
             common.extend(["--case".to_owned(), ui::shell_path(Path::new(glob))]);
         }
         if !self.review.reviewers.is_empty() {
-            common.extend(["--reviewers".to_owned(), self.review.reviewers.join(",")]);
+            common.extend([
+                "--reviewers".to_owned(),
+                ui::shell_word(&self.review.reviewers.join(",")),
+            ]);
         }
         let budget = reviews.budget().split('+').next().unwrap_or_default();
         common.extend(["--budget".to_owned(), budget.to_owned()]);
@@ -245,6 +248,7 @@ impl BaselineCheck {
             several if several.contains('+') => ANY_MODEL,
             model => model,
         };
+        let model = ui::shell_word(model);
         let mut gate = self.baseline_args.join(" ");
         if !gate.is_empty() {
             gate = format!(" --model replay:{recording} {gate}");

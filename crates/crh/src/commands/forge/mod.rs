@@ -231,7 +231,8 @@ impl Forge {
         match self {
             Self::GitHub(_) => "--repo OWNER/NAME --pr N --head SHA".to_owned(),
             Self::Launchpad(_) | Self::Rest(_) => {
-                format!("--sink {} --proposal {} --head {head}", self.name().name(), self.url())
+                let url = ui::shell_word(&self.url());
+                format!("--sink {} --proposal {url} --head {head}", self.name().name())
             }
         }
     }

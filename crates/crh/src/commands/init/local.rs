@@ -72,7 +72,7 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
     if let Some(advice) = context_advice(&found) {
         ui::warn(&advice);
     }
-    ui::note(&format!("test it with `crh model check {name}`"));
+    ui::note(&format!("test it with `crh model check {}`", ui::shell_word(&name)));
     Ok(())
 }
 

@@ -562,7 +562,7 @@ fn warn_if_not_posted(
 /// the code to other models than before.
 fn resume_command(folder: &RunFolder, output: &OutputArgs, session: &ReviewSession) -> String {
     let run = match &output.run_dir {
-        None => folder.run_id(),
+        None => ui::shell_word(&folder.run_id()),
         Some(_) => ui::shell_path(folder.path()),
     };
     format!("`crh review --resume {run}{}`", model_flags(&session.settings))
@@ -577,7 +577,9 @@ fn model_flags(settings: &Settings) -> String {
         &settings.model_editor,
     ];
     let flags = models.into_iter().filter_map(|model| match (&model.value, &model.origins[..]) {
-        (ModelChoice::Named(name), [SettingOrigin::Flag(flag)]) => Some(format!(" {flag} {name}")),
+        (ModelChoice::Named(name), [SettingOrigin::Flag(flag)]) => {
+            Some(format!(" {flag} {}", ui::shell_word(&name.to_string())))
+        }
         (ModelChoice::Named(_) | ModelChoice::Detected, _) => None,
     });
     // `--model` sets several roles, and crh accepts each flag once.

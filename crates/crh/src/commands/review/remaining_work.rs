@@ -33,7 +33,7 @@ impl RemainingWork {
                 (true, _) => Ok(Self::Review),
                 (false, true) => {
                     if is_incomplete {
-                        let run = run.run_id();
+                        let run = ui::shell_word(&run.run_id());
                         ui::note(&format!(
                             "the review is incomplete; run `crh fix --undo {run}` to undo its fixes, then resume it"
                         ));
