@@ -16,9 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::{downgrade_reason, members_severity_cap};
 use crate::issue::{places_sentence, regrade};
-use crate::merge::{
-    Judgement, JudgementResult, MergeResult, VALIDATION, apply_judgement, number_issues,
-};
+use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_issues};
 use crate::report::{Fate, Issue, Validation};
 use crate::shape::shorten_title;
 use crate::words::collapse_whitespace;
@@ -111,11 +109,7 @@ pub fn apply_edit(
         let Some(group) = group else {
             // Without a judgement, as for an issue from an earlier review, the issue keeps its
             // validation.
-            let judged = validation.as_ref();
-            match judged.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
-                Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),
-                None => merged.issues.push(issue),
-            }
+            merged.add_judged_issue(issue, validation.as_ref());
             continue;
         };
         edit_issue(&mut issue, group, validation.as_ref());

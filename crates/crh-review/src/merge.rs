@@ -314,17 +314,10 @@ pub fn apply_judgements(
     mut result: MergeResult,
     judgements: &BTreeMap<String, Judgement>,
 ) -> MergeResult {
-    let issues = std::mem::take(&mut result.issues);
-    let mut kept_issues = Vec::with_capacity(issues.len());
-    for mut issue in issues {
+    for issue in std::mem::take(&mut result.issues) {
         let judgement = judgements.get(&issue.dedupe_key);
-        match judgement.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
-            Some((Fate::BelowGate, reason)) => result.hide_below_gate(issue, &reason),
-            Some((fate, reason)) => result.drop_issue(issue, fate, &reason),
-            None => kept_issues.push(issue),
-        }
+        result.add_judged_issue(issue, judgement);
     }
-    result.issues = kept_issues;
     number_issues(result)
 }
 
@@ -507,6 +500,15 @@ impl MergeResult {
         self.dropped.push(DroppedFinding { into: merged_into.map(str::to_owned), ..dropped });
     }
 
+    /// Adds an issue, or drops or hides it if its judgement says so.
+    pub(crate) fn add_judged_issue(&mut self, mut issue: Issue, judgement: Option<&Judgement>) {
+        match judgement.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
+            Some((Fate::BelowGate, reason)) => self.hide_below_gate(issue, &reason),
+            Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
+            None => self.issues.push(issue),
+        }
+    }
+
     /// Hides an issue that stays open.
     pub(crate) fn hide_open_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
         let mut members = issue.members.into_iter();
@@ -606,7 +608,7 @@ pub(crate) fn min_confidence(severity: Severity) -> Confidence {
 }
 
 /// Applies a judgement. Returns the fate if the issue is dropped.
-pub(crate) fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
+fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
     // Models cannot overrule static checks: a static check may warn about the very text that steers
     // the model.
     if !issue.takes_second_look() {
