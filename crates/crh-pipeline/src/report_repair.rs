@@ -4,7 +4,7 @@
 //!
 //! The next report replaces the listed findings. The other findings of the first report are kept,
 //! even if the model leaves them out of the next one. A P0 or P1 without proof counts as taken back
-//! only if the next report names it.
+//! only if the summary of the next report has a sentence [`WITHDRAWN`] with its title.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +21,9 @@ use crh_review::{ReviewerReturn, normalise_title};
 const LISTED_MAX: usize = 30;
 /// Maximum characters of a problem in a message.
 const PROBLEM_CHARS: usize = 600;
+/// Begins the sentence of a summary that takes a finding back. The title follows. The words of a
+/// title alone may be about something else, or repeat the claim.
+const WITHDRAWN: &str = "Withdrawn:";
 
 /// Checks the reports of one run.
 #[derive(Debug)]
@@ -228,13 +231,12 @@ impl RefusedReport {
 
 /// The listed findings without a counterpart among the new ones. A model may change the title when
 /// it repairs a finding, so any new finding of the same file counts as a counterpart. A finding that
-/// `summary` names is taken back, whatever its fate would be.
+/// `summary` withdraws is taken back, whatever its fate would be.
 fn withdrawn(
     listed: Vec<DroppedFinding>,
     mut new_names: Vec<FindingName>,
     summary: &str,
 ) -> Vec<DroppedFinding> {
-    let summary = normalise_title(summary);
     let mut take = |is_counterpart: &dyn Fn(&FindingName) -> bool| {
         let index = new_names.iter().position(is_counterpart);
         index.map(|index| new_names.swap_remove(index))
@@ -249,10 +251,9 @@ fn withdrawn(
         take(&|new_name| file.is_empty() || new_name.file == file).is_none()
     });
     let withdrawn = without_file_match.map(|finding| {
-        let title = FindingName::from_dropped(&finding).title;
-        let is_named = !title.is_empty() && summary.contains(&title);
+        let is_withdrawn = || FindingName::from_dropped(&finding).is_withdrawn_in(summary);
         match finding.member.is_some() {
-            true if is_named || finding.fate == Fate::Refuted => {
+            true if finding.fate == Fate::Refuted || is_withdrawn() => {
                 let reason = format!("its reviewer took it back: {}", finding.reason);
                 DroppedFinding { fate: Fate::Refuted, reason, ..finding }
             }
@@ -292,6 +293,17 @@ impl FindingName {
         // crh cuts long titles, so only the beginning of a title is compared.
         let title: String = normalise_title(title).chars().take(60).collect();
         Self { file: file.to_owned(), title }
+    }
+
+    /// Whether a sentence of this summary withdraws the finding. The sentence is compared as a
+    /// whole.
+    fn is_withdrawn_in(&self, summary: &str) -> bool {
+        let mut sentences = summary.lines().flat_map(|line| line.split(". "));
+        sentences.any(|sentence| {
+            let sentence = sentence.trim_start_matches(|char: char| !char.is_alphanumeric());
+            let title = sentence.strip_prefix(WITHDRAWN);
+            title.is_some_and(|title| Self::new(&self.file, title) == *self)
+        })
     }
 }
 
@@ -423,7 +435,7 @@ fn message(listed: &[DroppedFinding]) -> Option<String> {
     }
     let lines: Vec<String> = listed.iter().map(problem_line).collect();
     Some(format!(
-        "these findings cannot be used as they are:\n{}\nRepair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here.",
+        "these findings cannot be used as they are:\n{}\nRepair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `{WITHDRAWN} TITLE` with its title in `summary` then. crh keeps the findings that are not listed here.",
         lines.join("\n")
     ))
 }

@@ -39,7 +39,7 @@ async fn vague_advice_is_returned_once() {
     expect![[r#"
         The answer was not accepted: these findings cannot be used as they are:
         - `Empty orders`: it asks the reader to consider something instead of saying what fails and what to change: name the failing case and the change in `suggested_fix`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
         The answer was not accepted: these findings cannot be used as they are:
         - `A name may be missing`: findings[1]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
         - `An empty order divides by zero`: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -206,14 +206,21 @@ async fn check_left_out_p0(summary: &str, expected: Expect) {
 }
 
 #[tokio::test]
-async fn unproven_p0_is_taken_back_only_by_its_title() {
-    check_left_out_p0("Looked at it.", expect![[r#"
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
-          correctness (asked for by `--reviewers`) Completed
-        unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
-    "#]]).await;
-    let summary = "I withdraw \"An empty order divides by zero\": the caller checks it.";
-    check_left_out_p0(summary, expect![[r#"
+async fn unproven_p0_is_taken_back_only_by_a_whole_sentence() {
+    let kept = || {
+        expect![[r#"
+            Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+              correctness (asked for by `--reviewers`) Completed
+            unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
+        "#]]
+    };
+    check_left_out_p0("Looked at it.", kept()).await;
+    check_left_out_p0("An empty order divides by zero, I just cannot quote it.", kept()).await;
+    let other_title = "Withdrawn: An empty order divides by zero in the tests";
+    check_left_out_p0(other_title, kept()).await;
+    let withdrawal =
+        "I looked again. Withdrawn: \"An empty order divides by zero\". All callers check.";
+    check_left_out_p0(withdrawal, expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
         refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
