@@ -103,19 +103,14 @@ impl ReportRepair {
             None => report,
         };
         let problems = self.member_problems(&report.members, &mut state.notes);
-        let problem_words = match report.members.is_empty() && report.dropped.is_empty() {
-            true => problem_sentence(&report).map(|words| cut(&one_line(words), PROBLEM_CHARS)),
-            false => None,
-        };
-        if let Some(words) = problem_words {
-            let is_first = !std::mem::replace(&mut state.has_asked_about_words, true);
-            if is_first && state.findings == FindingsState::NotSentBack {
-                state.refused = Some(RefusedReport { accepted: report, listed: Vec::new() });
-                return Err(format!(
-                    "`findings` is empty, but you write: \"{words}\". Report each problem of the change as a finding with all its fields, or say that there is none."
-                ));
-            }
-            state.notes.push(format!("it reported no finding, but wrote: \"{words}\""));
+        if let Some(words) = stated_defect(&report)
+            && state.findings == FindingsState::NotSentBack
+            && !std::mem::replace(&mut state.has_asked_about_words, true)
+        {
+            state.refused = Some(RefusedReport { accepted: report, listed: Vec::new() });
+            return Err(format!(
+                "`findings` is empty, but you write: \"{words}\". Report each problem of the change as a finding with all its fields, or say that there is none."
+            ));
         }
         let listed = match state.findings {
             FindingsState::NotSentBack => take_listed(&mut report, problems),
@@ -178,7 +173,8 @@ impl ReportRepair {
 }
 
 impl RefusedReport {
-    /// The report as the model sent it.
+    /// The report as the model sent it. A defect that it states without a finding counts as a
+    /// finding that crh cannot read, so the review is not green.
     fn restore(self) -> ReviewerReturn {
         let mut report = self.accepted;
         for listed in self.listed {
@@ -186,6 +182,17 @@ impl RefusedReport {
                 Some(member) => report.members.push(member),
                 None => report.dropped.push(listed),
             }
+        }
+        if let Some(words) = stated_defect(&report) {
+            report.dropped.push(DroppedFinding {
+                fate: Fate::Malformed,
+                reason: format!("the reviewer reported no finding, but wrote: \"{words}\""),
+                into: None,
+                open: None,
+                reviewer: report.reviewer.clone(),
+                member: None,
+                raw: None,
+            });
         }
         report
     }
@@ -363,8 +370,15 @@ const DENIALS: &[&str] = &[
     "without",
 ];
 
-/// A sentence that states a defect at a place of the code, although the report has no finding: the
-/// model may have put its findings into words only.
+/// The sentence of a report without findings that states a defect, on one line: the model may have
+/// put its findings into words only.
+fn stated_defect(report: &ReviewerReturn) -> Option<String> {
+    let has_findings = !report.members.is_empty() || !report.dropped.is_empty();
+    let sentence = if has_findings { None } else { problem_sentence(report) };
+    sentence.map(|words| cut(&one_line(words), PROBLEM_CHARS))
+}
+
+/// A sentence that states a defect at a place of the code.
 fn problem_sentence(report: &ReviewerReturn) -> Option<&str> {
     let texts = [report.summary.as_str()].into_iter();
     let texts = texts.chain(report.residual_risks.iter().map(String::as_str));

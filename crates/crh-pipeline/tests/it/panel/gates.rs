@@ -248,9 +248,9 @@ async fn defect_in_words_only_is_asked_about_once() {
     )
     .await;
     check_words(words, words, expect![[r#"
-        ReadyToMerge: nothing actionable was found
+        Incomplete: 1 finding could not be read
           correctness (asked for by `--reviewers`) Completed
-        ! correctness: it reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
+        malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
     "#]]).await;
     let model = FakeModel::start()
         .on(
@@ -277,6 +277,20 @@ async fn defect_in_words_only_is_asked_about_once() {
     );
     Scene::new(CART).with_reviewers(&["correctness"]).review(&model).await;
     assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn defect_in_words_counts_if_the_run_fails_after_the_question() {
+    let words = "shop/cart.py:3 raises ZeroDivisionError for an empty order.";
+    let report = calls("report_findings", json!({ "findings": [], "summary": words }));
+    let goes_silent = (0..2).map(|_| says("I am done."));
+    let model = FakeModel::start().on("correctness", [report].into_iter().chain(goes_silent));
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        Incomplete: 1 finding could not be read
+          correctness (asked for by `--reviewers`) Completed
+        malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
+        ! correctness: crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
+    "#]]).await;
 }
 
 #[tokio::test]
