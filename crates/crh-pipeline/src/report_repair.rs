@@ -78,6 +78,9 @@ struct RefusedReport {
     accepted: ReviewerReturn,
     /// The listed findings, with the fate that they get if the next report leaves them out.
     listed: Vec<DroppedFinding>,
+    /// Whether it was sent back because of its words. Then the next report may take back its risks
+    /// by leaving them out.
+    is_about_words: bool,
 }
 
 impl ReportRepair {
@@ -107,7 +110,8 @@ impl ReportRepair {
             && state.findings == FindingsState::NotSentBack
             && !std::mem::replace(&mut state.has_asked_about_words, true)
         {
-            state.refused = Some(RefusedReport { accepted: report, listed: Vec::new() });
+            state.refused =
+                Some(RefusedReport { accepted: report, listed: Vec::new(), is_about_words: true });
             return Err(format!(
                 "`findings` is empty, but you write: \"{words}\". Report each problem of the change as a finding with all its fields, or say that there is none."
             ));
@@ -123,14 +127,14 @@ impl ReportRepair {
             }
         };
         if !is_worth_a_call && other_problem.is_none() {
-            return Ok(RefusedReport { accepted: report, listed }.restore());
+            return Ok(RefusedReport { accepted: report, listed, is_about_words: false }.restore());
         }
         if !listed.is_empty() {
             state.findings = FindingsState::SentBack;
         }
         let message = [other_problem, message(&listed)].into_iter().flatten();
         let message = message.collect::<Vec<_>>().join("\n");
-        state.refused = Some(RefusedReport { accepted: report, listed });
+        state.refused = Some(RefusedReport { accepted: report, listed, is_about_words: false });
         Err(message)
     }
 
@@ -199,7 +203,7 @@ impl RefusedReport {
 
     /// The next report, with the accepted findings and texts of this report that it leaves out.
     fn replaced_by(self, mut next: ReviewerReturn) -> ReviewerReturn {
-        let Self { accepted, listed } = self;
+        let Self { accepted, listed, is_about_words } = self;
         let reported_again: Vec<FindingName> = next
             .members
             .iter()
@@ -225,10 +229,11 @@ impl RefusedReport {
             (&mut next.residual_risks, accepted.residual_risks),
             (&mut next.testing_gaps, accepted.testing_gaps),
         ] {
-            if texts.is_empty() {
+            if texts.is_empty() && !is_about_words {
                 *texts = earlier;
             }
         }
+        // A blank summary takes nothing back.
         if next.summary.trim().is_empty() {
             next.summary = accepted.summary;
         }

@@ -280,6 +280,27 @@ async fn defect_in_words_only_is_asked_about_once() {
 }
 
 #[tokio::test]
+async fn risk_that_is_taken_back_after_the_question_is_dropped() {
+    let report = |risks: &[&str], summary: &str| {
+        let report = json!({ "findings": [], "residual_risks": risks, "summary": summary });
+        calls("report_findings", report)
+    };
+    let first = report(&["shop/cart.py:3 raises ZeroDivisionError."], "Looked at it.");
+    let second = report(&[], "The caller checks the count.");
+    let model = FakeModel::start().on("correctness", [first, second]);
+    Scene::new(CART)
+        .with_reviewers(&["correctness"])
+        .check(
+            &model,
+            expect![[r#"
+                ReadyToMerge: nothing actionable was found
+                  correctness (asked for by `--reviewers`) Completed
+            "#]],
+        )
+        .await;
+}
+
+#[tokio::test]
 async fn defect_in_words_counts_if_the_run_fails_after_the_question() {
     let words = "shop/cart.py:3 raises ZeroDivisionError for an empty order.";
     let report = calls("report_findings", json!({ "findings": [], "summary": words }));
