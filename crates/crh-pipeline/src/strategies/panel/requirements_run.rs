@@ -11,7 +11,8 @@ use crate::change_under_review::ChangeUnderReview;
 use crate::model_question::{ModelQuestion, ask};
 use crate::requirements;
 use crate::requirements::{
-    ParsedRequirements, RequirementJudgement, RequirementJudgements, RequirementsDoc,
+    EvidenceChecker, ParsedRequirements, RequirementJudgement, RequirementJudgements,
+    RequirementsDoc,
 };
 use crate::review_context::ReviewContext;
 use crate::reviewers::ModelTier;
@@ -81,8 +82,9 @@ impl RejectedAnswer {
         change: &ChangeUnderReview,
     ) -> Result<RequirementJudgements, String> {
         let ParsedRequirements { mut judgements, mut problems } = parsed;
+        let checker = EvidenceChecker::new(change);
         let is_unproven = |item: &&mut RequirementJudgement| {
-            item.state == RequirementState::Met && !requirements::is_real(&item.evidence, change)
+            item.state == RequirementState::Met && !checker.is_real(&item.evidence)
         };
         let mut unproven_ids = Vec::new();
         for item in judgements.items.iter_mut().filter(is_unproven) {
