@@ -4,7 +4,7 @@
 //!
 //! The next report replaces the listed findings. The other findings of the first report are kept,
 //! even if the model leaves them out of the next one. A P0 or P1 without proof counts as taken back
-//! only if the next report names it.
+//! only if the summary of the next report has a sentence [`WITHDRAWN`] with its title.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +21,9 @@ use crh_review::{ReviewerReturn, normalise_title};
 const LISTED_MAX: usize = 30;
 /// Maximum characters of a problem in a message.
 const PROBLEM_CHARS: usize = 600;
+/// Begins the sentence of a summary that takes a finding back. The title follows. The words of a
+/// title alone may be about something else, or repeat the claim.
+const WITHDRAWN: &str = "Withdrawn:";
 
 /// Checks the reports of one run.
 #[derive(Debug)]
@@ -75,6 +78,9 @@ struct RefusedReport {
     accepted: ReviewerReturn,
     /// The listed findings, with the fate that they get if the next report leaves them out.
     listed: Vec<DroppedFinding>,
+    /// Whether it was sent back because of its words. Then the next report may take back its risks
+    /// by leaving them out.
+    is_about_words: bool,
 }
 
 impl ReportRepair {
@@ -100,19 +106,15 @@ impl ReportRepair {
             None => report,
         };
         let problems = self.member_problems(&report.members, &mut state.notes);
-        let problem_words = match report.members.is_empty() && report.dropped.is_empty() {
-            true => problem_sentence(&report).map(|words| cut(&one_line(words), PROBLEM_CHARS)),
-            false => None,
-        };
-        if let Some(words) = problem_words {
-            let is_first = !std::mem::replace(&mut state.has_asked_about_words, true);
-            if is_first && state.findings == FindingsState::NotSentBack {
-                state.refused = Some(RefusedReport { accepted: report, listed: Vec::new() });
-                return Err(format!(
-                    "`findings` is empty, but you write: \"{words}\". Report each problem of the change as a finding with all its fields, or say that there is none."
-                ));
-            }
-            state.notes.push(format!("it reported no finding, but wrote: \"{words}\""));
+        if let Some(words) = stated_defect(&report)
+            && state.findings == FindingsState::NotSentBack
+            && !std::mem::replace(&mut state.has_asked_about_words, true)
+        {
+            state.refused =
+                Some(RefusedReport { accepted: report, listed: Vec::new(), is_about_words: true });
+            return Err(format!(
+                "`findings` is empty, but you write: \"{words}\". Report each problem of the change as a finding with all its fields, or say that there is none."
+            ));
         }
         let listed = match state.findings {
             FindingsState::NotSentBack => take_listed(&mut report, problems),
@@ -125,14 +127,14 @@ impl ReportRepair {
             }
         };
         if !is_worth_a_call && other_problem.is_none() {
-            return Ok(RefusedReport { accepted: report, listed }.restore());
+            return Ok(RefusedReport { accepted: report, listed, is_about_words: false }.restore());
         }
         if !listed.is_empty() {
             state.findings = FindingsState::SentBack;
         }
         let message = [other_problem, message(&listed)].into_iter().flatten();
         let message = message.collect::<Vec<_>>().join("\n");
-        state.refused = Some(RefusedReport { accepted: report, listed });
+        state.refused = Some(RefusedReport { accepted: report, listed, is_about_words: false });
         Err(message)
     }
 
@@ -175,7 +177,8 @@ impl ReportRepair {
 }
 
 impl RefusedReport {
-    /// The report as the model sent it.
+    /// The report as the model sent it. A defect that it states without a finding counts as a
+    /// finding that crh cannot read, so the review is not green.
     fn restore(self) -> ReviewerReturn {
         let mut report = self.accepted;
         for listed in self.listed {
@@ -184,12 +187,23 @@ impl RefusedReport {
                 None => report.dropped.push(listed),
             }
         }
+        if let Some(words) = stated_defect(&report) {
+            report.dropped.push(DroppedFinding {
+                fate: Fate::Malformed,
+                reason: format!("the reviewer reported no finding, but wrote: \"{words}\""),
+                into: None,
+                open: None,
+                reviewer: report.reviewer.clone(),
+                member: None,
+                raw: None,
+            });
+        }
         report
     }
 
     /// The next report, with the accepted findings and texts of this report that it leaves out.
     fn replaced_by(self, mut next: ReviewerReturn) -> ReviewerReturn {
-        let Self { accepted, listed } = self;
+        let Self { accepted, listed, is_about_words } = self;
         let reported_again: Vec<FindingName> = next
             .members
             .iter()
@@ -215,10 +229,11 @@ impl RefusedReport {
             (&mut next.residual_risks, accepted.residual_risks),
             (&mut next.testing_gaps, accepted.testing_gaps),
         ] {
-            if texts.is_empty() {
+            if texts.is_empty() && !is_about_words {
                 *texts = earlier;
             }
         }
+        // A blank summary takes nothing back.
         if next.summary.trim().is_empty() {
             next.summary = accepted.summary;
         }
@@ -228,13 +243,12 @@ impl RefusedReport {
 
 /// The listed findings without a counterpart among the new ones. A model may change the title when
 /// it repairs a finding, so any new finding of the same file counts as a counterpart. A finding that
-/// `summary` names is taken back, whatever its fate would be.
+/// `summary` withdraws is taken back, whatever its fate would be.
 fn withdrawn(
     listed: Vec<DroppedFinding>,
     mut new_names: Vec<FindingName>,
     summary: &str,
 ) -> Vec<DroppedFinding> {
-    let summary = normalise_title(summary);
     let mut take = |is_counterpart: &dyn Fn(&FindingName) -> bool| {
         let index = new_names.iter().position(is_counterpart);
         index.map(|index| new_names.swap_remove(index))
@@ -249,10 +263,9 @@ fn withdrawn(
         take(&|new_name| file.is_empty() || new_name.file == file).is_none()
     });
     let withdrawn = without_file_match.map(|finding| {
-        let title = FindingName::from_dropped(&finding).title;
-        let is_named = !title.is_empty() && summary.contains(&title);
+        let is_withdrawn = || FindingName::from_dropped(&finding).is_withdrawn_in(summary);
         match finding.member.is_some() {
-            true if is_named || finding.fate == Fate::Refuted => {
+            true if finding.fate == Fate::Refuted || is_withdrawn() => {
                 let reason = format!("its reviewer took it back: {}", finding.reason);
                 DroppedFinding { fate: Fate::Refuted, reason, ..finding }
             }
@@ -292,6 +305,17 @@ impl FindingName {
         // crh cuts long titles, so only the beginning of a title is compared.
         let title: String = normalise_title(title).chars().take(60).collect();
         Self { file: file.to_owned(), title }
+    }
+
+    /// Whether a sentence of this summary withdraws the finding. The sentence is compared as a
+    /// whole.
+    fn is_withdrawn_in(&self, summary: &str) -> bool {
+        let mut sentences = summary.lines().flat_map(|line| line.split(". "));
+        sentences.any(|sentence| {
+            let sentence = sentence.trim_start_matches(|char: char| !char.is_alphanumeric());
+            let title = sentence.strip_prefix(WITHDRAWN);
+            title.is_some_and(|title| Self::new(&self.file, title) == *self)
+        })
     }
 }
 
@@ -351,8 +375,15 @@ const DENIALS: &[&str] = &[
     "without",
 ];
 
-/// A sentence that states a defect at a place of the code, although the report has no finding: the
-/// model may have put its findings into words only.
+/// The sentence of a report without findings that states a defect, on one line: the model may have
+/// put its findings into words only.
+fn stated_defect(report: &ReviewerReturn) -> Option<String> {
+    let has_findings = !report.members.is_empty() || !report.dropped.is_empty();
+    let sentence = if has_findings { None } else { problem_sentence(report) };
+    sentence.map(|words| cut(&one_line(words), PROBLEM_CHARS))
+}
+
+/// A sentence that states a defect at a place of the code.
 fn problem_sentence(report: &ReviewerReturn) -> Option<&str> {
     let texts = [report.summary.as_str()].into_iter();
     let texts = texts.chain(report.residual_risks.iter().map(String::as_str));
@@ -424,7 +455,7 @@ fn message(listed: &[DroppedFinding]) -> Option<String> {
     }
     let lines: Vec<String> = listed.iter().map(problem_line).collect();
     Some(format!(
-        "these findings cannot be used as they are:\n{}\nRepair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here.",
+        "these findings cannot be used as they are:\n{}\nRepair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `{WITHDRAWN} TITLE` with its title in `summary` then. crh keeps the findings that are not listed here.",
         lines.join("\n")
     ))
 }

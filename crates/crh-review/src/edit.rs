@@ -20,9 +20,7 @@ use crate::evidence::Sources;
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::{downgrade_reason, members_severity_cap};
 use crate::issue::{places_sentence, regrade};
-use crate::merge::{
-    Judgement, JudgementResult, MergeResult, VALIDATION, apply_judgement, number_issues,
-};
+use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_issues};
 use crate::place::{Location, Placer};
 use crate::report::{Fate, Issue, Validation};
 use crate::shape::shorten_title;
@@ -177,11 +175,7 @@ pub fn apply_edit(
         let Some(group) = group else {
             // Without a judgement, as for an issue from an earlier review, the issue keeps its
             // validation.
-            let judged = validation.as_ref();
-            match judged.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
-                Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),
-                None => merged.issues.push(issue),
-            }
+            merged.add_judged_issue(issue, validation.as_ref());
             continue;
         };
         let claimed_severity = issue.severity;

@@ -326,17 +326,10 @@ pub fn apply_judgements(
     mut result: MergeResult,
     judgements: &BTreeMap<String, Judgement>,
 ) -> MergeResult {
-    let issues = std::mem::take(&mut result.issues);
-    let mut kept_issues = Vec::with_capacity(issues.len());
-    for mut issue in issues {
+    for issue in std::mem::take(&mut result.issues) {
         let judgement = judgements.get(&issue.dedupe_key);
-        match judgement.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
-            Some((Fate::BelowGate, reason)) => result.hide_below_gate(issue, &reason),
-            Some((fate, reason)) => result.drop_issue(issue, fate, &reason),
-            None => kept_issues.push(issue),
-        }
+        result.add_judged_issue(issue, judgement);
     }
-    result.issues = kept_issues;
     number_issues(result)
 }
 
@@ -519,6 +512,15 @@ impl MergeResult {
         self.dropped.push(DroppedFinding { into: merged_into.map(str::to_owned), ..dropped });
     }
 
+    /// Adds an issue, or drops or hides it if its judgement says so.
+    pub(crate) fn add_judged_issue(&mut self, mut issue: Issue, judgement: Option<&Judgement>) {
+        match judgement.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
+            Some((Fate::BelowGate, reason)) => self.hide_below_gate(issue, &reason),
+            Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
+            None => self.issues.push(issue),
+        }
+    }
+
     /// Hides an issue that stays open.
     pub(crate) fn hide_open_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
         let Issue { severity, validation, members, .. } = issue;
@@ -619,7 +621,7 @@ pub(crate) fn min_confidence(severity: Severity) -> Confidence {
 }
 
 /// Applies a judgement. Returns the fate if the issue is dropped.
-pub(crate) fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
+fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
     // Models cannot overrule static checks: a static check may warn about the very text that steers
     // the model.
     if !issue.takes_second_look() {

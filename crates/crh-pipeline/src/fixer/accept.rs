@@ -143,7 +143,7 @@ fn edits_for(
         false => Err(OTHER_FILES),
         true if own().next().is_none() => Err(NO_FILE),
         true if has_substance() => Err("its lines were not changed"),
-        true => Err("only white space was changed for it"),
+        true => Err("only blank lines or trailing white space were changed for it"),
     }
 }
 

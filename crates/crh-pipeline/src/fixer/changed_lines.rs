@@ -40,13 +40,11 @@ impl<'e> FileChanges<'e> {
         Self { path: &edit.path, before, after, changes }
     }
 
-    /// The changes that may fix this issue. White space counts only if the issue is about it.
+    /// The changes that may fix this issue. Blank lines and trailing white space count only if the
+    /// issue is about them.
     pub(super) fn substantial(&self, issue: &Issue) -> Vec<&ChangedLines> {
-        let is_about_space = self.is_about_white_space(issue);
-        self.changes
-            .iter()
-            .filter(|change| is_about_space || !self.is_white_space(change))
-            .collect()
+        let is_about_space = self.is_about_blank_space(issue);
+        self.changes.iter().filter(|change| is_about_space || !self.is_blank(change)).collect()
     }
 
     /// Whether a change is at a place of an issue.
@@ -70,13 +68,14 @@ impl<'e> FileChanges<'e> {
         places.chain(quotes).any(is_there)
     }
 
-    fn is_white_space(&self, change: &ChangedLines) -> bool {
-        without_space(&self.before[change.before.clone()])
-            == without_space(&self.after[change.after.clone()])
+    /// Whether a change is only about blank lines and trailing white space.
+    fn is_blank(&self, change: &ChangedLines) -> bool {
+        visible_lines(&self.before[change.before.clone()])
+            == visible_lines(&self.after[change.after.clone()])
     }
 
-    /// Whether a replacement of the issue changes only white space of its lines.
-    fn is_about_white_space(&self, issue: &Issue) -> bool {
+    /// Whether a replacement of the issue changes only blank lines and trailing white space.
+    fn is_about_blank_space(&self, issue: &Issue) -> bool {
         let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let Location { file, line_start, line_end, .. } = &issue.location;
         let lines = self.before.get(index(*line_start).saturating_sub(1)..index(*line_end));
@@ -86,14 +85,16 @@ impl<'e> FileChanges<'e> {
             && lines.is_some_and(|lines| {
                 replacements.any(|text| {
                     let text: Vec<String> = text.lines().map(str::to_owned).collect();
-                    text != lines && without_space(&text) == without_space(lines)
+                    text != lines && visible_lines(&text) == visible_lines(lines)
                 })
             })
     }
 }
 
-fn without_space(lines: &[String]) -> String {
-    lines.iter().flat_map(|line| line.chars()).filter(|char| !char.is_whitespace()).collect()
+/// The lines without blank ones and without trailing white space. Indentation and spaces inside a
+/// line stay, since they can be the defect.
+fn visible_lines(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect()
 }
 
 /// The changed lines between two texts, by a longest common subsequence.
@@ -145,7 +146,25 @@ fn changed_lines(before: &[String], after: &[String]) -> Vec<ChangedLines> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn only_blank_lines_and_trailing_space_are_blank() {
+        let check = |before: &str, after: &str, expected: bool| {
+            let bytes = |text: &str| Some(text.as_bytes().to_vec());
+            let (before, after) = (bytes(before), bytes(after));
+            let edit = FileEdit { path: "a.py".to_owned(), before, after, issues: BTreeSet::new() };
+            let file_changes = FileChanges::new(&edit);
+            let blank = file_changes.changes.iter().map(|change| file_changes.is_blank(change));
+            assert_eq!(blank.collect::<Vec<_>>(), [expected], "{edit:?}");
+        };
+        check("for x in y:\n    return x\n", "for x in y:\nreturn x\n", false);
+        check("\"Paid\"+name\n", "\"Paid \"+name\n", false);
+        check("a\nb\n", "a  \n\nb\n", true);
+        check("a\n\t\nb\n", "a\nb\n", true);
+    }
 
     #[test]
     fn changes_are_found_by_line() {

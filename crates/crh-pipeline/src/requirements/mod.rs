@@ -16,7 +16,7 @@ pub use discovery::{
     DescriptionSource, PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover,
 };
 pub use document::parse_document;
-pub(crate) use evidence::is_real;
+pub(crate) use evidence::EvidenceChecker;
 pub use missing::{missing_findings, not_in_plan};
 use serde::{Deserialize, Serialize};
 

@@ -234,6 +234,23 @@ fn validation_decides_about_urgent_issues() {
     "#]]);
 }
 
+/// As for an issue from an earlier review.
+#[test]
+fn doubtful_p1_without_group_stays_open() {
+    let undecided = |severity| {
+        let mut member = claim(5, severity);
+        member.finding.confidence = Confidence::thousandths(500);
+        let judgement = validated(JudgementResult::Unsure, None, None);
+        let judgements = judgement.map(|it| (member.clone(), it)).into_iter().collect();
+        describe(&review(&[member], &[], &judgements)) + "\n"
+    };
+    expect![[r#"
+        below_gate (open P1): confidence 0.5 after an undecided check -> Ready with fixes
+        below_gate: confidence 0.25 after an undecided check -> Ready to merge
+    "#]]
+    .assert_eq(&(undecided(Severity::P1) + &undecided(Severity::P2)));
+}
+
 #[test]
 fn rejected_group_is_split_by_place() {
     let mut wide = claim(5, Severity::P2);

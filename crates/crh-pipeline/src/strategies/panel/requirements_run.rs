@@ -1,8 +1,7 @@
 //! Checks whether a change meets its requirements: one run that reads the change and looks things
 //! up.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -12,7 +11,8 @@ use crate::change_under_review::ChangeUnderReview;
 use crate::model_question::{ModelQuestion, ask};
 use crate::requirements;
 use crate::requirements::{
-    ParsedRequirements, RequirementJudgement, RequirementJudgements, RequirementsDoc,
+    EvidenceChecker, ParsedRequirements, RequirementJudgement, RequirementJudgements,
+    RequirementsDoc,
 };
 use crate::review_context::ReviewContext;
 use crate::reviewers::ModelTier;
@@ -58,33 +58,33 @@ pub(super) async fn judge_requirements(
     let (judged, mut record): (Option<RequirementJudgements>, _) =
         ask::<ReportRequirements, _>(ctx, question, parse).await;
     if judged.is_none()
-        && let Some(judged) = rejected.take()
+        && let Some(judged) = rejected.judgements().take()
     {
         record.answer = json!(judged);
     }
     record
 }
 
-/// The first answer, if it went back to the model. If the model gives no other answer, the usable
-/// part of this one counts.
+/// The first answer, if it went back to the model. Its usable part counts for the requirements that
+/// the next answer does not judge, or for all if there is no other answer.
 #[derive(Default)]
 struct RejectedAnswer {
-    has_asked: AtomicBool,
     judgements: Mutex<Option<RequirementJudgements>>,
 }
 
 impl RejectedAnswer {
     /// Sends the first answer with a problem back to the model: an id without a usable entry, or a
-    /// met requirement whose evidence is no line and no quote. After that, only these requirements
-    /// count as not judged.
+    /// met requirement whose evidence is no line and no quote. After that, only the requirements
+    /// that neither answer judges count as not judged.
     fn check(
         &self,
         parsed: ParsedRequirements,
         change: &ChangeUnderReview,
     ) -> Result<RequirementJudgements, String> {
         let ParsedRequirements { mut judgements, mut problems } = parsed;
+        let checker = EvidenceChecker::new(change);
         let is_unproven = |item: &&mut RequirementJudgement| {
-            item.state == RequirementState::Met && !requirements::is_real(&item.evidence, change)
+            item.state == RequirementState::Met && !checker.is_real(&item.evidence)
         };
         let mut unproven_ids = Vec::new();
         for item in judgements.items.iter_mut().filter(is_unproven) {
@@ -98,14 +98,30 @@ impl RejectedAnswer {
                 unproven_ids.join("`, `")
             ));
         }
-        if problems.is_empty() || self.has_asked.swap(true, Ordering::Relaxed) {
+        let mut rejected = self.judgements();
+        if let Some(first) = rejected.as_ref() {
+            fill_unjudged(&mut judgements, first);
             return Ok(judgements);
         }
-        *self.judgements.lock().unwrap_or_else(PoisonError::into_inner) = Some(judgements);
+        if problems.is_empty() {
+            return Ok(judgements);
+        }
+        *rejected = Some(judgements);
         Err(problems.join("; "))
     }
 
-    fn take(&self) -> Option<RequirementJudgements> {
-        self.judgements.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn judgements(&self) -> MutexGuard<'_, Option<RequirementJudgements>> {
+        self.judgements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes the items that are not judged from an earlier answer. Both have the items of the document,
+/// in its order.
+fn fill_unjudged(judgements: &mut RequirementJudgements, earlier: &RequirementJudgements) {
+    for (item, earlier) in judgements.items.iter_mut().zip(&earlier.items) {
+        let not_judged = RequirementState::NotJudged;
+        if item.state == not_judged && earlier.state != not_judged {
+            item.clone_from(earlier);
+        }
     }
 }

@@ -262,7 +262,7 @@ async fn unmarked_files_and_findings_are_returned_together() {
         The answer was not accepted: these files of your scope are not marked as reviewed: `shop/cart.py`, `shop/mail.py`, `shop/tax.py`. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed.
         these findings cannot be used as they are:
         - `The total is wrong`: the quote `return nothing_like_this()` is not in `shop/cart.py`; the nearest text: line 2 of `shop/cart.py` is `return sum(lines) / len(lines)`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_results(&model, "sub-agent-1")[0]);
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_results(&model, "sub-agent-1")[0]);
 }
 
 #[tokio::test]

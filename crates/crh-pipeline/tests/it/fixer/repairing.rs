@@ -271,7 +271,7 @@ async fn check_two_issues(edits: &[(&str, &str)], expected: expect_test::Expect)
 
 #[tokio::test]
 async fn issue_is_done_only_by_an_edit_for_it() {
-    let space = ("    return line.strip()\n", "    return  line.strip()\n");
+    let space = ("    return line.strip()\n", "    return line.strip()  \n");
     let name = ("    return line.strip()\n", "    return (line or '').strip()\n");
     check_two_issues(
         &[(OLD, NEW)],
@@ -308,25 +308,25 @@ async fn issue_is_done_only_by_an_edit_for_it() {
 }
 
 #[tokio::test]
-async fn white_space_is_no_fix_of_other_things() {
+async fn blank_space_is_no_fix_of_other_things() {
     let spaces = || {
         let old = "    return sum(lines) / count\n";
-        edit("cart.py", old, "    return  sum(lines) / count\n")
+        edit("cart.py", old, "    return sum(lines) / count  \n\n")
     };
     let model =
         || FakeModel::start().on("fixer-1", [spaces(), reports(&[(1, "done"), (2, "not_done")])]);
     Scene::new(&model())
         .check(expect![[r#"
-        #1 not done: only white space was changed for it, although the fixer reports: It is done.
+        #1 not done: only blank lines or trailing white space were changed for it, although the fixer reports: It is done.
         #2 not done: It is not_done.
         fixer-1 Completed
         ! the edit of `cart.py` belongs to no repaired issue and is rejected
     "#]])
         .await;
-    // The issue itself is about white space.
+    // The issue itself is about trailing white space.
     let model = model();
     let mut scene = Scene::new(&model);
-    scene.fix_task.issues[0].replacement = Some("    return sum( lines ) / count\n".to_owned());
+    scene.fix_task.issues[0].replacement = Some("    return sum(lines) / count \n".to_owned());
     let outcomes = scene.repair().await.outcomes;
     expect![[r#"Done("It is done.")"#]].assert_eq(&format!("{:?}", outcomes[&1]));
 }

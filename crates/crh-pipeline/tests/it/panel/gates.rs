@@ -39,7 +39,7 @@ async fn vague_advice_is_returned_once() {
     expect![[r#"
         The answer was not accepted: these findings cannot be used as they are:
         - `Empty orders`: it asks the reader to consider something instead of saying what fails and what to change: name the failing case and the change in `suggested_fix`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
         The answer was not accepted: these findings cannot be used as they are:
         - `A name may be missing`: findings[1]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
         - `An empty order divides by zero`: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, name its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -206,14 +206,21 @@ async fn check_left_out_p0(summary: &str, expected: Expect) {
 }
 
 #[tokio::test]
-async fn unproven_p0_is_taken_back_only_by_its_title() {
-    check_left_out_p0("Looked at it.", expect![[r#"
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
-          correctness (asked for by `--reviewers`) Completed
-        unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
-    "#]]).await;
-    let summary = "I withdraw \"An empty order divides by zero\": the caller checks it.";
-    check_left_out_p0(summary, expect![[r#"
+async fn unproven_p0_is_taken_back_only_by_a_whole_sentence() {
+    let kept = || {
+        expect![[r#"
+            Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+              correctness (asked for by `--reviewers`) Completed
+            unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
+        "#]]
+    };
+    check_left_out_p0("Looked at it.", kept()).await;
+    check_left_out_p0("An empty order divides by zero, I just cannot quote it.", kept()).await;
+    let other_title = "Withdrawn: An empty order divides by zero in the tests";
+    check_left_out_p0(other_title, kept()).await;
+    let withdrawal =
+        "I looked again. Withdrawn: \"An empty order divides by zero\". All callers check.";
+    check_left_out_p0(withdrawal, expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
         refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
@@ -241,9 +248,9 @@ async fn defect_in_words_only_is_asked_about_once() {
     )
     .await;
     check_words(words, words, expect![[r#"
-        ReadyToMerge: nothing actionable was found
+        Incomplete: 1 finding could not be read
           correctness (asked for by `--reviewers`) Completed
-        ! correctness: it reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
+        malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
     "#]]).await;
     let model = FakeModel::start()
         .on(
@@ -270,6 +277,41 @@ async fn defect_in_words_only_is_asked_about_once() {
     );
     Scene::new(CART).with_reviewers(&["correctness"]).review(&model).await;
     assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn risk_that_is_taken_back_after_the_question_is_dropped() {
+    let report = |risks: &[&str], summary: &str| {
+        let report = json!({ "findings": [], "residual_risks": risks, "summary": summary });
+        calls("report_findings", report)
+    };
+    let first = report(&["shop/cart.py:3 raises ZeroDivisionError."], "Looked at it.");
+    let second = report(&[], "The caller checks the count.");
+    let model = FakeModel::start().on("correctness", [first, second]);
+    Scene::new(CART)
+        .with_reviewers(&["correctness"])
+        .check(
+            &model,
+            expect![[r#"
+                ReadyToMerge: nothing actionable was found
+                  correctness (asked for by `--reviewers`) Completed
+            "#]],
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn defect_in_words_counts_if_the_run_fails_after_the_question() {
+    let words = "shop/cart.py:3 raises ZeroDivisionError for an empty order.";
+    let report = calls("report_findings", json!({ "findings": [], "summary": words }));
+    let goes_silent = (0..2).map(|_| says("I am done."));
+    let model = FakeModel::start().on("correctness", [report].into_iter().chain(goes_silent));
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        Incomplete: 1 finding could not be read
+          correctness (asked for by `--reviewers`) Completed
+        malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
+        ! correctness: crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
+    "#]]).await;
 }
 
 #[tokio::test]

@@ -265,6 +265,21 @@ async fn only_requirements_without_an_entry_are_not_judged() {
 }
 
 #[tokio::test]
+async fn second_answer_keeps_the_usable_part_of_the_first() {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
+    let first = judges(&[("R1", "met"), ("R2", "not_addressed")]);
+    let second = judges(&[("R2", "met"), ("R3", "met")]);
+    let model =
+        FakeModel::start().on("correctness", [reports(&[])]).on("requirements", [first, second]);
+    let report = scene.review(&model).await.report;
+    let states: Vec<RequirementState> =
+        report.plan.unwrap().requirements.iter().map(|row| row.state).collect();
+    assert_eq!(states, [RequirementState::Met; 3]);
+    assert_eq!(report.verdict_reason, "nothing actionable was found");
+}
+
+#[tokio::test]
 async fn usable_part_of_a_rejected_answer_counts_if_the_model_fails_then() {
     let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
     let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
