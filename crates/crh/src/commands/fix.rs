@@ -152,9 +152,9 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     let outcome = rejected.and(outcome);
     warn_not_fixed(&outcome, &warned);
     ui::result_text(&fixes_text(&outcome))?;
+    let run = format!("{}{}", ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
     if !outcome.applied.is_empty() {
-        let (run, flag) = (ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
-        ui::note(&format!("undo with `crh fix --undo {run}{flag}`"));
+        ui::note(&format!("undo with `crh fix --undo {run}`"));
     }
     match &outcome.store_error {
         None => Ok(exit_code(&outcome)),
@@ -163,9 +163,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
                 true => "nothing was fixed",
                 false => "the fixes are applied",
             };
-            let run = ui::shell_word(&stored_run.run_id());
-            let retry = format!("crh fix {run}{}", run_dir_flag(run_dir));
-            Err(report_not_updated(state, reason, &retry))
+            Err(report_not_updated(state, reason, &format!("crh fix {run}")))
         }
     }
 }
