@@ -192,6 +192,7 @@ impl RefusedReport {
                 fate: Fate::Malformed,
                 reason: format!("the reviewer reported no finding, but wrote: \"{words}\""),
                 into: None,
+                validation: None,
                 open: None,
                 reviewer: report.reviewer.clone(),
                 member: None,
