@@ -404,7 +404,7 @@ fn context_pack_gets_the_room_that_the_diff_leaves() {
     let pack_chars = |context: u64, lines: usize| {
         let contents = sample::contents(sample::files_of(&["a.rs"], lines));
         let (_folder, change) = sample::change_under_review(&contents);
-        let rendered = super::change::render_change(&change, context, &options, None);
+        let rendered = change::render_change(&change, context, &options, None);
         assert!(rendered.not_shown.is_empty(), "{context}");
         max_pack_chars(context, &options, &rendered)
     };

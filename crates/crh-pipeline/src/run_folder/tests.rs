@@ -103,6 +103,19 @@ fn runs_in_one_second_get_private_ignored_folders() {
     }
 }
 
+fn finding_without_severity() -> DroppedFinding {
+    DroppedFinding {
+        fate: Fate::Malformed,
+        reason: "`severity` is missing".to_owned(),
+        into: None,
+        open: None,
+        validation: None,
+        reviewer: "general".to_owned(),
+        member: None,
+        raw: Some(json!({ "title": "no severity" })),
+    }
+}
+
 #[test]
 fn finished_run_has_all_files_and_reads_back() {
     let place = TempDir::new().unwrap();
@@ -117,19 +130,8 @@ fn finished_run_has_all_files_and_reads_back() {
         }
     "#]]
     .assert_eq(&contents(folder.path())["metadata.json"]);
-    let raw = json!({ "title": "no severity" });
-    let set_aside = DroppedFinding {
-        fate: Fate::Malformed,
-        reason: "`severity` is missing".to_owned(),
-        into: None,
-        open: None,
-        validation: None,
-        reviewer: "general".to_owned(),
-        member: None,
-        raw: Some(raw),
-    };
     let mut record = RunRecord::new(assignment("sub-agent-1"));
-    record.dropped.push(set_aside);
+    record.dropped.push(finding_without_severity());
     record.summary = "looked at all".to_owned();
     folder.store_run(&record).unwrap();
     let report = report("Retry the mail");
