@@ -95,12 +95,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         .chain(over_cap)
         .chain(pre_existing)
         .for_each(|issue| masker.mask_issue(issue));
-    for AppliedFix { number: _, description, files, outcome: _, author: _, open_places } in
-        applied_fixes
-    {
-        masker.mask_text(description);
-        masker.mask_paths(files.iter_mut().chain(open_places.iter_mut().map(|it| &mut it.file)));
-    }
+    applied_fixes.iter_mut().for_each(|fix| masker.mask_fix(fix));
     suppressed.iter_mut().for_each(|dropped| masker.mask_dropped(dropped));
     candidate_pairs.iter_mut().for_each(|pair| masker.mask_pair(pair));
     for file in coverage {
@@ -232,6 +227,12 @@ impl ReportMask<'_> {
             self.mask_paths(file);
             self.mask_text(snippet);
         }
+    }
+
+    fn mask_fix(&self, fix: &mut AppliedFix) {
+        let AppliedFix { number: _, description, files, outcome: _, author: _, open_places } = fix;
+        self.mask_text(description);
+        self.mask_paths(files.iter_mut().chain(open_places.iter_mut().map(|it| &mut it.file)));
     }
 
     fn mask_dropped(&self, dropped: &mut DroppedFinding) {

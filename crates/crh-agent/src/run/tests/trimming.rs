@@ -266,6 +266,10 @@ fn context_full_error_trims_and_retries() {
         > failed context: too long
         stop Model(ContextFull { message: "too long" })
     "#]]);
+}
+
+#[test]
+fn next_context_full_error_cuts_the_last_results() {
     case().check(expect![[r#"
         ask Work
         > read a
