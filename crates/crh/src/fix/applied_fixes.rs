@@ -130,20 +130,6 @@ impl AppliedFixes {
         applied
     }
 
-    /// Issues whose last fix did not change all their places, and that the review of the fix closed.
-    pub(super) fn closed_by_review(&self) -> BTreeSet<u32> {
-        let mut closed = BTreeSet::new();
-        for (at, journal) in &self.journals {
-            for fix in &journal.fixes {
-                match fix.outcome == FixOutcome::Partial && self.outcome(*at, fix).is_done() {
-                    true => closed.insert(fix.number),
-                    false => closed.remove(&fix.number),
-                };
-            }
-        }
-        closed
-    }
-
     /// The outcome of a fix with this fix number after the reviews.
     fn outcome(&self, at: u32, fix: &AppliedFix) -> FixOutcome {
         let FixReviews { found_again, verified, .. } = &self.fix_reviews;
@@ -152,13 +138,7 @@ impl AppliedFixes {
                 FixOutcome::FoundAgain
             }
             FixOutcome::Unverified if verified.contains(&at) => FixOutcome::Done,
-            // The review covers all files of the fix, and has not found the issue again.
-            FixOutcome::Partial
-                if verified.contains(&at)
-                    && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
-            {
-                FixOutcome::Done
-            }
+            // Only an edit closes a place. A review that finds nothing there proves nothing.
             outcome => outcome,
         }
     }
@@ -301,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn fix_that_closes_its_issue_has_no_open_places() {
+    fn only_a_later_fix_closes_the_open_places() {
         let place =
             Location { file: "a.py".to_owned(), side: Side::New, line_start: 9, line_end: 9 };
         let fix = AppliedFix {
@@ -314,19 +294,18 @@ mod tests {
         let later =
             AppliedFix { outcome: FixOutcome::Done, open_places: Vec::new(), ..fix.clone() };
         let journals = [fix, later].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
-        let check = |count: usize, result, expected: (FixOutcome, &[Location], &[u32])| {
+        let check = |count: usize, result, expected: (FixOutcome, &[Location])| {
             let journals = (1..).zip(journals.iter().take(count).cloned()).collect();
             let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
             applied_fixes.fix_reviews.add(1, [], result);
-            let closed: Vec<u32> = applied_fixes.closed_by_review().into_iter().collect();
             let fix = &applied_fixes.applied()[0];
-            assert_eq!((fix.outcome, fix.open_places.as_slice(), closed.as_slice()), expected);
+            assert_eq!((fix.outcome, fix.open_places.as_slice()), expected);
         };
         let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
-        check(1, incomplete, (FixOutcome::Partial, &[place], &[]));
-        check(1, complete, (FixOutcome::Done, &[], &[1]));
+        check(1, incomplete, (FixOutcome::Partial, std::slice::from_ref(&place)));
+        check(1, complete, (FixOutcome::Partial, std::slice::from_ref(&place)));
         // The second fix is at the place that the first left open.
-        check(2, complete, (FixOutcome::Done, &[], &[]));
+        check(2, complete, (FixOutcome::Done, &[]));
     }
 
     #[test]

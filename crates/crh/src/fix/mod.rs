@@ -31,7 +31,6 @@ use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
-use self::found_on::found_on;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::missing_fixes::drop_missing_fixes;
@@ -143,7 +142,6 @@ pub(crate) fn update_from_journals(
     };
     let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
     move_to_open_places(&mut settled, &new);
-    restore_closed_issues(run, &mut settled, &applied_fixes);
     mark_unreviewed(session, &mut settled, &applied_fixes.unreviewed_files(session.terms.mode));
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
@@ -243,37 +241,6 @@ fn move_to_open_places(report: &mut Report, new: &[AppliedFix]) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
             narrow_to_places(issue, &fix.open_places);
-        }
-    }
-}
-
-/// Moves each issue that the review of a partial fix closed back to its first place, with the texts
-/// of the review: it has no open place. An issue that a repeated review found stays.
-pub(crate) fn restore_closed_issues(
-    run: &RunFolder,
-    report: &mut Report,
-    applied_fixes: &AppliedFixes,
-) {
-    let mut closed = applied_fixes.closed_by_review();
-    let found_later = found_on(run);
-    closed.retain(|number| !found_later.contains_key(number));
-    if closed.is_empty() {
-        return;
-    }
-    // Without the report of the review, the issue keeps the texts of its last place.
-    if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
-        restore_issues(report, &reviewed, &closed);
-    }
-}
-
-/// Replaces these issues by those of the reviewed report. A later review may have raised their
-/// severity.
-fn restore_issues(report: &mut Report, reviewed: &Report, numbers: &BTreeSet<u32>) {
-    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
-    for issue in issues.filter(|issue| numbers.contains(&issue.number)) {
-        if let Some(first) = reviewed.issue(issue.number) {
-            let (severity, validation) = (issue.severity, issue.validation);
-            *issue = Issue { severity, validation, ..first.clone() };
         }
     }
 }
@@ -519,24 +486,6 @@ mod tests {
         check(FixOutcome::Unverified, (Action::Defer, false));
         check(FixOutcome::Partial, (Action::Apply, false));
         check(FixOutcome::Done, (Action::Apply, true));
-    }
-
-    #[test]
-    fn closed_issue_gets_its_first_place_and_texts_again() {
-        let reviewed = edits::tests::issue(1, (3, 3), "a", Some("b"));
-        let other = edits::tests::issue(2, (5, 5), "a", None);
-        let open = reviewed.location.clone();
-        let narrowed = |mut issue: Issue| {
-            let place = crh_review::Location { line_start: 9, line_end: 9, ..open.clone() };
-            narrow_to_places(&mut issue, &[place]);
-            issue
-        };
-        let first = Report { issues: vec![reviewed.clone(), other.clone()], ..Report::default() };
-        let left = [narrowed(reviewed.clone()), narrowed(other)];
-        let mut report = Report { issues: left.to_vec(), ..Report::default() };
-        restore_issues(&mut report, &first, &BTreeSet::from([1]));
-        let [_, still_open] = left;
-        assert_eq!(report.issues, [reviewed, still_open]);
     }
 
     #[test]

@@ -87,7 +87,6 @@ pub(super) fn review(
         .keep_repeated_review(run, new.found_again, result)
         .or_fail(FailureKind::External)?;
     report.applied_fixes = updated.applied();
-    fix::restore_closed_issues(run, report, &updated);
     if end == ReviewEnding::Interrupted {
         fix::warn(report, &[REPEATED_REVIEW_STOPPED.to_owned()]);
     }
