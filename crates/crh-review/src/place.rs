@@ -91,6 +91,15 @@ impl fmt::Display for Location {
     }
 }
 
+impl Location {
+    /// Whether both locations have a line in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        (&self.file, self.side) == (&other.file, other.side)
+            && self.line_start <= other.line_end
+            && other.line_start <= self.line_end
+    }
+}
+
 impl PlacedFinding {
     /// Line of the first quote from the finding's own file.
     pub(crate) fn evidence_line(&self) -> Option<u32> {

@@ -40,7 +40,7 @@ use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, reason_if_edited};
-pub(crate) use self::surroundings::lines_after;
+pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::session::ReviewSession;

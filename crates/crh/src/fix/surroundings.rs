@@ -5,11 +5,13 @@ use std::collections::btree_map::Entry;
 
 use super::edits::{ChangedLines, FileTexts};
 use super::reviewed_checkout::{FixStart, ReviewedCheckout};
+use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::Objects;
+use crh_review::Location;
 use crh_review::diff::{Diff, LineKind};
 use crh_review::finding::Side;
-use crh_review::report::Issue;
+use crh_review::report::{FixOutcome, Issue, Report};
 
 /// The files of issues by issue number.
 pub(super) fn texts(
@@ -113,6 +115,31 @@ pub(super) fn issues_at(
         moved.push(issue);
     }
     Ok(moved)
+}
+
+/// The places that partial fixes left open, by issue number, as they are in a commit that contains
+/// the fixes.
+pub(crate) fn open_places_at(
+    session: &ReviewSession,
+    report: &Report,
+    commit: &str,
+) -> Result<BTreeMap<u32, Vec<Location>>, Failure> {
+    let is_partial = |issue: &&Issue| {
+        report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Partial)
+    };
+    let partial: Vec<&Issue> = report.all_issues().filter(is_partial).collect();
+    if partial.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let reviewed_checkout = ReviewedCheckout::open(session)
+        .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
+    let moved = issues_at(&reviewed_checkout, &partial, commit)?;
+    let places = |issue: Issue| {
+        let Issue { number, location, other_places, .. } = issue;
+        let places: Vec<Location> = std::iter::once(location).chain(other_places).collect();
+        (number, places)
+    };
+    Ok(moved.into_iter().map(places).collect())
 }
 
 /// The place of these lines after a diff of their file. Lines that the diff replaces become the

@@ -1,7 +1,7 @@
 //! Reviews fixed files again and adds new issues to the report. An open issue stays open even if
 //! this review does not find it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::change_source::AttributesAt;
@@ -31,6 +31,7 @@ use crh_review::report::{
     RunOutcome, Stats,
 };
 use crh_review::verdict::{has_lost_findings, is_actionable};
+use crh_review::{Location, add_places};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const REPEATED_REVIEW_STOPPED: &str = "the repeated review of the fixes was stopped";
@@ -80,7 +81,8 @@ pub(super) fn review(
             mark_files(session, report, &changed, &changed, FixReviewEnd::Stopped);
         }
     }
-    let new = merge_findings(report, second, &changed);
+    let open_places = fix::open_places_at(session, report, now)?;
+    let new = merge_findings(report, second, &changed, &open_places);
     let found_here = [new.numbers, new.moved].concat();
     keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
     let updated = applied_fixes
@@ -161,6 +163,9 @@ fn subject(
     }))
 }
 
+/// Places by issue number.
+type OpenPlaces = BTreeMap<u32, Vec<Location>>;
+
 /// Issues that a repeated review added or found again.
 struct RepeatFindings {
     /// Numbers of the new issues.
@@ -196,11 +201,13 @@ fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 /// Adds new issues with the next numbers, adds dropped findings, and reopens fixed issues that were
-/// found again. A known issue keeps the more urgent severity.
+/// found again. A known issue keeps the more urgent severity. `open_places` are the places that
+/// partial fixes left open, in the fixed code: a finding there says nothing against the fix.
 fn merge_findings(
     report: &mut Report,
     second: Report,
     changed: &BTreeSet<String>,
+    open_places: &OpenPlaces,
 ) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
@@ -238,11 +245,13 @@ fn merge_findings(
     report.suppressed.extend(dropped);
     report.pre_existing.retain(|it| !outgrown.contains(&it.number));
     let is_of_a_fix = |(number, issue): &&(u32, Issue)| {
-        changed.contains(&issue.location.file) || report.is_fixed(*number)
+        let is_open = |it: &Location| it.overlaps(&issue.location);
+        let is_left_open = open_places.get(number).is_some_and(|it| it.iter().any(is_open));
+        !is_left_open && (changed.contains(&issue.location.file) || report.is_fixed(*number))
     };
     let found_again = again.iter().filter(is_of_a_fix).map(|(number, _)| *number).collect();
     let found_again = warn_found_again(report, &found_again);
-    let moved = update_known(report, again);
+    let moved = update_known(report, again, open_places);
     let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
     let mut free = last.unwrap_or_default() + 1..;
     let numbers: Vec<u32> = free.by_ref().take(new.len()).collect();
@@ -342,8 +351,13 @@ fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32
 /// Raises the severity of known issues, and makes them actionable if the second review does. An
 /// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
 /// applied. If the second review found it at another place than the texts are about, it gets the
-/// texts of that review, too. Returns the numbers of the issues with a fix.
-fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
+/// texts of that review, too. It keeps the places that its fix left open. Returns the numbers of the
+/// issues with a fix.
+fn update_known(
+    report: &mut Report,
+    again: Vec<(u32, Issue)>,
+    open_places: &OpenPlaces,
+) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
         let fix_outcome = report.fix_of(number).map(|fix| fix.outcome);
@@ -371,6 +385,9 @@ fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
             (issue.location, issue.other_places) = (second.location, second.other_places);
             (issue.evidence, issue.evidence_snippet) = (second.evidence, second.evidence_snippet);
             (issue.relocated_from, issue.replacement) = (second.relocated_from, None);
+            if let Some(places) = open_places.get(&number) {
+                add_places(issue, places);
+            }
         }
     }
     moved
@@ -424,7 +441,7 @@ mod tests {
         let other = Issue { pre_existing: true, ..issue(2) };
         let second = Report { pre_existing: vec![again, other], ..Report::default() };
         let RepeatFindings { numbers, found_again, .. } =
-            merge_findings(&mut report, second, &BTreeSet::from([file]));
+            merge_findings(&mut report, second, &BTreeSet::from([file]), &OpenPlaces::new());
         assert_eq!((numbers, found_again), (vec![], vec![1]));
         let old: Vec<u32> = report.pre_existing.iter().map(|it| it.number).collect();
         assert_eq!(old, [2]);
@@ -439,11 +456,41 @@ mod tests {
                 Report { issues: vec![issue(1)], applied_fixes: vec![fix], ..Report::default() };
             let again = Issue { title: "Other words".to_owned(), ..issue(1) };
             let second = Report { issues: vec![again], ..Report::default() };
-            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            merge_findings(&mut report, second, &changed, &OpenPlaces::new());
             report.issues[0].title.clone()
         };
         assert_eq!(title(FixOutcome::Partial), "Other words");
         assert_eq!(title(FixOutcome::Done), "Trouble 1");
+    }
+
+    #[test]
+    fn partial_fix_is_not_blamed_for_the_places_that_it_left_open() {
+        let check = |line: u32, found: &[u32], places: &[u32], text: &str| {
+            let place =
+                |line: u32| Location { line_start: line, line_end: line, ..issue(1).location };
+            let files = vec!["a.rs".to_owned()];
+            let outcome = FixOutcome::Partial;
+            let fix = AppliedFix { number: 1, files, outcome, ..AppliedFix::default() };
+            let mut report =
+                Report { issues: vec![issue(1)], applied_fixes: vec![fix], ..Report::default() };
+            let again = Issue { location: place(line), ..issue(1) };
+            let second = Report { issues: vec![again], ..Report::default() };
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            let open = OpenPlaces::from([(1, vec![place(9), place(20)])]);
+            let RepeatFindings { found_again, moved, .. } =
+                merge_findings(&mut report, second, &changed, &open);
+            assert_eq!((found_again.as_slice(), moved.as_slice()), (found, &[1][..]), "{line}");
+            assert_eq!(report.warnings.len(), found.len());
+            let issue = &report.issues[0];
+            let shown = std::iter::once(&issue.location).chain(&issue.other_places);
+            let shown: Vec<u32> = shown.map(|it| it.line_start).collect();
+            assert_eq!((shown.as_slice(), issue.why_it_matters.as_str()), (places, text));
+        };
+        check(9, &[], &[9, 20], " Also at a.rs:20.");
+        check(20, &[], &[20, 9], " Also at a.rs:9.");
+        // The fix changed line 5. No edit has closed the open places.
+        check(5, &[1], &[5, 9, 20], " Also at a.rs:9, a.rs:20.");
     }
 
     #[test]
@@ -476,7 +523,7 @@ mod tests {
             let second = Report { issues: vec![found], ..Report::default() };
             let changed = files.into_iter().collect();
             let RepeatFindings { numbers, found_again, .. } =
-                merge_findings(&mut report, second, &changed);
+                merge_findings(&mut report, second, &changed, &OpenPlaces::new());
             assert_eq!((numbers, found_again), expected, "{title}");
             // The report shows what the repeated review found, as an issue of its own or not.
             let shown = report.issues.iter().find(|it| it.title == title).unwrap();
@@ -525,7 +572,8 @@ mod tests {
             let mut again = Issue { severity, ..known };
             (again.location.line_start, again.location.line_end) = (2, 2);
             let second = Report { issues: vec![again], ..Report::default() };
-            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            merge_findings(&mut report, second, &changed, &OpenPlaces::new());
             let issue = &report.issues[0];
             let found = (issue.severity, issue.location.line_start, issue.replacement.is_some());
             assert_eq!(found, expected, "{severity} {is_fixed}");
