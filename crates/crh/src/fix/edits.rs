@@ -47,6 +47,19 @@ pub(crate) struct ChangedLines {
     pub(crate) are: usize,
 }
 
+impl ChangedLines {
+    /// Whether the change is at these lines, from 1: it replaces or deletes one of them, or adds
+    /// lines beside them.
+    pub(super) fn is_at(&self, (start, end): (u32, u32)) -> bool {
+        let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+        let (first, end) = (index(start).saturating_sub(1), index(end));
+        match self.were {
+            0 => (first..=end).contains(&self.at),
+            were => self.at < end && first < self.at + were,
+        }
+    }
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplacementEdits {
     pub(crate) edits: Vec<FileEdit>,

@@ -89,12 +89,7 @@ fn is_overwritten(
     by_user: &[ChangedLines],
     lines: Option<(u32, u32)>,
 ) -> bool {
-    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let is_near = |edit: &ChangedLines| {
-        lines.is_some_and(|(start, end)| {
-            edit.at <= index(end) && edit.at + edit.were >= index(start).saturating_sub(1)
-        })
-    };
+    let is_near = |edit: &ChangedLines| lines.is_some_and(|lines| edit.is_at(lines));
     let has_near = by_fixes.iter().any(is_near);
     let (mut added, mut removed) = (0, 0);
     by_fixes.iter().any(|edit| {

@@ -160,11 +160,8 @@ pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> 
 }
 
 /// Whether a diff changes these lines of a file, or adds lines beside them.
-pub(super) fn changes_lines(diff: &Diff, path: &str, (start, end): (u32, u32)) -> bool {
-    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    changed(diff, path)
-        .iter()
-        .any(|run| run.at <= index(end) && run.at + run.were >= index(start).saturating_sub(1))
+pub(super) fn changes_lines(diff: &Diff, path: &str, lines: (u32, u32)) -> bool {
+    changed(diff, path).iter().any(|run| run.is_at(lines))
 }
 
 #[cfg(test)]
@@ -199,7 +196,8 @@ diff --git a/a.py b/a.py
         assert_eq!(lines_after(&diff, "b.py", (2, 3)), (2, 3));
         // The changes replace line 2, delete line 4, and add a line before the first one.
         let is_changed = |line| changes_lines(&diff, "a.py", (line, line));
-        assert_eq!([1, 2, 3, 4, 5, 6].map(is_changed), [true, true, true, true, true, false]);
+        assert_eq!([1, 2, 3, 4, 5, 6].map(is_changed), [true, true, false, true, false, false]);
+        assert!(changes_lines(&diff, "a.py", (3, 4)));
         assert!(!changes_lines(&diff, "b.py", (2, 2)));
     }
 
