@@ -218,9 +218,10 @@ fn merge_findings(
             .or_else(|| all().find(|it| has_fix(it) && shares_finding(it, issue)));
         known.map(|it| it.number)
     };
+    let mut suppressed = without_issues(&second);
     let is_old = |number: u32| report.pre_existing.iter().any(|it| it.number == number);
     let (mut new, mut old, mut outgrown) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let (mut again, mut elsewhere) = (Vec::new(), Vec::new());
+    let mut again = Vec::new();
     // The limit on issues holds for the first review only. It must not hide a problem of a fix.
     for issue in second.issues.into_iter().chain(second.over_cap).chain(second.pre_existing) {
         let is_fixed_file = changed.contains(&issue.location.file);
@@ -234,15 +235,11 @@ fn merge_findings(
             Some(number) => again.push((number, issue)),
             None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
-            None => elsewhere.extend(dropped_findings(issue)),
+            None => suppressed.extend(dropped_findings(issue)),
         }
     }
-    let is_new = |dropped: &DroppedFinding| {
-        dropped.fate != Fate::OverCap && report.suppressed.iter().all(|it| !is_same(it, dropped))
-    };
-    let dropped: Vec<DroppedFinding> =
-        second.suppressed.into_iter().chain(elsewhere).filter(is_new).collect();
-    report.suppressed.extend(dropped);
+    suppressed.retain(|dropped| report.suppressed.iter().all(|it| !is_same(it, dropped)));
+    report.suppressed.extend(suppressed);
     report.pre_existing.retain(|it| !outgrown.contains(&it.number));
     let is_of_a_fix = |(number, issue): &&(u32, Issue)| {
         let is_open = |it: &Location| it.overlaps(&issue.location);
@@ -269,6 +266,17 @@ fn merge_findings(
     }
     report.stats = combined_stats(&report.stats, &second.stats);
     RepeatFindings { numbers, found_again, moved }
+}
+
+/// The dropped findings of a report, without those of the issues over its limit on issues.
+fn without_issues(report: &Report) -> Vec<DroppedFinding> {
+    let of_issues: BTreeSet<&Member> =
+        report.over_cap.iter().flat_map(|issue| &issue.members).collect();
+    let has_issue = |dropped: &DroppedFinding| {
+        let member = dropped.member.as_ref();
+        dropped.fate == Fate::OverCap && member.is_some_and(|it| of_issues.contains(it))
+    };
+    report.suppressed.iter().filter(|dropped| !has_issue(dropped)).cloned().collect()
 }
 
 /// Whether a repeated review found a fixed issue again. A fix changes the lines that identify an
@@ -493,21 +501,41 @@ mod tests {
         check(5, &[1], &[5, 9, 20], " Also at a.rs:9, a.rs:20.");
     }
 
+    fn member(file: &str, title: &str, quote: &str) -> Member {
+        let member = json!({
+            "reviewer": "correctness", "origin": "model", "proof": "quotes",
+            "finding": {
+                "title": title, "severity": "P2", "category": "bug", "file": file,
+                "line_start": 9, "line_end": 9, "confidence": 0.8, "why_it_matters": "",
+                "evidence": [{ "line": 9, "snippet": quote }], "autofix_class": "safe_auto",
+                "owner": "review-fixer", "requires_verification": false, "pre_existing": false,
+            },
+        });
+        serde_json::from_value(member).unwrap()
+    }
+
+    #[test]
+    fn finding_over_the_cap_of_a_reviewer_is_kept() {
+        let over_cap = |member: &Member| {
+            DroppedFinding::new(member.clone(), Fate::OverCap, "over a limit".to_owned())
+        };
+        // The limit on issues hides the first one. It becomes an issue of the report.
+        let members = ["Of an issue", "Over the cap"].map(|title| member("a.rs", title, "x();"));
+        let hidden = Issue { members: vec![members[0].clone()], ..issue(7) };
+        let second = Report {
+            over_cap: vec![hidden],
+            suppressed: members.iter().map(over_cap).collect(),
+            ..Report::default()
+        };
+        let mut report = Report::default();
+        let changed = BTreeSet::from(["a.rs".to_owned()]);
+        merge_findings(&mut report, second, &changed, &OpenPlaces::new());
+        assert_eq!(report.issues.len(), 1);
+        assert_eq!(report.suppressed, [over_cap(&members[1])]);
+    }
+
     #[test]
     fn fixed_group_is_found_again_by_any_of_its_findings() {
-        let member = |file: &str, title: &str, quote: &str| -> Member {
-            let member = json!({
-                "reviewer": "correctness", "origin": "model", "proof": "quotes",
-                "finding": {
-                    "title": title, "severity": "P2", "category": "bug", "file": file,
-                    "line_start": 9, "line_end": 9, "confidence": 0.8, "why_it_matters": "",
-                    "evidence": [{ "line": 9, "snippet": quote }], "autofix_class": "safe_auto",
-                    "owner": "review-fixer", "requires_verification": false,
-                    "pre_existing": false,
-                },
-            });
-            serde_json::from_value(member).unwrap()
-        };
         let check = |again: Member, expected: (Vec<u32>, Vec<u32>)| {
             let lead = member("a.rs", "Trouble 1", "first();");
             let members = vec![lead, member("b.rs", "No check", "second();")];
