@@ -25,10 +25,10 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::finding::{Evidence, Finding, Member, Origin, Severity};
+use crh_review::finding::{Evidence, Finding, Member, Severity};
 use crh_review::report::{
     AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FixOutcome, Issue, Report,
-    RunOutcome, Stats,
+    RunOutcome, Stats, Status,
 };
 use crh_review::verdict::{has_lost_findings, is_actionable};
 use crh_review::{Location, add_places};
@@ -176,28 +176,32 @@ struct RepeatFindings {
     moved: Vec<u32>,
 }
 
-/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them,
-/// and no finding was lost.
+/// Whether a repeated review verifies the fixes of these files: it is complete, models have reviewed
+/// all files, and no finding was lost.
 fn is_verifying(second: &Report, changed: &BTreeSet<String>) -> bool {
-    let failed = second.failed_reviewers().any(|row| row.origin == Origin::Model);
     let is_reviewed = |path: &String| {
         let file = second.coverage.iter().find(|file| file.path == *path);
         file.is_some_and(|file| file.state == CoverageState::Reviewed)
     };
-    !failed && !has_lost_findings(second) && changed.iter().all(is_reviewed)
+    !is_cut_short(second) && !has_lost_findings(second) && changed.iter().all(is_reviewed)
 }
 
 /// Fixed files that a repeated review did not fully review. A file that is no longer part of the
 /// change needs no review.
 fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
-    let has_failed = second.failed_reviewers().next().is_some();
     let is_unreviewed = |state: CoverageState| match state {
-        CoverageState::Reviewed => has_failed,
+        CoverageState::Reviewed => is_cut_short(second),
         CoverageState::Truncated | CoverageState::NotReviewed => true,
         CoverageState::OutOfScope | CoverageState::ReviewedBefore => false,
     };
     let files = second.coverage.iter().filter(|file| changed.contains(&file.path));
     files.filter(|file| is_unreviewed(file.state)).map(|file| file.path.clone()).collect()
+}
+
+/// Whether something is missing in a repeated review, perhaps without a mark at a file: a reviewer,
+/// check or validation failed, or a limit ended it.
+fn is_cut_short(second: &Report) -> bool {
+    second.status > Status::Ok || second.failed_reviewers().next().is_some()
 }
 
 /// Adds new issues with the next numbers, adds dropped findings, and reopens fixed issues that were
@@ -417,6 +421,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crh_review::finding::Origin;
     use crh_review::report::{FileCoverage, ReviewerRow};
 
     fn issue(number: u32) -> Issue {
@@ -563,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_check_of_the_repeated_review_leaves_its_files_unreviewed() {
+    fn repeated_review_that_is_cut_short_leaves_its_files_unreviewed() {
         let failed = |origin: Origin| {
             let row = ReviewerRow {
                 name: "syntax".to_owned(),
@@ -577,9 +582,20 @@ mod tests {
             Report { reviewers: vec![row], coverage: vec![file], ..Report::default() }
         };
         let changed = BTreeSet::from(["a".to_owned()]);
+        let check = |second: &Report, is_complete: bool| {
+            let left = if is_complete { BTreeSet::new() } else { changed.clone() };
+            assert_eq!(unreviewed(second, &changed), left, "{second:?}");
+            assert_eq!(is_verifying(second, &changed), is_complete, "{second:?}");
+        };
         for origin in [Origin::Code, Origin::Model] {
-            assert_eq!(unreviewed(&failed(origin), &changed), changed, "{origin:?}");
+            check(&failed(origin), false);
         }
+        let ended =
+            |status: Status| Report { reviewers: Vec::new(), status, ..failed(Origin::Model) };
+        check(&ended(Status::Ok), true);
+        // A validation failed, or a limit ended a reviewer after it had marked its files.
+        check(&ended(Status::Degraded), false);
+        check(&ended(Status::Truncated), false);
     }
 
     #[test]
