@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::REVIEWED;
 use super::applied_fixes::AppliedFixes;
 use super::edits::ChangedLines;
+use super::found_on::drop_found_on;
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::ReviewedCheckout;
 use super::surroundings::changed;
@@ -12,7 +14,7 @@ use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
-use crh_review::report::{AppliedFix, Report};
+use crh_review::report::{AppliedFix, Issue, Report};
 
 /// Removes the fixes whose edits are no longer in the tree from the report, and stores that they
 /// are missing. Returns their issues with the reasons.
@@ -30,11 +32,36 @@ pub(crate) fn drop_missing_fixes(
     }
     let missing = missing_fixes(&reviewed_checkout, report, &fixes)?;
     if !missing.is_empty() {
-        let numbers = missing.iter().map(|left| left.number);
+        let numbers: BTreeSet<u32> = missing.iter().map(|left| left.number).collect();
+        // Without the report of the review, the issues keep their last places.
+        if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
+            let restored = restore_issues(report, &reviewed, &numbers);
+            drop_found_on(run, &restored).or_fail(FailureKind::External)?;
+        }
         let updated = applied_fixes.keep_missing(run, numbers).or_fail(FailureKind::External)?;
         report.applied_fixes = updated.applied();
     }
     Ok(missing)
+}
+
+/// Gives these issues the places and texts of the reviewed report again: a partial fix has left out
+/// the places that are open now. A later review may have raised their severity. Returns the numbers
+/// of the restored issues. Issues of later rounds stay.
+fn restore_issues(
+    report: &mut Report,
+    reviewed: &Report,
+    numbers: &BTreeSet<u32>,
+) -> BTreeSet<u32> {
+    let mut restored = BTreeSet::new();
+    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
+    for issue in issues.filter(|issue| numbers.contains(&issue.number)) {
+        if let Some(first) = reviewed.issue(issue.number) {
+            let (severity, validation) = (issue.severity, issue.validation);
+            *issue = Issue { severity, validation, ..first.clone() };
+            restored.insert(issue.number);
+        }
+    }
+    restored
 }
 
 /// The issues of these fixes whose edits are no longer in the tree, with the reasons.
@@ -112,7 +139,27 @@ fn overwrites(edit: &ChangedLines, at: usize, count: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::edits::tests::issue;
     use super::*;
+    use crh_review::{Location, narrow_to_places};
+
+    #[test]
+    fn issue_of_a_reverted_fix_has_its_reviewed_places_again() {
+        let first = issue(1, (3, 3), "a", Some("b"));
+        let place = Location { line_start: 9, line_end: 9, ..first.location.clone() };
+        let grouped = Issue { other_places: vec![place.clone()], ..first };
+        let other = issue(2, (5, 5), "a", None);
+        let reviewed = Report { issues: vec![grouped.clone(), other.clone()], ..Report::default() };
+        let narrowed = |mut issue: Issue| {
+            narrow_to_places(&mut issue, std::slice::from_ref(&place));
+            issue
+        };
+        let issues = vec![narrowed(grouped.clone()), narrowed(other.clone())];
+        let mut report = Report { issues, ..Report::default() };
+        let restored = restore_issues(&mut report, &reviewed, &BTreeSet::from([1, 7]));
+        assert_eq!(restored, BTreeSet::from([1]));
+        assert_eq!(report.issues, [grouped, narrowed(other)]);
+    }
 
     #[test]
     fn fix_is_missing_if_a_later_edit_changes_its_lines() {
