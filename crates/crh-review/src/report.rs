@@ -541,7 +541,8 @@ pub enum FixOutcome {
     /// The issue requires verification, and neither a test command nor a review of the fix has
     /// verified it. The issue is open.
     Unverified,
-    /// The issue is P0 or P1, and the fix did not change all its places. The issue is open.
+    /// The issue is P0 or P1, and the fix did not change all its places. Or a part of the fix is no
+    /// longer in the tree. The issue is open.
     Partial,
 }
 

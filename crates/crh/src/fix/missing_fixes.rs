@@ -1,7 +1,7 @@
 //! Finds applied fixes whose edits are no longer in the tree: the user may revert a file while crh
 //! still reviews its fix.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::REVIEWED;
 use super::applied_fixes::AppliedFixes;
@@ -16,8 +16,9 @@ use crh_review::diff::Diff;
 use crh_review::finding::Side;
 use crh_review::report::{AppliedFix, Issue, Report};
 
-/// Removes the fixes whose edits are no longer in the tree from the report, and stores that they
-/// are missing. Returns their issues with the reasons.
+/// Removes the files whose edits are no longer in the tree from the fixes of the report, and the
+/// fixes without any file, and stores that they are missing. Returns their issues, which are open,
+/// with the reasons.
 pub(crate) fn drop_missing_fixes(
     session: &ReviewSession,
     report: &mut Report,
@@ -32,16 +33,24 @@ pub(crate) fn drop_missing_fixes(
     }
     let missing = missing_fixes(&reviewed_checkout, report, &fixes)?;
     if !missing.is_empty() {
-        let numbers: BTreeSet<u32> = missing.iter().map(|left| left.number).collect();
+        let numbers: BTreeSet<u32> = missing.keys().copied().collect();
         // Without the report of the review, the issues keep their last places.
         if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
             let restored = restore_issues(report, &reviewed, &numbers);
             drop_found_on(run, &restored).or_fail(FailureKind::External)?;
         }
-        let updated = applied_fixes.keep_missing(run, numbers).or_fail(FailureKind::External)?;
+        let updated =
+            applied_fixes.keep_missing(run, missing.clone()).or_fail(FailureKind::External)?;
         report.applied_fixes = updated.applied();
     }
-    Ok(missing)
+    let skipped = |(number, files): (u32, BTreeSet<String>)| {
+        let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+        let (names, were) =
+            (files.join(", "), if files.len() == 1 { "file was" } else { "files were" });
+        let why = format!("its fix is no longer in {names}: the {were} changed after the fix");
+        SkippedIssue::new(number, why)
+    };
+    Ok(missing.into_iter().map(skipped).collect())
 }
 
 /// Gives these issues the places and texts of the reviewed report again: a partial fix has left out
@@ -64,12 +73,12 @@ fn restore_issues(
     restored
 }
 
-/// The issues of these fixes whose edits are no longer in the tree, with the reasons.
+/// The files that no longer have the edits of these fixes, by issue.
 fn missing_fixes(
     reviewed_checkout: &ReviewedCheckout<'_>,
     report: &Report,
     fixes: &[AppliedFix],
-) -> Result<Vec<SkippedIssue>, Failure> {
+) -> Result<BTreeMap<u32, BTreeSet<String>>, Failure> {
     let checkout = reviewed_checkout
         .locked()
         .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
@@ -77,7 +86,7 @@ fn missing_fixes(
         fixes.iter().flat_map(|fix| fix.files.iter().map(String::as_str)).collect();
     let tree = reviewed_checkout.start(&checkout, &paths)?;
     if tree.edited.is_empty() && tree.barred.is_empty() {
-        return Ok(Vec::new());
+        return Ok(BTreeMap::new());
     }
     let (reviewed, fixed) = (reviewed_checkout.reviewed, reviewed_checkout.now.as_str());
     let diff = |from: &str, to: &str| -> Result<Diff, Failure> {
@@ -100,12 +109,11 @@ fn missing_fixes(
             || !edits.is_empty() && changed(&in_tree, path).is_empty()
             || is_overwritten(&edits, &changed(&by_user, path), lines)
     };
-    let missing = fixes.iter().filter_map(|fix| {
-        let path = fix.files.iter().find(|path| is_missing(fix, path.as_str()))?;
-        let why = format!("its fix is no longer in `{path}`: the file was changed after the fix");
-        Some(SkippedIssue::new(fix.number, why))
+    let missing = fixes.iter().map(|fix| {
+        let files = fix.files.iter().filter(|path| is_missing(fix, path.as_str()));
+        (fix.number, files.cloned().collect::<BTreeSet<String>>())
     });
-    Ok(missing.collect())
+    Ok(missing.filter(|(_, files)| !files.is_empty()).collect())
 }
 
 /// Whether later edits of a file change lines that its fixes wrote, or bring back lines that they

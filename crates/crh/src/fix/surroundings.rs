@@ -125,7 +125,9 @@ pub(crate) fn open_places_at(
     commit: &str,
 ) -> Result<BTreeMap<u32, Vec<Location>>, Failure> {
     let is_partial = |issue: &&Issue| {
-        report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Partial)
+        let fix = report.fix_of(issue.number);
+        // A fix may also be partial because the user reverted one of its files.
+        fix.is_some_and(|fix| fix.outcome == FixOutcome::Partial && !fix.open_places.is_empty())
     };
     let partial: Vec<&Issue> = report.all_issues().filter(is_partial).collect();
     if partial.is_empty() {
