@@ -120,8 +120,8 @@ pub(crate) fn would_fix(
             FixPass { is_stopped: true, ..skip_all(report, numbers, NOT_ITS_TURN) },
         ));
     }
-    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } =
-        by_code.then(by_model);
+    let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
+    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } = planned;
     let patch = reviewed_checkout.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
     let fixed = FixPass { applied, left: more, warnings, ..FixPass::default() };
     Ok((patch, fixed.and(FixPass::leaving(left))))
