@@ -80,7 +80,7 @@ fn usable_replacement(issue: &Issue) -> Result<&str, &'static str> {
 /// or why it cannot be read.
 pub(crate) fn replaced(
     issues: &[&Issue],
-    texts: &BTreeMap<u32, Result<FileTexts, String>>,
+    texts: &BTreeMap<u32, Result<FileTexts, SkippedIssue>>,
 ) -> ReplacementEdits {
     let mut replaced = ReplacementEdits::default();
     let mut by_file: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
@@ -107,7 +107,7 @@ struct Patch {
 fn one_file(
     path: &str,
     issues: &[&Issue],
-    texts: &BTreeMap<u32, Result<FileTexts, String>>,
+    texts: &BTreeMap<u32, Result<FileTexts, SkippedIssue>>,
 ) -> (Option<FileEdit>, Vec<SkippedIssue>) {
     let (mut patches, mut left): (Vec<Patch>, Vec<SkippedIssue>) = (Vec::new(), Vec::new());
     // The current text, which is the same for all issues of the file. The reviewed text may differ.
@@ -117,17 +117,19 @@ fn one_file(
     for issue in issues {
         let number = issue.number;
         let found = match texts.get(&number) {
-            Some(Ok(texts)) => patch(issue, texts).map(|patch| (patch, &texts.now)),
-            Some(Err(why)) => Err(why.as_str()),
-            None => Err(NO_SUCH_LINES),
+            Some(Ok(texts)) => patch(issue, texts)
+                .map(|patch| (patch, &texts.now))
+                .map_err(|why| SkippedIssue::new(number, why)),
+            Some(Err(skipped)) => Err(skipped.clone()),
+            None => Err(SkippedIssue::new(number, NO_SUCH_LINES)),
         };
         let patch = match found {
             Ok((patch, text)) => {
                 now = text;
                 patch
             }
-            Err(why) => {
-                left.push(SkippedIssue::new(number, why));
+            Err(skipped) => {
+                left.push(skipped);
                 continue;
             }
         };

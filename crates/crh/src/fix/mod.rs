@@ -32,14 +32,14 @@ pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
-use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
+use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::missing_fixes::drop_missing_fixes;
 use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
-use self::reviewed_checkout::{FIXES, ReviewedCheckout, reason_if_edited};
+use self::reviewed_checkout::{FIXES, ReviewedCheckout, WriteFailure, reason_if_edited};
 pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
@@ -360,14 +360,13 @@ fn apply_planned(
     }
     let purpose = Purpose { asker, after: Some(&commit), fixes: &fixes, edited: &edited };
     let edits = reviewed_checkout.edits(checkout, (&from, &commit), &paths, &fixes);
-    let done = edits.map_err(|why| (why, false)).and_then(|edits| {
+    let done = edits.and_then(|edits| {
         let done = checkout.apply(&reviewed_checkout.fixes(), &edits, purpose, UNDISTURBED);
-        // crh never writes to such a place.
-        done.map_err(|why| (why.to_string(), matches!(why, ApplyError::Place { .. })))
+        done.map_err(WriteFailure::from)
     });
     match done {
         Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
-        Err((why, is_rejected)) => left.and(not_applied(&fixes, &why, is_rejected)),
+        Err(failure) => left.and(not_applied(&fixes, &failure)),
     }
 }
 
@@ -429,10 +428,12 @@ fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
     FixPass::leaving(left).and(FixPass::leaving(more))
 }
 
-fn not_applied(fixes: &[AppliedFix], why: &str, is_rejected: bool) -> FixPass {
-    let why = format!("nothing was applied: {why}");
-    let left =
-        |fix: &AppliedFix| SkippedIssue { is_rejected, ..SkippedIssue::new(fix.number, &why) };
+fn not_applied(fixes: &[AppliedFix], failure: &WriteFailure) -> FixPass {
+    let why = format!("nothing was applied: {}", failure.why);
+    let left = |fix: &AppliedFix| SkippedIssue {
+        is_rejected: failure.refuses(&fix.files),
+        ..SkippedIssue::new(fix.number, &why)
+    };
     FixPass::leaving(fixes.iter().map(left).collect())
 }
 

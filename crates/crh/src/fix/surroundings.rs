@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::edits::{ChangedLines, FileTexts};
+use super::outcome::SkippedIssue;
 use super::reviewed_checkout::{FixStart, ReviewedCheckout};
 use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -18,7 +19,7 @@ pub(super) fn texts(
     reviewed_checkout: &ReviewedCheckout<'_>,
     start: &FixStart,
     issues: &[&Issue],
-) -> Result<BTreeMap<u32, Result<FileTexts, String>>, Failure> {
+) -> Result<BTreeMap<u32, Result<FileTexts, SkippedIssue>>, Failure> {
     let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
     let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
     for issue in issues {
@@ -37,10 +38,10 @@ pub(super) fn texts(
         let text = |commit: &str| text(&objects, commit, path);
         let changed = diffs.get(found_on).map(|diff| changed(diff, path)).unwrap_or_default();
         let texts = match start.barred.get(path) {
-            Some(why) => Err(why.clone()),
-            None => text(found_on).and_then(|reviewed| {
-                Ok(FileTexts { reviewed, now: text(&start.commit)?, changed })
-            }),
+            Some(failure) => Err(failure.skipped(issue.number)),
+            None => text(found_on)
+                .and_then(|reviewed| Ok(FileTexts { reviewed, now: text(&start.commit)?, changed }))
+                .map_err(|why| SkippedIssue::new(issue.number, why)),
         };
         (issue.number, texts)
     };
