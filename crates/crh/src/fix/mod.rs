@@ -50,8 +50,10 @@ use crate::ui;
 use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
+use crh_review::diff::Diff;
+use crh_review::finding::Member;
 use crh_review::report::{Action, AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
-use crh_review::{narrow_to_places, refresh_verdict, report};
+use crh_review::{Location, Sources, narrow_to_places, refresh_verdict, report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -74,7 +76,7 @@ pub(crate) fn fix(
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
-    move_to_open_places(report, &fixed.applied);
+    move_to_open_places(report, &fixed.applied, &session.subject.diff);
     if is_reviewed_again(asker, session.terms.mode) {
         let files = fixed.applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
         mark_unreviewed(session, report, &files);
@@ -141,7 +143,7 @@ pub(crate) fn update_from_journals(
         known.is_none_or(|known| known.outcome != FixOutcome::Partial)
     };
     let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
-    move_to_open_places(&mut settled, &new);
+    move_to_open_places(&mut settled, &new, &session.subject.diff);
     mark_unreviewed(session, &mut settled, &applied_fixes.unreviewed_files(session.terms.mode));
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
@@ -236,13 +238,30 @@ pub(crate) fn drop_applied_proposals(report: &mut Report) {
 
 /// Moves each issue that one of these new fixes closed only in part to the places that the fix did
 /// not change. Issues of earlier fixes are there already, and a later review may have moved them.
-fn move_to_open_places(report: &mut Report, new: &[AppliedFix]) {
+fn move_to_open_places(report: &mut Report, new: &[AppliedFix], diff: &Diff) {
+    if new.iter().all(|fix| fix.outcome != FixOutcome::Partial) {
+        return;
+    }
+    let sources = Sources::new(diff.clone());
     for fix in new.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
-            narrow_to_places(issue, &fix.open_places);
+            narrow(issue, &fix.open_places, &sources);
         }
     }
+}
+
+/// Narrows an issue to these places. Its findings may cite a renamed file by its old path.
+fn narrow(issue: &mut Issue, places: &[Location], sources: &Sources) {
+    let as_cited = issue.members.clone();
+    for Member { finding, .. } in &mut issue.members {
+        let quoted = finding.evidence.iter_mut().filter_map(|quote| quote.file.as_mut());
+        for file in quoted.chain([&mut finding.file]) {
+            *file = sources.current_path(file);
+        }
+    }
+    narrow_to_places(issue, places);
+    issue.members = as_cited;
 }
 
 /// Recomputes everything in a report that depends on the fixes.
@@ -443,24 +462,55 @@ mod tests {
 
     use super::*;
 
+    fn member(file: &str, replacement: Option<String>) -> Member {
+        let member = json!({
+            "reviewer": "correctness", "origin": "model", "proof": "quotes",
+            "finding": {
+                "title": "It is wrong", "severity": "P2", "category": "bug", "file": file,
+                "line_start": 3, "line_end": 3, "confidence": 0.8, "why_it_matters": "It fails.",
+                "evidence": [{ "line": 3, "snippet": "a = b / c" }], "autofix_class": "safe_auto",
+                "owner": "review-fixer", "requires_verification": false, "pre_existing": false,
+                "replacement": replacement,
+            },
+        });
+        serde_json::from_value(member).unwrap()
+    }
+
+    #[test]
+    fn narrowed_issue_has_the_texts_of_its_open_place() {
+        let diff = "\
+diff --git a/old.py b/new.py
+similarity index 100%
+rename from old.py
+rename to new.py
+";
+        let sources = Sources::new(Diff::read(diff.as_bytes().to_vec()));
+        let first = edits::tests::issue(1, (9, 9), "one", None);
+        let place = Location { file: "new.py".to_owned(), ..first.location.clone() };
+        let group = Issue {
+            title: "One cause".to_owned(),
+            why_it_matters: "Both fail. Also at new.py:9.".to_owned(),
+            other_places: vec![place.clone()],
+            ..first
+        };
+        let check = |members: Vec<Member>, title: &str, text: &str, quote: &str| {
+            let mut issue = Issue { members: members.clone(), ..group.clone() };
+            narrow(&mut issue, std::slice::from_ref(&place), &sources);
+            assert_eq!((issue.title.as_str(), issue.why_it_matters.as_str()), (title, text));
+            assert_eq!((issue.evidence_snippet.as_str(), issue.members), (quote, members));
+            assert_eq!(issue.location, place);
+        };
+        check(vec![member("old.py", None)], "It is wrong", "It fails.", "a = b / c");
+        // Without a finding there, the texts stay, but they do not name the place again.
+        check(Vec::new(), "One cause", "Both fail.", "");
+    }
+
     #[test]
     fn issue_that_a_fixer_fixed_in_vain_can_be_fixed_again() {
         let mut issue = edits::tests::issue(1, (3, 3), "a", None);
-        let member = |replacement: &str| {
-            serde_json::from_value(json!({
-                "reviewer": "correctness", "origin": "model", "proof": "quotes",
-                "finding": {
-                    "title": "It is wrong", "severity": "P2", "category": "bug", "file": "a.py",
-                    "line_start": 3, "line_end": 3, "confidence": 0.8, "why_it_matters": "",
-                    "evidence": [], "autofix_class": "safe_auto", "owner": "review-fixer",
-                    "requires_verification": false, "pre_existing": false,
-                    "replacement": replacement,
-                },
-            }))
-            .unwrap()
-        };
         // crh uses no replacement if those of the findings differ.
-        issue.members = vec![member("b"), member("c")];
+        let replacements = ["b", "c"].map(|text| Some(text.to_owned()));
+        issue.members = replacements.map(|replacement| member("a.py", replacement)).to_vec();
         let check = |author, outcome, expected| {
             let fix = AppliedFix { number: 1, outcome, author, ..AppliedFix::default() };
             let report = Report { applied_fixes: vec![fix], ..Report::default() };
