@@ -103,6 +103,9 @@ pub struct Report {
     pub files_reviewed: Vec<String>,
     /// How much of each file was reviewed.
     pub coverage: Vec<FileCoverage>,
+    /// Fixed files that no repeated review has covered. The review is incomplete because of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fix_review_gaps: Vec<FixReviewGap>,
     /// Cost and time.
     pub stats: Stats,
 }
@@ -681,9 +684,16 @@ pub fn not_fixed_warning(number: u32, why: &str) -> String {
     format!("#{number} not fixed: {why}")
 }
 
-/// Why a fixed file is not fully reviewed if the repeated review of its fix did not end. The verdict
-/// depends on it.
-pub const FIX_REVIEW_STOPPED: &str = "the repeated review of its fix was stopped";
+/// A fixed file that no repeated review has covered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FixReviewGap {
+    /// Path after the change.
+    pub path: String,
+    /// Whether the repeated review did not end.
+    pub is_stopped: bool,
+    /// Status of the repeated review.
+    pub status: Status,
+}
 
 /// How much of one file was reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
