@@ -1,5 +1,6 @@
 //! The reviewed checkout, and whether its files changed since the review.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ use crh_git::{AmendedFile, BareRepository, Repository, SnapshotScope};
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::resolve::CheckoutMatch;
 use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::AppliedFix;
+use crh_review::diff::Diff;
+use crh_review::report::{AppliedFix, Issue};
 
 /// Prefix of fixer transcripts.
 const FIXER: &str = "fixer";
@@ -144,6 +146,22 @@ impl<'b> ReviewedCheckout<'b> {
 
     pub(super) fn found_on(&self, number: u32) -> &str {
         self.found_on.get(&number).map_or(self.reviewed, String::as_str)
+    }
+
+    /// The diffs to a commit with fixes, by the commits that these issues were found on.
+    pub(super) fn diffs_to(
+        &self,
+        issues: &[&Issue],
+        commit: &str,
+    ) -> Result<BTreeMap<&str, Diff>, Failure> {
+        let mut diffs = BTreeMap::new();
+        for issue in issues {
+            if let Entry::Vacant(entry) = diffs.entry(self.found_on(issue.number)) {
+                let diff = self.bare.diff(entry.key(), commit).or_fail(FailureKind::External)?;
+                entry.insert(Diff::read(diff));
+            }
+        }
+        Ok(diffs)
     }
 
     pub(super) fn fixes(&self) -> PathBuf {

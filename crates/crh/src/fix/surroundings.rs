@@ -1,7 +1,6 @@
 //! Reads the files of issues: as reviewed, as they are now, and the difference.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::edits::{ChangedLines, FileTexts};
 use super::outcome::SkippedIssue;
@@ -21,17 +20,7 @@ pub(super) fn texts(
     issues: &[&Issue],
 ) -> Result<BTreeMap<u32, Result<FileTexts, SkippedIssue>>, Failure> {
     let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
-    let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
-    for issue in issues {
-        let found_on = reviewed_checkout.found_on(issue.number);
-        if !diffs.contains_key(found_on) {
-            let diff = reviewed_checkout
-                .bare
-                .diff(found_on, &start.commit)
-                .or_fail(FailureKind::External)?;
-            diffs.insert(found_on, Diff::read(diff));
-        }
-    }
+    let diffs = reviewed_checkout.diffs_to(issues, &start.commit)?;
     let of = |issue: &&Issue| {
         let path = issue.location.file.as_str();
         let found_on = reviewed_checkout.found_on(issue.number);
@@ -93,25 +82,22 @@ pub(super) fn issues_at(
     issues: &[&Issue],
     commit: &str,
 ) -> Result<Vec<Issue>, Failure> {
-    let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
+    let diffs = reviewed_checkout.diffs_to(issues, commit)?;
     let mut moved = Vec::with_capacity(issues.len());
     for issue in issues {
-        let found_on = reviewed_checkout.found_on(issue.number);
-        let diff = match diffs.entry(found_on) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(entry) => {
-                let diff = reviewed_checkout.bare.diff(found_on, commit);
-                entry.insert(Diff::read(diff.or_fail(FailureKind::External)?))
-            }
+        let diff = diffs.get(reviewed_checkout.found_on(issue.number));
+        let lines_at = |file: &str, lines: (u32, u32)| match diff {
+            Some(diff) => lines_after(diff, file, lines),
+            None => lines,
         };
         let mut issue = (*issue).clone();
         let places = issue.other_places.iter_mut().chain([&mut issue.location]);
         for place in places.filter(|place| place.side == Side::New) {
-            let lines = lines_after(diff, &place.file, (place.line_start, place.line_end));
+            let lines = lines_at(&place.file, (place.line_start, place.line_end));
             (place.line_start, place.line_end) = lines;
         }
         for quote in issue.evidence.iter_mut().filter(|quote| quote.side == Side::New) {
-            quote.line = lines_after(diff, &quote.file, (quote.line, quote.line)).0;
+            quote.line = lines_at(&quote.file, (quote.line, quote.line)).0;
         }
         moved.push(issue);
     }
