@@ -101,12 +101,36 @@ fn is_pre_existing(placed: &PlacedFinding) -> bool {
 pub(crate) fn add_near_places(issue: &mut Issue, others: &[PlacedFinding]) {
     for PlacedFinding { member, location, .. } in others {
         let is_urgent = effective_severity(member) <= Severity::P1;
-        let covers = |known: &Location| known.overlaps(location);
-        if is_urgent && !covers(&issue.location) && !issue.other_places.iter().any(covers) {
+        if is_urgent && !has_place(issue, location) {
             issue.other_places.push(location.clone());
         }
     }
     issue.other_places.sort();
+}
+
+/// Whether an issue has a place with some of these lines.
+fn has_place(issue: &Issue, place: &Location) -> bool {
+    std::iter::once(&issue.location).chain(&issue.other_places).any(|it| it.overlaps(place))
+}
+
+/// Adds the places that an issue does not have yet, and names them in its text.
+pub fn add_places(issue: &mut Issue, places: &[Location]) {
+    let old_sentence = places_sentence(&issue.other_places);
+    for place in places {
+        if !has_place(issue, place) {
+            issue.other_places.push(place.clone());
+        }
+    }
+    issue.other_places.sort();
+    replace_places_sentence(issue, &old_sentence);
+}
+
+/// Names the other places of an issue at the end of its text, instead of those of `old_sentence`.
+fn replace_places_sentence(issue: &mut Issue, old_sentence: &str) {
+    let text = &issue.why_it_matters;
+    let text = text.strip_suffix(old_sentence).unwrap_or(text);
+    issue.why_it_matters = format!("{text}{}", places_sentence(&issue.other_places));
+    issue.description.clone_from(&issue.why_it_matters);
 }
 
 /// Places of the other members, if they are not near the lead.
@@ -132,17 +156,11 @@ fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
 pub fn narrow_to_places(issue: &mut Issue, places: &[Location]) {
     let Some((first, others)) = places.split_first() else { return };
     let old_sentence = places_sentence(&issue.other_places);
-    if issue.location == *first {
-        let text = issue.why_it_matters.strip_suffix(old_sentence.as_str()).map(str::to_owned);
-        if let Some(text) = text {
-            issue.why_it_matters = text;
-        }
-    } else {
+    if issue.location != *first {
         move_to_place(issue, first);
     }
-    issue.why_it_matters.push_str(&places_sentence(others));
-    issue.description.clone_from(&issue.why_it_matters);
     (issue.other_places, issue.replacement) = (others.to_vec(), None);
+    replace_places_sentence(issue, &old_sentence);
 }
 
 /// Moves an issue to a place, with the texts and the quotes of its finding there. Without such a

@@ -55,15 +55,6 @@ pub struct Location {
     pub line_end: u32,
 }
 
-impl Location {
-    /// Whether two locations share a line.
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        (&self.file, self.side) == (&other.file, other.side)
-            && self.line_start <= other.line_end
-            && other.line_start <= self.line_end
-    }
-}
-
 /// A quote located in the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quote {
@@ -97,6 +88,15 @@ impl fmt::Display for Location {
             Side::Old => write!(f, " (removed)"),
             Side::New => Ok(()),
         }
+    }
+}
+
+impl Location {
+    /// Whether both locations have a line in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        (&self.file, self.side) == (&other.file, other.side)
+            && self.line_start <= other.line_end
+            && other.line_start <= self.line_end
     }
 }
 

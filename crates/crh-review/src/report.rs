@@ -103,6 +103,9 @@ pub struct Report {
     pub files_reviewed: Vec<String>,
     /// How much of each file was reviewed.
     pub coverage: Vec<FileCoverage>,
+    /// Fixed files that no repeated review has covered. The review is incomplete because of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fix_review_gaps: Vec<FixReviewGap>,
     /// Cost and time.
     pub stats: Stats,
 }
@@ -544,7 +547,8 @@ pub enum FixOutcome {
     /// The issue requires verification, and neither a test command nor a review of the fix has
     /// verified it. The issue is open.
     Unverified,
-    /// The issue is P0 or P1, and the fix did not change all its places. The issue is open.
+    /// The issue is P0 or P1, and the fix did not change all its places. Or a part of the fix is no
+    /// longer in the tree. The issue is open.
     Partial,
 }
 
@@ -697,9 +701,16 @@ pub fn not_fixed_warning(number: u32, why: &str) -> String {
     format!("#{number} not fixed: {why}")
 }
 
-/// Why a fixed file is not fully reviewed if the repeated review of its fix did not end. The verdict
-/// depends on it.
-pub const FIX_REVIEW_STOPPED: &str = "the repeated review of its fix was stopped";
+/// A fixed file that no repeated review has covered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FixReviewGap {
+    /// Path after the change.
+    pub path: String,
+    /// Whether the repeated review did not end.
+    pub is_stopped: bool,
+    /// Status of the repeated review.
+    pub status: Status,
+}
 
 /// How much of one file was reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

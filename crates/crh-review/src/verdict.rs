@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
-    CoverageState, DroppedFinding, FIX_REVIEW_STOPPED, Fate, FileCoverage, Issue, PlanSource,
-    Queue, Report, Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy,
-    Validation,
+    CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
+    Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy, Validation,
 };
 use crate::route::queue_for;
 
@@ -444,7 +443,7 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
             gaps.push(format!("failed {kind}: {}", names.join(", ")));
         }
     }
-    if report.coverage.iter().any(|file| file.reason.ends_with(FIX_REVIEW_STOPPED)) {
+    if report.fix_review_gaps.iter().any(|gap| gap.is_stopped) {
         gaps.push("the repeated review of the fixes was stopped".to_owned());
     }
     gaps.extend(unreviewed_files(report));

@@ -72,6 +72,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         notes,
         files_reviewed,
         coverage,
+        fix_review_gaps,
         stats: _,
     } = &mut report;
     masker.mask_texts([artifact, verdict_reason, summary, intent]);
@@ -102,6 +103,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         masker.mask_paths([&mut file.path]);
         masker.mask_text(&mut file.reason);
     }
+    masker.mask_paths(fix_review_gaps.iter_mut().map(|gap| &mut gap.path));
     report
 }
 

@@ -49,9 +49,10 @@ pub(super) fn accept_work(
                     )),
                 }
             }
-            Some(ReportedRepair { outcome: outcome @ IssueOutcome::NotDone(_), .. }) => {
-                outcome.clone()
-            }
+            Some(ReportedRepair {
+                outcome: outcome @ (IssueOutcome::NotDone(_) | IssueOutcome::NotTried(_)),
+                ..
+            }) => outcome.clone(),
             None => IssueOutcome::NotDone("the fixer did not report about it".to_owned()),
         };
         outcomes.insert(number, outcome);

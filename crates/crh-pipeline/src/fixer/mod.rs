@@ -62,6 +62,8 @@ pub enum IssueOutcome {
     Done(String),
     /// Not repaired.
     NotDone(String),
+    /// Not given to the fixer.
+    NotTried(String),
 }
 
 struct AcceptedWork {

@@ -64,7 +64,7 @@ impl FixTask {
     pub(super) fn issues_over_limit(&self) -> impl Iterator<Item = (u32, IssueOutcome)> {
         let reason = format!("one fixer handles at most {ISSUES_MAX} issues");
         let surplus_issues = self.issues.iter().skip(ISSUES_MAX);
-        surplus_issues.map(move |issue| (issue.number, IssueOutcome::NotDone(reason.clone())))
+        surplus_issues.map(move |issue| (issue.number, IssueOutcome::NotTried(reason.clone())))
     }
 
     /// Result if nothing is accepted.

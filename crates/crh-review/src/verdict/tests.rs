@@ -6,7 +6,8 @@ use super::*;
 use crate::finding::tests_support::finding;
 use crate::finding::{AutofixClass, Category, Finding, Member, Origin, Owner, Severity};
 use crate::report::{
-    AppliedFix, FileCoverage, FixOutcome, Plan, Requirement, ReviewerRow, RunOutcome, Validation,
+    AppliedFix, FileCoverage, FixOutcome, FixReviewGap, Plan, Requirement, ReviewerRow, RunOutcome,
+    Validation,
 };
 
 /// A report with one open issue per word: `P1`, or `P2!` for an advisory one.
@@ -154,10 +155,24 @@ fn truncated_review_names_what_is_missing() {
     let coverage = vec![FileCoverage {
         path: "a".to_owned(),
         state: CoverageState::Truncated,
-        reason: FIX_REVIEW_STOPPED.to_owned(),
+        reason: "the repeated review of its fix was stopped".to_owned(),
     }];
+    let gap = |is_stopped: bool| FixReviewGap {
+        path: "a".to_owned(),
+        is_stopped,
+        status: Status::Truncated,
+    };
+    let unreviewed = |is_stopped: bool| Report {
+        coverage: coverage.clone(),
+        fix_review_gaps: vec![gap(is_stopped)],
+        ..report("")
+    };
     assert_eq!(
-        review_verdict(&truncated(Report { coverage, ..report("") })),
+        review_verdict(&truncated(unreviewed(false))),
+        "Incomplete: 1 file not fully reviewed (a)"
+    );
+    assert_eq!(
+        review_verdict(&truncated(unreviewed(true))),
         "Incomplete: the repeated review of the fixes was stopped; 1 file not fully reviewed (a)"
     );
     let mut unvalidated = truncated(report("P1 P2"));

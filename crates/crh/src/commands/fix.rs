@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use super::dismiss::load_past_decisions;
 use super::review::ReopenRequest;
 use super::review::session::ReviewSession;
+use super::run_lookup::run_dir_flag;
 use super::{review, run_lookup};
 use crate::cli::FixArgs;
 use crate::config::environment::Environment;
@@ -187,11 +188,6 @@ fn note_changed_file(
     Ok(())
 }
 
-/// The flag `--run-dir` for a command that crh prints. Empty without the flag.
-fn run_dir_flag(run_dir: Option<&Path>) -> String {
-    run_dir.map(|dir| format!(" --run-dir {}", ui::shell_path(dir))).unwrap_or_default()
-}
-
 /// Name of the reviewed change for a message: its address, or its base and head.
 fn change_name(change: &ReviewedChange) -> String {
     let ReviewedChange { url, base_ref, head_ref, base_sha, head_sha, .. } = change;
@@ -347,7 +343,7 @@ fn warn_not_fixed(outcome: &FixPass, warned: &[SkippedIssue]) {
 }
 
 fn warn_skipped(skipped: &SkippedIssue) {
-    ui::warn(&format!("#{} not fixed: {}", skipped.number, skipped.why));
+    ui::warn(&fix::not_fixed_warning(skipped));
 }
 
 fn fixes_text(outcome: &FixPass) -> String {

@@ -186,10 +186,14 @@ pub(crate) fn folder_failure(error: FolderError) -> Failure {
     folder_failure_in(error, default)
 }
 
+/// The flag `--run-dir` for a command that crh prints. Empty without the flag.
+pub(super) fn run_dir_flag(run_dir: Option<&Path>) -> String {
+    run_dir.map(|dir| format!(" --run-dir {}", ui::shell_path(dir))).unwrap_or_default()
+}
+
 /// Like [`folder_failure`], with hints that repeat `--run-dir`.
 fn folder_failure_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
-    let run_dir_flag =
-        run_dir.map(|dir| format!(" --run-dir {}", ui::shell_path(dir))).unwrap_or_default();
+    let run_dir_flag = run_dir_flag(run_dir);
     let (kind, hint) = match &error {
         FolderError::NoRuns(_) => {
             (FailureKind::Usage, format!("create one with `crh review`; {RUN_DIR_HINT}"))

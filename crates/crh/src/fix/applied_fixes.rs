@@ -40,6 +40,10 @@ struct FixReviews {
     /// fix before that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     missing: BTreeMap<u32, u32>,
+    /// Files of other fixes that no longer had their edits at the end of a run, by issue, with the
+    /// number of the last fix before that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    missing_files: BTreeMap<u32, BTreeMap<String, u32>>,
 }
 
 impl FixReviews {
@@ -118,62 +122,66 @@ impl AppliedFixes {
                     continue;
                 }
                 let outcome = self.outcome(*at, fix);
+                let files: Vec<String> = match self.fix_reviews.missing_files.get(&fix.number) {
+                    None => fix.files.clone(),
+                    Some(missing) => {
+                        let is_left =
+                            |file: &&String| missing.get(*file).is_none_or(|last| last < at);
+                        fix.files.iter().filter(is_left).cloned().collect()
+                    }
+                };
                 let open_places = match outcome {
                     FixOutcome::Partial => fix.open_places.clone(),
                     FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified => {
                         Vec::new()
                     }
                 };
-                add_fix(&mut applied, AppliedFix { outcome, open_places, ..fix.clone() });
+                add_fix(&mut applied, AppliedFix { outcome, files, open_places, ..fix.clone() });
             }
         }
         applied
     }
 
-    /// Issues whose last fix did not change all their places, and that the review of the fix closed.
-    pub(super) fn closed_by_review(&self) -> BTreeSet<u32> {
-        let mut closed = BTreeSet::new();
-        for (at, journal) in &self.journals {
-            for fix in &journal.fixes {
-                match fix.outcome == FixOutcome::Partial && self.outcome(*at, fix).is_done() {
-                    true => closed.insert(fix.number),
-                    false => closed.remove(&fix.number),
-                };
-            }
-        }
-        closed
-    }
-
     /// The outcome of a fix with this fix number after the reviews.
     fn outcome(&self, at: u32, fix: &AppliedFix) -> FixOutcome {
-        let FixReviews { found_again, verified, .. } = &self.fix_reviews;
+        let FixReviews { found_again, verified, missing_files, .. } = &self.fix_reviews;
+        let missing_files = missing_files.get(&fix.number);
+        let has_missing_file =
+            missing_files.is_some_and(|files| files.values().any(|last| *last >= at));
         match fix.outcome {
             _ if found_again.get(&fix.number).is_some_and(|found| *found >= at) => {
                 FixOutcome::FoundAgain
             }
+            FixOutcome::Done | FixOutcome::Unverified if has_missing_file => FixOutcome::Partial,
             FixOutcome::Unverified if verified.contains(&at) => FixOutcome::Done,
-            // The review covers all files of the fix, and has not found the issue again.
-            FixOutcome::Partial
-                if verified.contains(&at)
-                    && fix.open_places.iter().all(|it| fix.files.contains(&it.file)) =>
-            {
-                FixOutcome::Done
-            }
+            // Only an edit closes a place. A review that finds nothing there proves nothing.
             outcome => outcome,
         }
     }
 
-    /// Stores that the fixes of these issues are no longer in the tree. Later fixes of them count
+    /// Stores that the fixes of these issues are no longer in these files. Later fixes of them count
     /// again.
-    pub(crate) fn keep_missing(
+    pub(super) fn keep_missing(
         mut self,
         run: &RunFolder,
-        numbers: impl IntoIterator<Item = u32>,
+        missing: BTreeMap<u32, BTreeSet<String>>,
     ) -> Result<Self, FileWriteError> {
-        let last = self.last();
-        self.fix_reviews.missing.extend(numbers.into_iter().map(|number| (number, last)));
+        self.add_missing(missing);
         run.store_masked(FIX_REVIEWS, &self.fix_reviews)?;
         Ok(self)
+    }
+
+    fn add_missing(&mut self, missing: BTreeMap<u32, BTreeSet<String>>) {
+        let (last, fixes) = (self.last(), self.applied());
+        for (number, files) in missing {
+            let fix = fixes.iter().find(|fix| fix.number == number);
+            if fix.is_some_and(|fix| fix.files.iter().any(|file| !files.contains(file))) {
+                let missing_files = self.fix_reviews.missing_files.entry(number).or_default();
+                missing_files.extend(files.into_iter().map(|file| (file, last)));
+            } else {
+                self.fix_reviews.missing.insert(number, last);
+            }
+        }
     }
 
     /// Stores the result of a review of the fixes: issues that were found again, and whether the
@@ -273,6 +281,36 @@ mod tests {
     }
 
     #[test]
+    fn fix_without_one_of_its_files_is_partial() {
+        let fix = AppliedFix {
+            number: 1,
+            files: ["pay.py", "test_pay.py"].map(str::to_owned).to_vec(),
+            ..AppliedFix::default()
+        };
+        let journals = [fix.clone(), fix].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
+        let check = |count: usize, missing: &[&str], expected: &[(FixOutcome, &[&str])]| {
+            let first = BTreeMap::from([(1, journals[0].clone())]);
+            let mut applied_fixes =
+                AppliedFixes { journals: first, fix_reviews: FixReviews::default() };
+            let files = missing.iter().map(|file| (*file).to_owned()).collect();
+            applied_fixes.add_missing(BTreeMap::from([(1, files)]));
+            applied_fixes.journals = (1..).zip(journals.iter().take(count).cloned()).collect();
+            let applied = applied_fixes.applied();
+            let found: Vec<(FixOutcome, Vec<&str>)> = applied
+                .iter()
+                .map(|fix| (fix.outcome, fix.files.iter().map(String::as_str).collect()))
+                .collect();
+            let expected: Vec<(FixOutcome, Vec<&str>)> =
+                expected.iter().map(|(outcome, files)| (*outcome, files.to_vec())).collect();
+            assert_eq!(found, expected);
+        };
+        check(1, &["test_pay.py"], &[(FixOutcome::Partial, &["pay.py"])]);
+        check(1, &["pay.py", "test_pay.py"], &[]);
+        // The issue is fixed again.
+        check(2, &["test_pay.py"], &[(FixOutcome::Done, &["pay.py", "test_pay.py"])]);
+    }
+
+    #[test]
     fn complete_review_of_a_fix_verifies_it() {
         let unverified = |number| AppliedFix {
             number,
@@ -301,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn fix_that_closes_its_issue_has_no_open_places() {
+    fn only_a_later_fix_closes_the_open_places() {
         let place =
             Location { file: "a.py".to_owned(), side: Side::New, line_start: 9, line_end: 9 };
         let fix = AppliedFix {
@@ -314,19 +352,18 @@ mod tests {
         let later =
             AppliedFix { outcome: FixOutcome::Done, open_places: Vec::new(), ..fix.clone() };
         let journals = [fix, later].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
-        let check = |count: usize, result, expected: (FixOutcome, &[Location], &[u32])| {
+        let check = |count: usize, result, expected: (FixOutcome, &[Location])| {
             let journals = (1..).zip(journals.iter().take(count).cloned()).collect();
             let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
             applied_fixes.fix_reviews.add(1, [], result);
-            let closed: Vec<u32> = applied_fixes.closed_by_review().into_iter().collect();
             let fix = &applied_fixes.applied()[0];
-            assert_eq!((fix.outcome, fix.open_places.as_slice(), closed.as_slice()), expected);
+            assert_eq!((fix.outcome, fix.open_places.as_slice()), expected);
         };
         let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
-        check(1, incomplete, (FixOutcome::Partial, &[place], &[]));
-        check(1, complete, (FixOutcome::Done, &[], &[1]));
+        check(1, incomplete, (FixOutcome::Partial, std::slice::from_ref(&place)));
+        check(1, complete, (FixOutcome::Partial, std::slice::from_ref(&place)));
         // The second fix is at the place that the first left open.
-        check(2, complete, (FixOutcome::Done, &[], &[]));
+        check(2, complete, (FixOutcome::Done, &[]));
     }
 
     #[test]

@@ -47,6 +47,19 @@ pub(crate) struct ChangedLines {
     pub(crate) are: usize,
 }
 
+impl ChangedLines {
+    /// Whether the change is at these lines, from 1: it replaces or deletes one of them, or adds
+    /// lines beside them.
+    pub(super) fn is_at(&self, (start, end): (u32, u32)) -> bool {
+        let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+        let (first, end) = (index(start).saturating_sub(1), index(end));
+        match self.were {
+            0 => (first..=end).contains(&self.at),
+            were => self.at < end && first < self.at + were,
+        }
+    }
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplacementEdits {
     pub(crate) edits: Vec<FileEdit>,
@@ -67,7 +80,7 @@ fn usable_replacement(issue: &Issue) -> Result<&str, &'static str> {
 /// or why it cannot be read.
 pub(crate) fn replaced(
     issues: &[&Issue],
-    texts: &BTreeMap<u32, Result<FileTexts, String>>,
+    texts: &BTreeMap<u32, Result<FileTexts, SkippedIssue>>,
 ) -> ReplacementEdits {
     let mut replaced = ReplacementEdits::default();
     let mut by_file: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
@@ -94,7 +107,7 @@ struct Patch {
 fn one_file(
     path: &str,
     issues: &[&Issue],
-    texts: &BTreeMap<u32, Result<FileTexts, String>>,
+    texts: &BTreeMap<u32, Result<FileTexts, SkippedIssue>>,
 ) -> (Option<FileEdit>, Vec<SkippedIssue>) {
     let (mut patches, mut left): (Vec<Patch>, Vec<SkippedIssue>) = (Vec::new(), Vec::new());
     // The current text, which is the same for all issues of the file. The reviewed text may differ.
@@ -104,17 +117,19 @@ fn one_file(
     for issue in issues {
         let number = issue.number;
         let found = match texts.get(&number) {
-            Some(Ok(texts)) => patch(issue, texts).map(|patch| (patch, &texts.now)),
-            Some(Err(why)) => Err(why.as_str()),
-            None => Err(NO_SUCH_LINES),
+            Some(Ok(texts)) => patch(issue, texts)
+                .map(|patch| (patch, &texts.now))
+                .map_err(|why| SkippedIssue::new(number, why)),
+            Some(Err(skipped)) => Err(skipped.clone()),
+            None => Err(SkippedIssue::new(number, NO_SUCH_LINES)),
         };
         let patch = match found {
             Ok((patch, text)) => {
                 now = text;
                 patch
             }
-            Err(why) => {
-                left.push(SkippedIssue::new(number, why));
+            Err(skipped) => {
+                left.push(skipped);
                 continue;
             }
         };

@@ -1,6 +1,6 @@
 //! Commits that issues of later rounds were found on, stored in the run folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 
@@ -21,6 +21,20 @@ pub(crate) fn keep_found_on(
     let mut found_on = found_on(run);
     found_on.extend(numbers.iter().map(|number| (*number, commit.to_owned())));
     run.store_masked(FOUND_ON, &found_on)
+}
+
+/// Clears the commits of these issues, because they have their reviewed places again.
+pub(super) fn drop_found_on(
+    run: &RunFolder,
+    numbers: &BTreeSet<u32>,
+) -> Result<(), FileWriteError> {
+    let mut found_on = found_on(run);
+    let count = found_on.len();
+    found_on.retain(|number, _| !numbers.contains(number));
+    match found_on.len() == count {
+        true => Ok(()),
+        false => run.store_masked(FOUND_ON, &found_on),
+    }
 }
 
 /// Clears these commits, because issues will get new numbers.

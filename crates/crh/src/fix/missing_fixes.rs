@@ -1,10 +1,12 @@
 //! Finds applied fixes whose edits are no longer in the tree: the user may revert a file while crh
 //! still reviews its fix.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::REVIEWED;
 use super::applied_fixes::AppliedFixes;
 use super::edits::ChangedLines;
+use super::found_on::drop_found_on;
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::ReviewedCheckout;
 use super::surroundings::changed;
@@ -12,10 +14,11 @@ use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
-use crh_review::report::{AppliedFix, Report};
+use crh_review::report::{AppliedFix, Issue, Report};
 
-/// Removes the fixes whose edits are no longer in the tree from the report, and stores that they
-/// are missing. Returns their issues with the reasons.
+/// Removes the files whose edits are no longer in the tree from the fixes of the report, and the
+/// fixes without any file, and stores that they are missing. Returns their issues, which are open,
+/// with the reasons.
 pub(crate) fn drop_missing_fixes(
     session: &ReviewSession,
     report: &mut Report,
@@ -30,19 +33,52 @@ pub(crate) fn drop_missing_fixes(
     }
     let missing = missing_fixes(&reviewed_checkout, report, &fixes)?;
     if !missing.is_empty() {
-        let numbers = missing.iter().map(|left| left.number);
-        let updated = applied_fixes.keep_missing(run, numbers).or_fail(FailureKind::External)?;
+        let numbers: BTreeSet<u32> = missing.keys().copied().collect();
+        // Without the report of the review, the issues keep their last places.
+        if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
+            let restored = restore_issues(report, &reviewed, &numbers);
+            drop_found_on(run, &restored).or_fail(FailureKind::External)?;
+        }
+        let updated =
+            applied_fixes.keep_missing(run, missing.clone()).or_fail(FailureKind::External)?;
         report.applied_fixes = updated.applied();
     }
-    Ok(missing)
+    let skipped = |(number, files): (u32, BTreeSet<String>)| {
+        let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+        let (names, were) =
+            (files.join(", "), if files.len() == 1 { "file was" } else { "files were" });
+        let why = format!("its fix is no longer in {names}: the {were} changed after the fix");
+        SkippedIssue::new(number, why)
+    };
+    Ok(missing.into_iter().map(skipped).collect())
 }
 
-/// The issues of these fixes whose edits are no longer in the tree, with the reasons.
+/// Gives these issues the places and texts of the reviewed report again: a partial fix has left out
+/// the places that are open now. A later review may have raised their severity. Returns the numbers
+/// of the restored issues. Issues of later rounds stay.
+fn restore_issues(
+    report: &mut Report,
+    reviewed: &Report,
+    numbers: &BTreeSet<u32>,
+) -> BTreeSet<u32> {
+    let mut restored = BTreeSet::new();
+    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
+    for issue in issues.filter(|issue| numbers.contains(&issue.number)) {
+        if let Some(first) = reviewed.issue(issue.number) {
+            let (severity, validation) = (issue.severity, issue.validation);
+            *issue = Issue { severity, validation, ..first.clone() };
+            restored.insert(issue.number);
+        }
+    }
+    restored
+}
+
+/// The files that no longer have the edits of these fixes, by issue.
 fn missing_fixes(
     reviewed_checkout: &ReviewedCheckout<'_>,
     report: &Report,
     fixes: &[AppliedFix],
-) -> Result<Vec<SkippedIssue>, Failure> {
+) -> Result<BTreeMap<u32, BTreeSet<String>>, Failure> {
     let checkout = reviewed_checkout
         .locked()
         .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
@@ -50,7 +86,7 @@ fn missing_fixes(
         fixes.iter().flat_map(|fix| fix.files.iter().map(String::as_str)).collect();
     let tree = reviewed_checkout.start(&checkout, &paths)?;
     if tree.edited.is_empty() && tree.barred.is_empty() {
-        return Ok(Vec::new());
+        return Ok(BTreeMap::new());
     }
     let (reviewed, fixed) = (reviewed_checkout.reviewed, reviewed_checkout.now.as_str());
     let diff = |from: &str, to: &str| -> Result<Diff, Failure> {
@@ -73,12 +109,11 @@ fn missing_fixes(
             || !edits.is_empty() && changed(&in_tree, path).is_empty()
             || is_overwritten(&edits, &changed(&by_user, path), lines)
     };
-    let missing = fixes.iter().filter_map(|fix| {
-        let path = fix.files.iter().find(|path| is_missing(fix, path.as_str()))?;
-        let why = format!("its fix is no longer in `{path}`: the file was changed after the fix");
-        Some(SkippedIssue::new(fix.number, why))
+    let missing = fixes.iter().map(|fix| {
+        let files = fix.files.iter().filter(|path| is_missing(fix, path.as_str()));
+        (fix.number, files.cloned().collect::<BTreeSet<String>>())
     });
-    Ok(missing.collect())
+    Ok(missing.filter(|(_, files)| !files.is_empty()).collect())
 }
 
 /// Whether later edits of a file change lines that its fixes wrote, or bring back lines that they
@@ -89,12 +124,7 @@ fn is_overwritten(
     by_user: &[ChangedLines],
     lines: Option<(u32, u32)>,
 ) -> bool {
-    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let is_near = |edit: &ChangedLines| {
-        lines.is_some_and(|(start, end)| {
-            edit.at <= index(end) && edit.at + edit.were >= index(start).saturating_sub(1)
-        })
-    };
+    let is_near = |edit: &ChangedLines| lines.is_some_and(|lines| edit.is_at(lines));
     let has_near = by_fixes.iter().any(is_near);
     let (mut added, mut removed) = (0, 0);
     by_fixes.iter().any(|edit| {
@@ -117,7 +147,27 @@ fn overwrites(edit: &ChangedLines, at: usize, count: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::edits::tests::issue;
     use super::*;
+    use crh_review::{Location, narrow_to_places};
+
+    #[test]
+    fn issue_of_a_reverted_fix_has_its_reviewed_places_again() {
+        let first = issue(1, (3, 3), "a", Some("b"));
+        let place = Location { line_start: 9, line_end: 9, ..first.location.clone() };
+        let grouped = Issue { other_places: vec![place.clone()], ..first };
+        let other = issue(2, (5, 5), "a", None);
+        let reviewed = Report { issues: vec![grouped.clone(), other.clone()], ..Report::default() };
+        let narrowed = |mut issue: Issue| {
+            narrow_to_places(&mut issue, std::slice::from_ref(&place));
+            issue
+        };
+        let issues = vec![narrowed(grouped.clone()), narrowed(other.clone())];
+        let mut report = Report { issues, ..Report::default() };
+        let restored = restore_issues(&mut report, &reviewed, &BTreeSet::from([1, 7]));
+        assert_eq!(restored, BTreeSet::from([1]));
+        assert_eq!(report.issues, [grouped, narrowed(other)]);
+    }
 
     #[test]
     fn fix_is_missing_if_a_later_edit_changes_its_lines() {

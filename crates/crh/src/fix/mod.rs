@@ -31,17 +31,16 @@ use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
-use self::found_on::found_on;
 pub(crate) use self::journal::FixOrigin;
-use self::journal::{ApplyError, LockedCheckout, Purpose, UNDISTURBED};
+use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::missing_fixes::drop_missing_fixes;
 use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
 pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
-use self::reviewed_checkout::{FIXES, ReviewedCheckout, reason_if_edited};
-pub(crate) use self::surroundings::lines_after;
+use self::reviewed_checkout::{FIXES, ReviewedCheckout, WriteFailure, reason_if_edited};
+pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::session::ReviewSession;
@@ -51,8 +50,10 @@ use crate::ui;
 use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
+use crh_review::diff::Diff;
+use crh_review::finding::Member;
 use crh_review::report::{Action, AppliedFix, FixAuthor, FixOutcome, Issue, Queue, Report};
-use crh_review::{narrow_to_places, refresh_verdict, report};
+use crh_review::{Location, Sources, narrow_to_places, refresh_verdict, report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -75,7 +76,7 @@ pub(crate) fn fix(
     for fix in &fixed.applied {
         add_fix(&mut report.applied_fixes, fix.clone());
     }
-    move_to_open_places(report, &fixed.applied);
+    move_to_open_places(report, &fixed.applied, &session.subject.diff);
     if is_reviewed_again(asker, session.terms.mode) {
         let files = fixed.applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
         mark_unreviewed(session, report, &files);
@@ -121,8 +122,8 @@ pub(crate) fn would_fix(
             FixPass { is_stopped: true, ..skip_all(report, numbers, NOT_ITS_TURN) },
         ));
     }
-    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } =
-        by_code.then(by_model);
+    let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
+    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } = planned;
     let patch = reviewed_checkout.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
     let fixed = FixPass { applied, left: more, warnings, ..FixPass::default() };
     Ok((patch, fixed.and(FixPass::leaving(left))))
@@ -142,8 +143,7 @@ pub(crate) fn update_from_journals(
         known.is_none_or(|known| known.outcome != FixOutcome::Partial)
     };
     let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
-    move_to_open_places(&mut settled, &new);
-    restore_closed_issues(run, &mut settled, &applied_fixes);
+    move_to_open_places(&mut settled, &new, &session.subject.diff);
     mark_unreviewed(session, &mut settled, &applied_fixes.unreviewed_files(session.terms.mode));
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
@@ -238,44 +238,30 @@ pub(crate) fn drop_applied_proposals(report: &mut Report) {
 
 /// Moves each issue that one of these new fixes closed only in part to the places that the fix did
 /// not change. Issues of earlier fixes are there already, and a later review may have moved them.
-fn move_to_open_places(report: &mut Report, new: &[AppliedFix]) {
+fn move_to_open_places(report: &mut Report, new: &[AppliedFix], diff: &Diff) {
+    if new.iter().all(|fix| fix.outcome != FixOutcome::Partial) {
+        return;
+    }
+    let sources = Sources::new(diff.clone());
     for fix in new.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
-            narrow_to_places(issue, &fix.open_places);
+            narrow(issue, &fix.open_places, &sources);
         }
     }
 }
 
-/// Moves each issue that the review of a partial fix closed back to its first place, with the texts
-/// of the review: it has no open place. An issue that a repeated review found stays.
-pub(crate) fn restore_closed_issues(
-    run: &RunFolder,
-    report: &mut Report,
-    applied_fixes: &AppliedFixes,
-) {
-    let mut closed = applied_fixes.closed_by_review();
-    let found_later = found_on(run);
-    closed.retain(|number| !found_later.contains_key(number));
-    if closed.is_empty() {
-        return;
-    }
-    // Without the report of the review, the issue keeps the texts of its last place.
-    if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
-        restore_issues(report, &reviewed, &closed);
-    }
-}
-
-/// Replaces these issues by those of the reviewed report. A later review may have raised their
-/// severity.
-fn restore_issues(report: &mut Report, reviewed: &Report, numbers: &BTreeSet<u32>) {
-    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
-    for issue in issues.filter(|issue| numbers.contains(&issue.number)) {
-        if let Some(first) = reviewed.issue(issue.number) {
-            let (severity, validation) = (issue.severity, issue.validation);
-            *issue = Issue { severity, validation, ..first.clone() };
+/// Narrows an issue to these places. Its findings may cite a renamed file by its old path.
+fn narrow(issue: &mut Issue, places: &[Location], sources: &Sources) {
+    let as_cited = issue.members.clone();
+    for Member { finding, .. } in &mut issue.members {
+        let quoted = finding.evidence.iter_mut().filter_map(|quote| quote.file.as_mut());
+        for file in quoted.chain([&mut finding.file]) {
+            *file = sources.current_path(file);
         }
     }
+    narrow_to_places(issue, places);
+    issue.members = as_cited;
 }
 
 /// Recomputes everything in a report that depends on the fixes.
@@ -393,14 +379,13 @@ fn apply_planned(
     }
     let purpose = Purpose { asker, after: Some(&commit), fixes: &fixes, edited: &edited };
     let edits = reviewed_checkout.edits(checkout, (&from, &commit), &paths, &fixes);
-    let done = edits.map_err(|why| (why, false)).and_then(|edits| {
+    let done = edits.and_then(|edits| {
         let done = checkout.apply(&reviewed_checkout.fixes(), &edits, purpose, UNDISTURBED);
-        // crh never writes to such a place.
-        done.map_err(|why| (why.to_string(), matches!(why, ApplyError::Place { .. })))
+        done.map_err(WriteFailure::from)
     });
     match done {
         Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
-        Err((why, is_rejected)) => left.and(not_applied(&fixes, &why, is_rejected)),
+        Err(failure) => left.and(not_applied(&fixes, &failure)),
     }
 }
 
@@ -462,10 +447,12 @@ fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
     FixPass::leaving(left).and(FixPass::leaving(more))
 }
 
-fn not_applied(fixes: &[AppliedFix], why: &str, is_rejected: bool) -> FixPass {
-    let why = format!("nothing was applied: {why}");
-    let left =
-        |fix: &AppliedFix| SkippedIssue { is_rejected, ..SkippedIssue::new(fix.number, &why) };
+fn not_applied(fixes: &[AppliedFix], failure: &WriteFailure) -> FixPass {
+    let why = format!("nothing was applied: {}", failure.why);
+    let left = |fix: &AppliedFix| SkippedIssue {
+        is_rejected: failure.refuses(&fix.files),
+        ..SkippedIssue::new(fix.number, &why)
+    };
     FixPass::leaving(fixes.iter().map(left).collect())
 }
 
@@ -475,24 +462,55 @@ mod tests {
 
     use super::*;
 
+    fn member(file: &str, replacement: Option<String>) -> Member {
+        let member = json!({
+            "reviewer": "correctness", "origin": "model", "proof": "quotes",
+            "finding": {
+                "title": "It is wrong", "severity": "P2", "category": "bug", "file": file,
+                "line_start": 3, "line_end": 3, "confidence": 0.8, "why_it_matters": "It fails.",
+                "evidence": [{ "line": 3, "snippet": "a = b / c" }], "autofix_class": "safe_auto",
+                "owner": "review-fixer", "requires_verification": false, "pre_existing": false,
+                "replacement": replacement,
+            },
+        });
+        serde_json::from_value(member).unwrap()
+    }
+
+    #[test]
+    fn narrowed_issue_has_the_texts_of_its_open_place() {
+        let diff = "\
+diff --git a/old.py b/new.py
+similarity index 100%
+rename from old.py
+rename to new.py
+";
+        let sources = Sources::new(Diff::read(diff.as_bytes().to_vec()));
+        let first = edits::tests::issue(1, (9, 9), "one", None);
+        let place = Location { file: "new.py".to_owned(), ..first.location.clone() };
+        let group = Issue {
+            title: "One cause".to_owned(),
+            why_it_matters: "Both fail. Also at new.py:9.".to_owned(),
+            other_places: vec![place.clone()],
+            ..first
+        };
+        let check = |members: Vec<Member>, title: &str, text: &str, quote: &str| {
+            let mut issue = Issue { members: members.clone(), ..group.clone() };
+            narrow(&mut issue, std::slice::from_ref(&place), &sources);
+            assert_eq!((issue.title.as_str(), issue.why_it_matters.as_str()), (title, text));
+            assert_eq!((issue.evidence_snippet.as_str(), issue.members), (quote, members));
+            assert_eq!(issue.location, place);
+        };
+        check(vec![member("old.py", None)], "It is wrong", "It fails.", "a = b / c");
+        // Without a finding there, the texts stay, but they do not name the place again.
+        check(Vec::new(), "One cause", "Both fail.", "");
+    }
+
     #[test]
     fn issue_that_a_fixer_fixed_in_vain_can_be_fixed_again() {
         let mut issue = edits::tests::issue(1, (3, 3), "a", None);
-        let member = |replacement: &str| {
-            serde_json::from_value(json!({
-                "reviewer": "correctness", "origin": "model", "proof": "quotes",
-                "finding": {
-                    "title": "It is wrong", "severity": "P2", "category": "bug", "file": "a.py",
-                    "line_start": 3, "line_end": 3, "confidence": 0.8, "why_it_matters": "",
-                    "evidence": [], "autofix_class": "safe_auto", "owner": "review-fixer",
-                    "requires_verification": false, "pre_existing": false,
-                    "replacement": replacement,
-                },
-            }))
-            .unwrap()
-        };
         // crh uses no replacement if those of the findings differ.
-        issue.members = vec![member("b"), member("c")];
+        let replacements = ["b", "c"].map(|text| Some(text.to_owned()));
+        issue.members = replacements.map(|replacement| member("a.py", replacement)).to_vec();
         let check = |author, outcome, expected| {
             let fix = AppliedFix { number: 1, outcome, author, ..AppliedFix::default() };
             let report = Report { applied_fixes: vec![fix], ..Report::default() };
@@ -519,24 +537,6 @@ mod tests {
         check(FixOutcome::Unverified, (Action::Defer, false));
         check(FixOutcome::Partial, (Action::Apply, false));
         check(FixOutcome::Done, (Action::Apply, true));
-    }
-
-    #[test]
-    fn closed_issue_gets_its_first_place_and_texts_again() {
-        let reviewed = edits::tests::issue(1, (3, 3), "a", Some("b"));
-        let other = edits::tests::issue(2, (5, 5), "a", None);
-        let open = reviewed.location.clone();
-        let narrowed = |mut issue: Issue| {
-            let place = crh_review::Location { line_start: 9, line_end: 9, ..open.clone() };
-            narrow_to_places(&mut issue, &[place]);
-            issue
-        };
-        let first = Report { issues: vec![reviewed.clone(), other.clone()], ..Report::default() };
-        let left = [narrowed(reviewed.clone()), narrowed(other)];
-        let mut report = Report { issues: left.to_vec(), ..Report::default() };
-        restore_issues(&mut report, &first, &BTreeSet::from([1]));
-        let [_, still_open] = left;
-        assert_eq!(report.issues, [reviewed, still_open]);
     }
 
     #[test]

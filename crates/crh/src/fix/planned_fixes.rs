@@ -74,16 +74,18 @@ impl PlannedFixes {
         reviewed_checkout: &ReviewedCheckout<'_>,
         issues: &[&Issue],
     ) -> Result<Self, Failure> {
+        let is_fixed = |issue: &Issue| self.fixes.iter().any(|fix| fix.number == issue.number);
+        let mut grouped = issues.to_vec();
+        grouped.retain(|issue| {
+            issue.severity <= Severity::P1 && !issue.other_places.is_empty() && is_fixed(issue)
+        });
+        let diffs = reviewed_checkout.diffs_to(&grouped, &self.commit)?;
         for fix in &mut self.fixes {
-            let issue = issues.iter().find(|issue| issue.number == fix.number);
-            let is_grouped =
-                |issue: &&&Issue| issue.severity <= Severity::P1 && !issue.other_places.is_empty();
-            let Some(issue) = issue.filter(is_grouped) else { continue };
-            let found_on = reviewed_checkout.found_on(issue.number);
-            let diff = reviewed_checkout.bare.diff(found_on, &self.commit);
-            let diff = Diff::read(diff.or_fail(FailureKind::External)?);
+            let issue = grouped.iter().find(|issue| issue.number == fix.number);
+            let diff = diffs.get(reviewed_checkout.found_on(fix.number));
+            let (Some(issue), Some(diff)) = (issue, diff) else { continue };
             let places = std::iter::once(&issue.location).chain(&issue.other_places);
-            fix.open_places = places.filter(|place| !is_changed(&diff, place)).cloned().collect();
+            fix.open_places = places.filter(|place| !is_changed(diff, place)).cloned().collect();
             if !fix.open_places.is_empty() {
                 fix.outcome = FixOutcome::Partial;
             }

@@ -72,9 +72,7 @@ pub(super) fn run_fixer(
     };
     let FixerResult { edits, outcomes, has_answered, .. } =
         ask_fixer(reviewed_checkout, model_set, &task, &tree)?;
-    let mut fixes = group_edits(edits, outcomes);
-    fixes.left.iter_mut().for_each(|left| left.is_rejected = has_answered);
-    Ok(fixes)
+    Ok(group_edits(edits, outcomes, has_answered))
 }
 
 /// The files of an issue. The fixer may edit only these.
@@ -125,8 +123,13 @@ fn ask_fixer(
     Ok(result)
 }
 
-/// Groups the edits by shared issues.
-fn group_edits(edits: Vec<FileEdit>, outcomes: BTreeMap<u32, IssueOutcome>) -> ModelFixes {
+/// Groups the edits by shared issues. If the fixer has answered, the issues that it did not repair
+/// count as rejected.
+fn group_edits(
+    edits: Vec<FileEdit>,
+    outcomes: BTreeMap<u32, IssueOutcome>,
+    has_answered: bool,
+) -> ModelFixes {
     let mut fixes = ModelFixes::default();
     for edit in edits {
         let (touching, others): (Vec<EditGroup>, Vec<EditGroup>) =
@@ -140,13 +143,18 @@ fn group_edits(edits: Vec<FileEdit>, outcomes: BTreeMap<u32, IssueOutcome>) -> M
         fixes.parts.push(part);
     }
     let changed = |number: &u32| fixes.parts.iter().any(|part| part.issues.contains(number));
+    let not_done = |number: u32, why: String| SkippedIssue {
+        is_rejected: has_answered,
+        ..SkippedIssue::new(number, why)
+    };
     for (number, outcome) in outcomes {
         match outcome {
             IssueOutcome::Done(what) if changed(&number) => {
                 drop(fixes.described.insert(number, what));
             }
-            IssueOutcome::Done(_) => fixes.left.push(SkippedIssue::new(number, UNCHANGED)),
-            IssueOutcome::NotDone(why) => fixes.left.push(SkippedIssue::new(number, why)),
+            IssueOutcome::Done(_) => fixes.left.push(not_done(number, UNCHANGED.to_owned())),
+            IssueOutcome::NotDone(why) => fixes.left.push(not_done(number, why)),
+            IssueOutcome::NotTried(why) => fixes.left.push(SkippedIssue::new(number, why)),
         }
     }
     fixes
@@ -170,8 +178,12 @@ mod tests {
             (3, IssueOutcome::Done("three".to_owned())),
             (4, IssueOutcome::Done("nothing".to_owned())),
             (5, IssueOutcome::NotDone("it needs a decision".to_owned())),
+            (6, IssueOutcome::NotTried("there are too many".to_owned())),
         ];
-        let fixes = group_edits(edits, outcomes.into_iter().collect());
+        let outcomes: BTreeMap<u32, IssueOutcome> = outcomes.into_iter().collect();
+        let failed = group_edits(Vec::new(), outcomes.clone(), false);
+        assert!(failed.left.iter().all(|left| !left.is_rejected));
+        let fixes = group_edits(edits, outcomes, true);
         let parts: Vec<(Vec<&str>, &BTreeSet<u32>)> = fixes
             .parts
             .iter()
@@ -180,7 +192,11 @@ mod tests {
         let together = BTreeSet::from([1, 3]);
         assert_eq!(parts, [(vec!["b"], &BTreeSet::from([2])), (vec!["d", "c", "a"], &together)]);
         assert_eq!(fixes.described.len(), 3);
-        let left = [SkippedIssue::new(4, UNCHANGED), SkippedIssue::new(5, "it needs a decision")];
+        let left = [
+            SkippedIssue::rejected(4, UNCHANGED),
+            SkippedIssue::rejected(5, "it needs a decision"),
+            SkippedIssue::new(6, "there are too many"),
+        ];
         assert_eq!(fixes.left, left);
     }
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 
 use super::REVIEWED;
 use crate::commands::review::session::ReviewSession;
-use crh_review::report::{CoverageState, FIX_REVIEW_STOPPED, FileCoverage, Report, Status};
+use crh_review::report::{CoverageState, FileCoverage, FixReviewGap, Report, Status};
 
+/// Coverage reason of a file if the repeated review of its fix did not end.
+const FIX_REVIEW_STOPPED: &str = "the repeated review of its fix was stopped";
 /// Coverage reason of a file whose fix was not fully reviewed.
 const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
 
@@ -44,8 +46,10 @@ fn mark_coverage(
     unreviewed: &BTreeSet<String>,
     end: FixReviewEnd,
 ) {
+    let is_mark =
+        |gap: &FixReviewGap| changed.contains(&gap.path) && !first.fix_review_gaps.contains(gap);
     report.coverage.retain_mut(|file| {
-        if !changed.contains(&file.path) || mark_of(file).is_none() {
+        if !report.fix_review_gaps.iter().any(|gap| gap.path == file.path && is_mark(gap)) {
             return true;
         }
         match first.coverage.iter().find(|row| row.path == file.path) {
@@ -56,20 +60,24 @@ fn mark_coverage(
             None => false,
         }
     });
-    let earlier = report.coverage.iter().filter_map(mark_of).max();
-    let (reason, status) = match end {
-        FixReviewEnd::Stopped => (FIX_REVIEW_STOPPED, Status::Truncated),
+    report.fix_review_gaps.retain(|gap| !is_mark(gap));
+    let earlier = report.fix_review_gaps.iter().map(|gap| gap.status).max();
+    let (reason, is_stopped, status) = match end {
+        FixReviewEnd::Stopped => (FIX_REVIEW_STOPPED, true, Status::Truncated),
         // The first review has results.
-        FixReviewEnd::Ended(Status::Error) => (FIX_NOT_REVIEWED, Status::Degraded),
-        FixReviewEnd::Ended(status) => (FIX_NOT_REVIEWED, status),
+        FixReviewEnd::Ended(Status::Error) => (FIX_NOT_REVIEWED, false, Status::Degraded),
+        FixReviewEnd::Ended(status) => (FIX_NOT_REVIEWED, false, status),
     };
     for path in unreviewed {
         let (state, reason) = (CoverageState::Truncated, reason.to_owned());
         let mark = FileCoverage { path: path.clone(), state, reason };
         match report.coverage.iter_mut().find(|file| file.path == *path) {
+            Some(file) if file.state == CoverageState::OutOfScope => continue,
             Some(file) => add_mark(file, mark),
             None => report.coverage.push(mark),
         }
+        report.fix_review_gaps.retain(|gap| gap.path != *path);
+        report.fix_review_gaps.push(FixReviewGap { path: path.clone(), is_stopped, status });
     }
     report.status = first.status.max(status).max(earlier.unwrap_or_default());
 }
@@ -84,14 +92,6 @@ fn add_mark(file: &mut FileCoverage, mark: FileCoverage) {
         }
         CoverageState::OutOfScope => {}
     }
-}
-
-/// The status that the mark of a file stands for. `None` without a mark.
-fn mark_of(file: &FileCoverage) -> Option<Status> {
-    if file.reason.ends_with(FIX_REVIEW_STOPPED) {
-        return Some(Status::Truncated);
-    }
-    file.reason.ends_with(FIX_NOT_REVIEWED).then_some(Status::Degraded)
 }
 
 #[cfg(test)]
@@ -131,11 +131,14 @@ mod tests {
         mark_coverage(&mut failed, &first, &changed, &files(&["a"]), end);
         let rows = [row("a", cut, FIX_NOT_REVIEWED), first.coverage[1].clone()];
         assert_eq!((failed.coverage.as_slice(), failed.status), (&rows[..], Status::Degraded));
+        let gap =
+            FixReviewGap { path: "a".to_owned(), is_stopped: false, status: Status::Degraded };
+        assert_eq!(failed.fix_review_gaps, [gap]);
         // A later review of another file does not cover this one.
         let end = FixReviewEnd::Ended(Status::Ok);
         mark_coverage(&mut failed, &first, &files(&["b"]), &none, end);
         assert_eq!(failed.status, Status::Degraded);
         mark_coverage(&mut report, &first, &changed, &none, end);
-        assert_eq!((report.coverage, report.status), (first.coverage, Status::Ok));
+        assert_eq!(report, first);
     }
 }

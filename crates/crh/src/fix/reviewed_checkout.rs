@@ -1,11 +1,14 @@
 //! The reviewed checkout, and whether its files changed since the review.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::found_on::found_on;
 use super::interrupted_fix::recovered;
 use super::journal::{ApplyError, LockedCheckout};
+use super::outcome::SkippedIssue;
 use super::{journal, tree};
 use crate::commands::review::session::ReviewSession;
 use crate::commands::store;
@@ -14,7 +17,8 @@ use crh_git::{AmendedFile, BareRepository, Repository, SnapshotScope};
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::resolve::CheckoutMatch;
 use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::AppliedFix;
+use crh_review::diff::Diff;
+use crh_review::report::{AppliedFix, Issue};
 
 /// Prefix of fixer transcripts.
 const FIXER: &str = "fixer";
@@ -53,7 +57,51 @@ pub(super) struct FixStart {
     /// Files that the user has edited.
     pub(super) edited: BTreeSet<String>,
     /// Files that cannot be fixed, with the reason.
-    pub(super) barred: BTreeMap<String, String>,
+    pub(super) barred: BTreeMap<String, WriteFailure>,
+}
+
+/// Why crh cannot write a fix.
+#[derive(Debug)]
+pub(super) struct WriteFailure {
+    /// The reason, without a period.
+    pub(super) why: String,
+    /// The path that crh may not write, so that the same fix would fail again.
+    refused_path: Option<String>,
+}
+
+impl WriteFailure {
+    fn new(why: impl Display) -> Self {
+        Self { why: why.to_string(), refused_path: None }
+    }
+
+    /// Whether crh may not write one of these files.
+    pub(super) fn refuses(&self, files: &[String]) -> bool {
+        self.refused_path.as_ref().is_some_and(|path| files.contains(path))
+    }
+
+    /// The issue as skipped, if this failure is about its file.
+    pub(super) fn skipped(&self, number: u32) -> SkippedIssue {
+        let is_rejected = self.refused_path.is_some();
+        SkippedIssue { is_rejected, ..SkippedIssue::new(number, &self.why) }
+    }
+}
+
+impl From<ApplyError> for WriteFailure {
+    fn from(error: ApplyError) -> Self {
+        let why = error.to_string();
+        match error {
+            ApplyError::Place { path, .. } => Self { why, refused_path: Some(path) },
+            ApplyError::Busy
+            | ApplyError::Changed { .. }
+            | ApplyError::Edited { .. }
+            | ApplyError::Between { .. }
+            | ApplyError::Elsewhere { .. }
+            | ApplyError::Io { .. }
+            | ApplyError::Stuck { .. }
+            | ApplyError::Lost { .. }
+            | ApplyError::Unread { .. } => Self { why, refused_path: None },
+        }
+    }
 }
 
 impl<'b> ReviewedCheckout<'b> {
@@ -100,6 +148,22 @@ impl<'b> ReviewedCheckout<'b> {
         self.found_on.get(&number).map_or(self.reviewed, String::as_str)
     }
 
+    /// The diffs to a commit with fixes, by the commits that these issues were found on.
+    pub(super) fn diffs_to(
+        &self,
+        issues: &[&Issue],
+        commit: &str,
+    ) -> Result<BTreeMap<&str, Diff>, Failure> {
+        let mut diffs = BTreeMap::new();
+        for issue in issues {
+            if let Entry::Vacant(entry) = diffs.entry(self.found_on(issue.number)) {
+                let diff = self.bare.diff(entry.key(), commit).or_fail(FailureKind::External)?;
+                entry.insert(Diff::read(diff));
+            }
+        }
+        Ok(diffs)
+    }
+
     pub(super) fn fixes(&self) -> PathBuf {
         fixes_of(self.run)
     }
@@ -122,10 +186,10 @@ impl<'b> ReviewedCheckout<'b> {
         let (mut edited, mut barred) = (BTreeMap::new(), BTreeMap::new());
         for path in paths {
             let known = objects.file_if_any(&self.now, path.as_bytes());
-            let known = known.map_err(|why| why.to_string());
-            let working = checkout.bytes(path).map_err(|why| why.to_string());
+            let known = known.map_err(WriteFailure::new);
+            let working = checkout.bytes(path).map_err(WriteFailure::from);
             match known.and_then(|known| Ok((known, working?))) {
-                Err(why) => drop(barred.insert((*path).to_owned(), why)),
+                Err(failure) => drop(barred.insert((*path).to_owned(), failure)),
                 Ok((known, working)) if is_same(working.as_deref(), known.as_deref()) => {}
                 Ok((known, working)) => {
                     let kept =
@@ -177,18 +241,18 @@ impl<'b> ReviewedCheckout<'b> {
         (from, to): (&str, &str),
         paths: &BTreeSet<String>,
         fixes: &[AppliedFix],
-    ) -> Result<Vec<FileEdit>, String> {
-        let objects = self.bare.objects().map_err(|why| why.to_string())?;
+    ) -> Result<Vec<FileEdit>, WriteFailure> {
+        let objects = self.bare.objects().map_err(WriteFailure::new)?;
         let mut edits = Vec::new();
         for path in paths {
             let at = |commit: &str| objects.file_if_any(commit, path.as_bytes());
-            let before = at(from).map_err(|why| why.to_string())?;
-            let after = at(to).map_err(|why| why.to_string())?;
-            let working = checkout.bytes(path).map_err(|why| why.to_string())?;
+            let before = at(from).map_err(WriteFailure::new)?;
+            let after = at(to).map_err(WriteFailure::new)?;
+            let working = checkout.bytes(path)?;
             let issues = fixes.iter().filter(|fix| fix.files.contains(path));
             let issues = issues.map(|fix| fix.number).collect();
             let edit = FileEdit { path: path.clone(), before, after, issues };
-            edits.push(adapt_line_endings(edit, working)?);
+            edits.push(adapt_line_endings(edit, working).map_err(WriteFailure::new)?);
         }
         Ok(edits)
     }
@@ -258,7 +322,27 @@ pub(crate) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::journal::MARKER;
     use super::*;
+
+    #[test]
+    fn only_issues_with_the_refused_path_are_rejected() {
+        let files = ["a.py", "b.py"].map(str::to_owned);
+        let check = |error: ApplyError, expected: [bool; 2]| {
+            let failure = WriteFailure::from(error);
+            let found = [0, 1].map(|at: usize| failure.refuses(&files[at..=at]));
+            assert_eq!(found, expected, "{failure:?}");
+        };
+        let place = |path: &str| ApplyError::Place {
+            path: path.to_owned(),
+            why: "cannot be changed".to_owned(),
+        };
+        check(place("b.py"), [false, true]);
+        // Another process is fixing the checkout, or the user has edited the file. The same fix may
+        // be possible later.
+        check(place(MARKER), [false, false]);
+        check(ApplyError::Changed { path: "a.py".to_owned() }, [false, false]);
+    }
 
     fn edit(before: &str, after: &str) -> FileEdit {
         let bytes = |text: &str| Some(text.as_bytes().to_vec());

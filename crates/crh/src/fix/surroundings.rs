@@ -1,44 +1,36 @@
 //! Reads the files of issues: as reviewed, as they are now, and the difference.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::edits::{ChangedLines, FileTexts};
+use super::outcome::SkippedIssue;
 use super::reviewed_checkout::{FixStart, ReviewedCheckout};
+use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::Objects;
+use crh_review::Location;
 use crh_review::diff::{Diff, LineKind};
 use crh_review::finding::Side;
-use crh_review::report::Issue;
+use crh_review::report::{FixOutcome, Issue, Report};
 
 /// The files of issues by issue number.
 pub(super) fn texts(
     reviewed_checkout: &ReviewedCheckout<'_>,
     start: &FixStart,
     issues: &[&Issue],
-) -> Result<BTreeMap<u32, Result<FileTexts, String>>, Failure> {
+) -> Result<BTreeMap<u32, Result<FileTexts, SkippedIssue>>, Failure> {
     let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
-    let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
-    for issue in issues {
-        let found_on = reviewed_checkout.found_on(issue.number);
-        if !diffs.contains_key(found_on) {
-            let diff = reviewed_checkout
-                .bare
-                .diff(found_on, &start.commit)
-                .or_fail(FailureKind::External)?;
-            diffs.insert(found_on, Diff::read(diff));
-        }
-    }
+    let diffs = reviewed_checkout.diffs_to(issues, &start.commit)?;
     let of = |issue: &&Issue| {
         let path = issue.location.file.as_str();
         let found_on = reviewed_checkout.found_on(issue.number);
         let text = |commit: &str| text(&objects, commit, path);
         let changed = diffs.get(found_on).map(|diff| changed(diff, path)).unwrap_or_default();
         let texts = match start.barred.get(path) {
-            Some(why) => Err(why.clone()),
-            None => text(found_on).and_then(|reviewed| {
-                Ok(FileTexts { reviewed, now: text(&start.commit)?, changed })
-            }),
+            Some(failure) => Err(failure.skipped(issue.number)),
+            None => text(found_on)
+                .and_then(|reviewed| Ok(FileTexts { reviewed, now: text(&start.commit)?, changed }))
+                .map_err(|why| SkippedIssue::new(issue.number, why)),
         };
         (issue.number, texts)
     };
@@ -90,29 +82,53 @@ pub(super) fn issues_at(
     issues: &[&Issue],
     commit: &str,
 ) -> Result<Vec<Issue>, Failure> {
-    let mut diffs: BTreeMap<&str, Diff> = BTreeMap::new();
+    let diffs = reviewed_checkout.diffs_to(issues, commit)?;
     let mut moved = Vec::with_capacity(issues.len());
     for issue in issues {
-        let found_on = reviewed_checkout.found_on(issue.number);
-        let diff = match diffs.entry(found_on) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(entry) => {
-                let diff = reviewed_checkout.bare.diff(found_on, commit);
-                entry.insert(Diff::read(diff.or_fail(FailureKind::External)?))
-            }
+        let diff = diffs.get(reviewed_checkout.found_on(issue.number));
+        let lines_at = |file: &str, lines: (u32, u32)| match diff {
+            Some(diff) => lines_after(diff, file, lines),
+            None => lines,
         };
         let mut issue = (*issue).clone();
         let places = issue.other_places.iter_mut().chain([&mut issue.location]);
         for place in places.filter(|place| place.side == Side::New) {
-            let lines = lines_after(diff, &place.file, (place.line_start, place.line_end));
+            let lines = lines_at(&place.file, (place.line_start, place.line_end));
             (place.line_start, place.line_end) = lines;
         }
         for quote in issue.evidence.iter_mut().filter(|quote| quote.side == Side::New) {
-            quote.line = lines_after(diff, &quote.file, (quote.line, quote.line)).0;
+            quote.line = lines_at(&quote.file, (quote.line, quote.line)).0;
         }
         moved.push(issue);
     }
     Ok(moved)
+}
+
+/// The places that partial fixes left open, by issue number, as they are in a commit that contains
+/// the fixes.
+pub(crate) fn open_places_at(
+    session: &ReviewSession,
+    report: &Report,
+    commit: &str,
+) -> Result<BTreeMap<u32, Vec<Location>>, Failure> {
+    let is_partial = |issue: &&Issue| {
+        let fix = report.fix_of(issue.number);
+        // A fix may also be partial because the user reverted one of its files.
+        fix.is_some_and(|fix| fix.outcome == FixOutcome::Partial && !fix.open_places.is_empty())
+    };
+    let partial: Vec<&Issue> = report.all_issues().filter(is_partial).collect();
+    if partial.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let reviewed_checkout = ReviewedCheckout::open(session)
+        .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
+    let moved = issues_at(&reviewed_checkout, &partial, commit)?;
+    let places = |issue: Issue| {
+        let Issue { number, location, other_places, .. } = issue;
+        let places: Vec<Location> = std::iter::once(location).chain(other_places).collect();
+        (number, places)
+    };
+    Ok(moved.into_iter().map(places).collect())
 }
 
 /// The place of these lines after a diff of their file. Lines that the diff replaces become the
@@ -133,11 +149,8 @@ pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> 
 }
 
 /// Whether a diff changes these lines of a file, or adds lines beside them.
-pub(super) fn changes_lines(diff: &Diff, path: &str, (start, end): (u32, u32)) -> bool {
-    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    changed(diff, path)
-        .iter()
-        .any(|run| run.at <= index(end) && run.at + run.were >= index(start).saturating_sub(1))
+pub(super) fn changes_lines(diff: &Diff, path: &str, lines: (u32, u32)) -> bool {
+    changed(diff, path).iter().any(|run| run.is_at(lines))
 }
 
 #[cfg(test)]
@@ -172,7 +185,8 @@ diff --git a/a.py b/a.py
         assert_eq!(lines_after(&diff, "b.py", (2, 3)), (2, 3));
         // The changes replace line 2, delete line 4, and add a line before the first one.
         let is_changed = |line| changes_lines(&diff, "a.py", (line, line));
-        assert_eq!([1, 2, 3, 4, 5, 6].map(is_changed), [true, true, true, true, true, false]);
+        assert_eq!([1, 2, 3, 4, 5, 6].map(is_changed), [true, true, false, true, false, false]);
+        assert!(changes_lines(&diff, "a.py", (3, 4)));
         assert!(!changes_lines(&diff, "b.py", (2, 2)));
     }
 

@@ -189,12 +189,7 @@ fn message(report: &Report) -> String {
         (titles(FixOutcome::Unverified), titles(FixOutcome::FoundAgain));
     let partial = titles(FixOutcome::Partial);
     let mut message = match titles(FixOutcome::Done).as_slice() {
-        [] => match report.applied_fixes.len() - report.fixed_count() {
-            // The fixed issues are no longer in the report.
-            0 => "fix(review): apply fixes".to_owned(),
-            1 => "fix(review): apply 1 fix that is not verified".to_owned(),
-            count => format!("fix(review): apply {count} fixes, none of them verified"),
-        },
+        [] => open_fixes_subject(report),
         [only] => format!("fix(review): {only}"),
         fixed => format!("fix(review): {} review findings\n{}", fixed.len(), list(fixed)),
     };
@@ -207,6 +202,23 @@ fn message(report: &Report) -> String {
         message.push_str(&format!("\n\n{heading}{}", list(&titles)));
     }
     message
+}
+
+/// The subject of a commit without a fixed issue of the report.
+fn open_fixes_subject(report: &Report) -> String {
+    let outcomes = report.applied_fixes.iter().map(|fix| fix.outcome);
+    let open: Vec<FixOutcome> = outcomes.filter(|outcome| !outcome.is_done()).collect();
+    let is_unverified = open.iter().all(|outcome| *outcome == FixOutcome::Unverified);
+    match (open.len(), is_unverified) {
+        // The fixed issues are no longer in the report.
+        (0, _) => "fix(review): apply fixes".to_owned(),
+        (1, true) => "fix(review): apply 1 fix that is not verified".to_owned(),
+        (count, true) => format!("fix(review): apply {count} fixes, none of them verified"),
+        (1, false) => "fix(review): apply 1 fix, its issue is still open".to_owned(),
+        (count, false) => {
+            format!("fix(review): apply {count} fixes, their issues are still open")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ async fn issues_over_the_limit_are_not_done() {
     assert_eq!(messages.len(), 42);
     expect![[r#"
         40 NotDone("the fixer did not report about it")
-        41 NotDone("one fixer handles at most 40 issues")
-        42 NotDone("one fixer handles at most 40 issues")"#]]
+        41 NotTried("one fixer handles at most 40 issues")
+        42 NotTried("one fixer handles at most 40 issues")"#]]
     .assert_eq(&messages[39..].join("\n"));
 }

@@ -128,6 +128,7 @@ pub(super) fn render(repair: &FixerResult) -> String {
         let (word, sentence) = match told {
             IssueOutcome::Done(sentence) => ("done", sentence),
             IssueOutcome::NotDone(sentence) => ("not done", sentence),
+            IssueOutcome::NotTried(sentence) => ("not tried", sentence),
         };
         actual += &format!("#{number} {word}: {sentence}\n");
     }

@@ -302,13 +302,22 @@ pub(crate) fn chosen_fixes(
     Ok(finish(session, report, fixed))
 }
 
-/// Removes the fixes that are no longer in the tree from the report and the result. Their issues
-/// are open again.
+/// Removes the fixes, or their files, that are no longer in the tree from the report and the result.
+/// Their issues are open again.
 fn without_missing(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
     match fix::drop_missing_fixes(session, report) {
         Ok(missing) => {
             let is_missing = |number: u32| missing.iter().any(|left| left.number == number);
-            fixed.applied.retain(|fix| !is_missing(fix.number));
+            fixed.applied.retain_mut(|fix| {
+                match (is_missing(fix.number), report.fix_of(fix.number)) {
+                    (false, _) => true,
+                    (true, None) => false,
+                    (true, Some(left)) => {
+                        fix.clone_from(left);
+                        true
+                    }
+                }
+            });
             fixed.left.retain(|left| !is_missing(left.number));
             fixed.left.extend(missing);
             fixed.left.sort();

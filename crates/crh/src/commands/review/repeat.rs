@@ -1,7 +1,7 @@
 //! Reviews fixed files again and adds new issues to the report. An open issue stays open even if
 //! this review does not find it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::change_source::AttributesAt;
@@ -25,12 +25,13 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::finding::{Evidence, Finding, Member, Origin, Severity};
+use crh_review::finding::{Evidence, Finding, Member, Severity};
 use crh_review::report::{
     AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FixOutcome, Issue, Report,
-    RunOutcome, Stats,
+    RunOutcome, Stats, Status,
 };
 use crh_review::verdict::{has_lost_findings, is_actionable};
+use crh_review::{Location, add_places};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const REPEATED_REVIEW_STOPPED: &str = "the repeated review of the fixes was stopped";
@@ -80,14 +81,14 @@ pub(super) fn review(
             mark_files(session, report, &changed, &changed, FixReviewEnd::Stopped);
         }
     }
-    let new = merge_findings(report, second, &changed);
+    let open_places = fix::open_places_at(session, report, now)?;
+    let new = merge_findings(report, second, &changed, &open_places);
     let found_here = [new.numbers, new.moved].concat();
     keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
     let updated = applied_fixes
         .keep_repeated_review(run, new.found_again, result)
         .or_fail(FailureKind::External)?;
     report.applied_fixes = updated.applied();
-    fix::restore_closed_issues(run, report, &updated);
     if end == ReviewEnding::Interrupted {
         fix::warn(report, &[REPEATED_REVIEW_STOPPED.to_owned()]);
     }
@@ -162,6 +163,9 @@ fn subject(
     }))
 }
 
+/// Places by issue number.
+type OpenPlaces = BTreeMap<u32, Vec<Location>>;
+
 /// Issues that a repeated review added or found again.
 struct RepeatFindings {
     /// Numbers of the new issues.
@@ -172,23 +176,21 @@ struct RepeatFindings {
     moved: Vec<u32>,
 }
 
-/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them,
-/// and no finding was lost.
+/// Whether a repeated review verifies the fixes of these files: it is complete, models have reviewed
+/// all files, and no finding was lost.
 fn is_verifying(second: &Report, changed: &BTreeSet<String>) -> bool {
-    let failed = second.failed_reviewers().any(|row| row.origin == Origin::Model);
     let is_reviewed = |path: &String| {
         let file = second.coverage.iter().find(|file| file.path == *path);
         file.is_some_and(|file| file.state == CoverageState::Reviewed)
     };
-    !failed && !has_lost_findings(second) && changed.iter().all(is_reviewed)
+    !is_cut_short(second) && !has_lost_findings(second) && changed.iter().all(is_reviewed)
 }
 
 /// Fixed files that a repeated review did not fully review. A file that is no longer part of the
 /// change needs no review.
 fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
-    let has_failed = second.failed_reviewers().next().is_some();
     let is_unreviewed = |state: CoverageState| match state {
-        CoverageState::Reviewed => has_failed,
+        CoverageState::Reviewed => is_cut_short(second),
         CoverageState::Truncated | CoverageState::NotReviewed => true,
         CoverageState::OutOfScope | CoverageState::ReviewedBefore => false,
     };
@@ -196,12 +198,20 @@ fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
     files.filter(|file| is_unreviewed(file.state)).map(|file| file.path.clone()).collect()
 }
 
+/// Whether something is missing in a repeated review, perhaps without a mark at a file: a reviewer,
+/// check or validation failed, or a limit ended it.
+fn is_cut_short(second: &Report) -> bool {
+    second.status > Status::Ok || second.failed_reviewers().next().is_some()
+}
+
 /// Adds new issues with the next numbers, adds dropped findings, and reopens fixed issues that were
-/// found again. A known issue keeps the more urgent severity.
+/// found again. A known issue keeps the more urgent severity. `open_places` are the places that
+/// partial fixes left open, in the fixed code: a finding there says nothing against the fix.
 fn merge_findings(
     report: &mut Report,
     second: Report,
     changed: &BTreeSet<String>,
+    open_places: &OpenPlaces,
 ) -> RepeatFindings {
     let known = |issue: &Issue| {
         let all = || report.all_issues().chain(&report.pre_existing);
@@ -212,9 +222,10 @@ fn merge_findings(
             .or_else(|| all().find(|it| has_fix(it) && shares_finding(it, issue)));
         known.map(|it| it.number)
     };
+    let mut suppressed = without_issues(&second);
     let is_old = |number: u32| report.pre_existing.iter().any(|it| it.number == number);
     let (mut new, mut old, mut outgrown) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let (mut again, mut elsewhere) = (Vec::new(), Vec::new());
+    let mut again = Vec::new();
     // The limit on issues holds for the first review only. It must not hide a problem of a fix.
     for issue in second.issues.into_iter().chain(second.over_cap).chain(second.pre_existing) {
         let is_fixed_file = changed.contains(&issue.location.file);
@@ -228,22 +239,20 @@ fn merge_findings(
             Some(number) => again.push((number, issue)),
             None if issue.pre_existing => old.push(issue),
             None if is_fixed_file || issue.severity <= Severity::P1 => new.push(issue),
-            None => elsewhere.extend(dropped_findings(issue)),
+            None => suppressed.extend(dropped_findings(issue)),
         }
     }
-    let is_new = |dropped: &DroppedFinding| {
-        dropped.fate != Fate::OverCap && report.suppressed.iter().all(|it| !is_same(it, dropped))
-    };
-    let dropped: Vec<DroppedFinding> =
-        second.suppressed.into_iter().chain(elsewhere).filter(is_new).collect();
-    report.suppressed.extend(dropped);
+    suppressed.retain(|dropped| report.suppressed.iter().all(|it| !is_same(it, dropped)));
+    report.suppressed.extend(suppressed);
     report.pre_existing.retain(|it| !outgrown.contains(&it.number));
     let is_of_a_fix = |(number, issue): &&(u32, Issue)| {
-        changed.contains(&issue.location.file) || report.is_fixed(*number)
+        let is_open = |it: &Location| it.overlaps(&issue.location);
+        let is_left_open = open_places.get(number).is_some_and(|it| it.iter().any(is_open));
+        !is_left_open && (changed.contains(&issue.location.file) || report.is_fixed(*number))
     };
     let found_again = again.iter().filter(is_of_a_fix).map(|(number, _)| *number).collect();
     let found_again = warn_found_again(report, &found_again);
-    let moved = update_known(report, again);
+    let moved = update_known(report, again, open_places);
     let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
     let mut free = last.unwrap_or_default() + 1..;
     let numbers: Vec<u32> = free.by_ref().take(new.len()).collect();
@@ -261,6 +270,17 @@ fn merge_findings(
     }
     report.stats = combined_stats(&report.stats, &second.stats);
     RepeatFindings { numbers, found_again, moved }
+}
+
+/// The dropped findings of a report, without those of the issues over its limit on issues.
+fn without_issues(report: &Report) -> Vec<DroppedFinding> {
+    let of_issues: BTreeSet<&Member> =
+        report.over_cap.iter().flat_map(|issue| &issue.members).collect();
+    let has_issue = |dropped: &DroppedFinding| {
+        let member = dropped.member.as_ref();
+        dropped.fate == Fate::OverCap && member.is_some_and(|it| of_issues.contains(it))
+    };
+    report.suppressed.iter().filter(|dropped| !has_issue(dropped)).cloned().collect()
 }
 
 /// Whether a repeated review found a fixed issue again. A fix changes the lines that identify an
@@ -339,8 +359,13 @@ fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32
 /// Raises the severity of known issues, and makes them actionable if the second review does. An
 /// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
 /// applied. If the second review found it at another place than the texts are about, it gets the
-/// texts of that review, too. Returns the numbers of the issues with a fix.
-fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
+/// texts of that review, too. It keeps the places that its fix left open. Returns the numbers of the
+/// issues with a fix.
+fn update_known(
+    report: &mut Report,
+    again: Vec<(u32, Issue)>,
+    open_places: &OpenPlaces,
+) -> Vec<u32> {
     let mut moved = Vec::new();
     for (number, second) in again {
         let fix_outcome = report.fix_of(number).map(|fix| fix.outcome);
@@ -368,6 +393,9 @@ fn update_known(report: &mut Report, again: Vec<(u32, Issue)>) -> Vec<u32> {
             (issue.location, issue.other_places) = (second.location, second.other_places);
             (issue.evidence, issue.evidence_snippet) = (second.evidence, second.evidence_snippet);
             (issue.relocated_from, issue.replacement) = (second.relocated_from, None);
+            if let Some(places) = open_places.get(&number) {
+                add_places(issue, places);
+            }
         }
     }
     moved
@@ -389,6 +417,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crh_review::finding::Origin;
     use crh_review::report::{FileCoverage, ReviewerRow};
 
     fn issue(number: u32) -> Issue {
@@ -421,7 +450,7 @@ mod tests {
         let other = Issue { pre_existing: true, ..issue(2) };
         let second = Report { pre_existing: vec![again, other], ..Report::default() };
         let RepeatFindings { numbers, found_again, .. } =
-            merge_findings(&mut report, second, &BTreeSet::from([file]));
+            merge_findings(&mut report, second, &BTreeSet::from([file]), &OpenPlaces::new());
         assert_eq!((numbers, found_again), (vec![], vec![1]));
         let old: Vec<u32> = report.pre_existing.iter().map(|it| it.number).collect();
         assert_eq!(old, [2]);
@@ -436,7 +465,8 @@ mod tests {
                 Report { issues: vec![issue(1)], applied_fixes: vec![fix], ..Report::default() };
             let again = Issue { title: "Other words".to_owned(), ..issue(1) };
             let second = Report { issues: vec![again], ..Report::default() };
-            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            merge_findings(&mut report, second, &changed, &OpenPlaces::new());
             report.issues[0].title.clone()
         };
         assert_eq!(title(FixOutcome::Partial), "Other words");
@@ -444,20 +474,69 @@ mod tests {
     }
 
     #[test]
-    fn fixed_group_is_found_again_by_any_of_its_findings() {
-        let member = |file: &str, title: &str, quote: &str| -> Member {
-            let member = json!({
-                "reviewer": "correctness", "origin": "model", "proof": "quotes",
-                "finding": {
-                    "title": title, "severity": "P2", "category": "bug", "file": file,
-                    "line_start": 9, "line_end": 9, "confidence": 0.8, "why_it_matters": "",
-                    "evidence": [{ "line": 9, "snippet": quote }], "autofix_class": "safe_auto",
-                    "owner": "review-fixer", "requires_verification": false,
-                    "pre_existing": false,
-                },
-            });
-            serde_json::from_value(member).unwrap()
+    fn partial_fix_is_not_blamed_for_the_places_that_it_left_open() {
+        let check = |line: u32, found: &[u32], places: &[u32], text: &str| {
+            let place =
+                |line: u32| Location { line_start: line, line_end: line, ..issue(1).location };
+            let files = vec!["a.rs".to_owned()];
+            let outcome = FixOutcome::Partial;
+            let fix = AppliedFix { number: 1, files, outcome, ..AppliedFix::default() };
+            let mut report =
+                Report { issues: vec![issue(1)], applied_fixes: vec![fix], ..Report::default() };
+            let again = Issue { location: place(line), ..issue(1) };
+            let second = Report { issues: vec![again], ..Report::default() };
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            let open = OpenPlaces::from([(1, vec![place(9), place(20)])]);
+            let RepeatFindings { found_again, moved, .. } =
+                merge_findings(&mut report, second, &changed, &open);
+            assert_eq!((found_again.as_slice(), moved.as_slice()), (found, &[1][..]), "{line}");
+            assert_eq!(report.warnings.len(), found.len());
+            let issue = &report.issues[0];
+            let shown = std::iter::once(&issue.location).chain(&issue.other_places);
+            let shown: Vec<u32> = shown.map(|it| it.line_start).collect();
+            assert_eq!((shown.as_slice(), issue.why_it_matters.as_str()), (places, text));
         };
+        check(9, &[], &[9, 20], " Also at a.rs:20.");
+        check(20, &[], &[20, 9], " Also at a.rs:9.");
+        // The fix changed line 5. No edit has closed the open places.
+        check(5, &[1], &[5, 9, 20], " Also at a.rs:9, a.rs:20.");
+    }
+
+    fn member(file: &str, title: &str, quote: &str) -> Member {
+        let member = json!({
+            "reviewer": "correctness", "origin": "model", "proof": "quotes",
+            "finding": {
+                "title": title, "severity": "P2", "category": "bug", "file": file,
+                "line_start": 9, "line_end": 9, "confidence": 0.8, "why_it_matters": "",
+                "evidence": [{ "line": 9, "snippet": quote }], "autofix_class": "safe_auto",
+                "owner": "review-fixer", "requires_verification": false, "pre_existing": false,
+            },
+        });
+        serde_json::from_value(member).unwrap()
+    }
+
+    #[test]
+    fn finding_over_the_cap_of_a_reviewer_is_kept() {
+        let over_cap = |member: &Member| {
+            DroppedFinding::new(member.clone(), Fate::OverCap, "over a limit".to_owned())
+        };
+        // The limit on issues hides the first one. It becomes an issue of the report.
+        let members = ["Of an issue", "Over the cap"].map(|title| member("a.rs", title, "x();"));
+        let hidden = Issue { members: vec![members[0].clone()], ..issue(7) };
+        let second = Report {
+            over_cap: vec![hidden],
+            suppressed: members.iter().map(over_cap).collect(),
+            ..Report::default()
+        };
+        let mut report = Report::default();
+        let changed = BTreeSet::from(["a.rs".to_owned()]);
+        merge_findings(&mut report, second, &changed, &OpenPlaces::new());
+        assert_eq!(report.issues.len(), 1);
+        assert_eq!(report.suppressed, [over_cap(&members[1])]);
+    }
+
+    #[test]
+    fn fixed_group_is_found_again_by_any_of_its_findings() {
         let check = |again: Member, expected: (Vec<u32>, Vec<u32>)| {
             let lead = member("a.rs", "Trouble 1", "first();");
             let members = vec![lead, member("b.rs", "No check", "second();")];
@@ -473,7 +552,7 @@ mod tests {
             let second = Report { issues: vec![found], ..Report::default() };
             let changed = files.into_iter().collect();
             let RepeatFindings { numbers, found_again, .. } =
-                merge_findings(&mut report, second, &changed);
+                merge_findings(&mut report, second, &changed, &OpenPlaces::new());
             assert_eq!((numbers, found_again), expected, "{title}");
             // The report shows what the repeated review found, as an issue of its own or not.
             let shown = report.issues.iter().find(|it| it.title == title).unwrap();
@@ -485,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_check_of_the_repeated_review_leaves_its_files_unreviewed() {
+    fn repeated_review_that_is_cut_short_leaves_its_files_unreviewed() {
         let failed = |origin: Origin| {
             let row = ReviewerRow {
                 name: "syntax".to_owned(),
@@ -499,9 +578,20 @@ mod tests {
             Report { reviewers: vec![row], coverage: vec![file], ..Report::default() }
         };
         let changed = BTreeSet::from(["a".to_owned()]);
+        let check = |second: &Report, is_complete: bool| {
+            let left = if is_complete { BTreeSet::new() } else { changed.clone() };
+            assert_eq!(unreviewed(second, &changed), left, "{second:?}");
+            assert_eq!(is_verifying(second, &changed), is_complete, "{second:?}");
+        };
         for origin in [Origin::Code, Origin::Model] {
-            assert_eq!(unreviewed(&failed(origin), &changed), changed, "{origin:?}");
+            check(&failed(origin), false);
         }
+        let ended =
+            |status: Status| Report { reviewers: Vec::new(), status, ..failed(Origin::Model) };
+        check(&ended(Status::Ok), true);
+        // A validation failed, or a limit ended a reviewer after it had marked its files.
+        check(&ended(Status::Degraded), false);
+        check(&ended(Status::Truncated), false);
     }
 
     #[test]
@@ -522,7 +612,8 @@ mod tests {
             let mut again = Issue { severity, ..known };
             (again.location.line_start, again.location.line_end) = (2, 2);
             let second = Report { issues: vec![again], ..Report::default() };
-            merge_findings(&mut report, second, &BTreeSet::from(["a.rs".to_owned()]));
+            let changed = BTreeSet::from(["a.rs".to_owned()]);
+            merge_findings(&mut report, second, &changed, &OpenPlaces::new());
             let issue = &report.issues[0];
             let found = (issue.severity, issue.location.line_start, issue.replacement.is_some());
             assert_eq!(found, expected, "{severity} {is_fixed}");

@@ -228,9 +228,8 @@ fn changed_quote_skips_the_fix() {
 #[test]
 fn unreadable_file_is_the_reason_of_each_issue() {
     let issues = [issue(1, (1, 1), "one", Some("1")), issue(2, (2, 2), "two", Some("2"))];
-    let gone = || Err("`a.py` is gone".to_owned());
-    let texts = BTreeMap::from([(1, gone()), (2, gone())]);
+    let gone = [1, 2].map(|number| SkippedIssue::rejected(number, "`a.py` is gone"));
+    let texts = gone.iter().map(|left| (left.number, Err(left.clone()))).collect();
     let replaced = replaced(&issues.iter().collect::<Vec<_>>(), &texts);
-    let expected = [SkippedIssue::new(1, "`a.py` is gone"), SkippedIssue::new(2, "`a.py` is gone")];
-    assert_eq!((replaced.edits, replaced.left), (Vec::new(), expected.to_vec()));
+    assert_eq!((replaced.edits, replaced.left), (Vec::new(), gone.to_vec()));
 }

@@ -93,6 +93,14 @@ fn commit_message_names_open_issues_as_not_fixed() {
     let one = "fix(review): Trouble 1\n\nApplied, not verified:\n- Trouble 2\n\nApplied, but the review found the issue again:\n- Trouble 3";
     assert_eq!(message(&report), one);
     report.applied_fixes.remove(0);
-    let none = "fix(review): apply 2 fixes, none of them verified\n\nApplied, not verified:\n- Trouble 2\n\nApplied, but the review found the issue again:\n- Trouble 3";
+    let none = "fix(review): apply 2 fixes, their issues are still open\n\nApplied, not verified:\n- Trouble 2\n\nApplied, but the review found the issue again:\n- Trouble 3";
     assert_eq!(message(&report), none);
+    report.applied_fixes.remove(0);
+    report.applied_fixes[0].outcome = FixOutcome::Partial;
+    let partial = "fix(review): apply 1 fix, its issue is still open\n\nApplied, but not at all places of the issue:\n- Trouble 3";
+    assert_eq!(message(&report), partial);
+    report.applied_fixes[0].outcome = FixOutcome::Unverified;
+    let unverified =
+        "fix(review): apply 1 fix that is not verified\n\nApplied, not verified:\n- Trouble 3";
+    assert_eq!(message(&report), unverified);
 }

@@ -443,6 +443,8 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
         let (line, quote) = (&issue["line_start"], &issue["evidence_snippet"]);
         format!("{}{line} {quote} {}\n", issues(&report), report["verdict"])
     };
+    // The dry run ends as the fix does.
+    assert_eq!(desk.fix(&["--issue", "1", "--dry-run"]).code, 1);
     expect![[r#"
         exit 1
         note: undo with `crh fix --undo RUN`
