@@ -131,7 +131,7 @@ pub fn select_issues(
         };
         let by_key = by_confidence.issues.iter().filter_map(judgement).collect();
         let mut selected = apply_judgements(by_confidence, &by_key);
-        for dropped in selected.dropped.iter_mut().filter(|dropped| dropped.open.is_some()) {
+        for dropped in selected.dropped.iter_mut().filter(|dropped| dropped.validation.is_some()) {
             let judgement = dropped.member.as_ref().and_then(|member| by_member.get(member));
             let validation = judgement.map(|judgement| judgement.result.validation());
             dropped.validation = validation.or(dropped.validation);

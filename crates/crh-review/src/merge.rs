@@ -523,10 +523,11 @@ impl MergeResult {
 
     /// Hides an issue that stays open.
     pub(crate) fn hide_open_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
-        let Issue { severity, validation, members, .. } = issue;
+        let second_look = issue.second_look();
+        let Issue { severity, members, .. } = issue;
         let mut members = members.into_iter();
         let lead = members.next().map(|member| {
-            DroppedFinding::new(member, fate, reason).still_open(severity, validation)
+            DroppedFinding::new(member, fate, reason).still_open(severity, second_look)
         });
         self.dropped.extend(lead);
         self.dropped.extend(members.map(|member| DroppedFinding::new(member, fate, reason)));

@@ -410,6 +410,11 @@ impl Issue {
             && self.members.iter().all(|member| member.origin == Origin::Model)
     }
 
+    /// The result of the second look. None if the issue takes none.
+    pub fn second_look(&self) -> Option<Validation> {
+        self.takes_second_look().then_some(self.validation)
+    }
+
     /// Whether its evidence quotes this line, in its own file and on its own side.
     pub(crate) fn quotes_line(&self, line: u32) -> bool {
         let is_quoted = |quote: &Quote| {
@@ -626,7 +631,7 @@ pub struct DroppedFinding {
     /// Severity of its issue, if the issue is hidden but still open and counts for the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<Severity>,
-    /// Result of the second look at its issue, if the issue is hidden but still open.
+    /// Result of the second look at its hidden but still open issue, if that takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
     /// Name of the reviewer.
@@ -668,15 +673,14 @@ impl DroppedFinding {
 
     /// A finding whose issue is hidden but still open.
     #[must_use]
-    pub fn still_open(self, severity: Severity, validation: Validation) -> Self {
-        Self { open: Some(severity), validation: Some(validation), ..self }
+    pub fn still_open(self, severity: Severity, second_look: Option<Validation>) -> Self {
+        Self { open: Some(severity), validation: second_look, ..self }
     }
 
     /// Whether its issue is hidden but still open, and is a P0 or P1 that needs a second look and
     /// had none.
     pub fn is_urgent_and_unvalidated(&self) -> bool {
         self.open.is_some_and(|severity| severity <= Severity::P1)
-            && self.member.as_ref().is_some_and(|member| member.origin == Origin::Model)
             && self.validation.is_some_and(|validation| !validation.has_result())
     }
 }

@@ -27,7 +27,7 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
         let severity = issue.map_or(member.finding.severity, |issue| issue.severity);
         if severity > min {
             (dropped.fate, dropped.open) = (Fate::Suppressed, Some(severity));
-            dropped.validation = issue.map(|issue| issue.validation);
+            dropped.validation = issue.and_then(Issue::second_look);
             dropped.reason.clone_from(&reason);
         }
     }
@@ -47,7 +47,7 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     report.suppressed.extend(hidden_issues.iter().filter_map(|issue| {
         let member = issue.members.first()?.clone();
         let dropped = DroppedFinding::new(member, Fate::Suppressed, reason.clone());
-        Some(dropped.still_open(issue.severity, issue.validation))
+        Some(dropped.still_open(issue.severity, issue.second_look()))
     }));
     report.suppressed.sort_by(|a, b| {
         let key = |dropped: &DroppedFinding| (dropped.fate, dropped.reviewer.clone());

@@ -852,7 +852,7 @@ fn hidden_findings_that_the_verdict_counts_are_named() {
         let changes = json!({ "title": format!("Problem *{line}*"), "severity": severity });
         let member = member("a", line, "let total = cents * rate;", changes);
         let dropped = DroppedFinding::new(member, Fate::BelowGate, "probability 0.2");
-        dropped.still_open(severity, Validation::Unsure)
+        dropped.still_open(severity, Some(Validation::Unsure))
     };
     report.suppressed = (11..18).map(|line| hidden(line, Severity::P1)).collect();
     report.suppressed.push(hidden(18, Severity::P0));

@@ -210,7 +210,7 @@ fn failed_validation_of_hidden_urgent_issue_is_a_gap() {
         let mut member = Member::new("r", finding());
         member.finding.severity = severity;
         let hidden = DroppedFinding::new(member, Fate::Minor, "too small");
-        let suppressed = vec![hidden.still_open(severity, validation)];
+        let suppressed = vec![hidden.still_open(severity, Some(validation))];
         review_verdict(&Report { status, suppressed, ..report("") })
     };
     let incomplete = "Ready with fixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated";
@@ -221,6 +221,23 @@ fn failed_validation_of_hidden_urgent_issue_is_a_gap() {
     assert_eq!(verdict_of(Status::Ok, p1, Validation::NotRun), complete);
     assert_eq!(verdict_of(Status::Degraded, p1, Validation::Confirmed), complete);
     assert_eq!(verdict_of(Status::Degraded, Severity::P2, degraded), complete);
+}
+
+#[test]
+fn second_look_is_asked_for_alike_by_shown_and_hidden_issues() {
+    let check = |origin: Origin, is_unvalidated: bool| {
+        let mut issue = report("P1").issues.remove(0);
+        let model = Member { origin: Origin::Model, ..issue.members[0].clone() };
+        issue.members = vec![model.clone(), Member { origin, ..model }];
+        issue.validation = Validation::NotRun;
+        let mut merged = crate::MergeResult::default();
+        merged.hide_open_issue(issue.clone(), Fate::BelowGate, "");
+        assert_eq!(issue.is_urgent_and_unvalidated(), is_unvalidated, "{origin:?}");
+        assert_eq!(merged.dropped[0].is_urgent_and_unvalidated(), is_unvalidated, "{origin:?}");
+    };
+    check(Origin::Model, true);
+    // A requirement has its own run.
+    check(Origin::Plan, false);
 }
 
 #[test]

@@ -323,10 +323,11 @@ fn quoted_words(finding: &Finding) -> Vec<&str> {
 /// Turns an open issue into findings that the report does not show. The issue still counts for the
 /// verdict.
 fn dropped_findings(issue: Issue) -> impl Iterator<Item = DroppedFinding> {
-    let Issue { severity, validation, members, .. } = issue;
+    let second_look = issue.second_look();
+    let Issue { severity, members, .. } = issue;
     members.into_iter().enumerate().map(move |(index, member)| {
         let dropped = DroppedFinding::new(member, Fate::Minor, OUTSIDE_FIXES);
-        if index == 0 { dropped.still_open(severity, validation) } else { dropped }
+        if index == 0 { dropped.still_open(severity, second_look) } else { dropped }
     })
 }
 
