@@ -12,12 +12,12 @@ use sha2::{Digest, Sha256};
 
 use crate::finding::{Family, Origin};
 use crate::hex;
-use crate::place::PlacedFinding;
+use crate::place::{Location, PlacedFinding};
 use crate::words::{content_words, normalise_title, overlap};
 
 /// Largest distance in lines between two reports of the same problem. Models cite lines
 /// imprecisely.
-pub(crate) const MAX_LINE_DISTANCE: u32 = 3;
+const MAX_LINE_DISTANCE: u32 = 3;
 /// Title overlap from which two findings of one family of categories are the same.
 const MIN_SAME_OVERLAP: f64 = 0.5;
 /// Title overlap from which two findings of one family of categories become a candidate pair.
@@ -85,6 +85,12 @@ pub(crate) struct ClusterResult {
     pub(crate) unlisted_pairs: usize,
 }
 
+/// Whether findings at these locations may be about the same problem.
+pub(crate) fn is_near(one: &Location, other: &Location) -> bool {
+    (&one.file, one.side) == (&other.file, other.side)
+        && one.line_start.abs_diff(other.line_start) <= MAX_LINE_DISTANCE
+}
+
 /// Clusters findings. `same_pair_ids` holds the ids of candidate pairs that are the same issue.
 pub(crate) fn cluster_findings(
     mut findings: Vec<PlacedFinding>,
@@ -118,13 +124,9 @@ struct ClusterBuilder {
 impl ClusterBuilder {
     fn add(&mut self, finding: PlacedFinding) {
         let seed = self.make_seed(&finding);
-        let (clusters, seeds) = (&self.clusters, &self.seeds);
-        self.open_clusters.retain(|index| {
-            let first_location = &clusters[*index][0].location;
-            first_location.file == finding.location.file
-                && first_location.side == finding.location.side
-                && seed.line - seeds[*index].line <= MAX_LINE_DISTANCE
-        });
+        let clusters = &self.clusters;
+        self.open_clusters
+            .retain(|index| is_near(&clusters[*index][0].location, &finding.location));
         if let Some(index) =
             self.open_clusters.iter().find(|index| self.seeds[**index].is_same_problem(&seed))
         {

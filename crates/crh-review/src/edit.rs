@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::is_near;
 use crate::evidence::Sources;
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::{downgrade_reason, members_severity_cap};
@@ -116,7 +117,7 @@ enum Publication {
 }
 
 /// Splits each group that the editor calls minor or refutes by place: findings whose lines overlap
-/// stay together.
+/// or start near each other stay together. Thus the findings that the rules merge do.
 pub fn split_rejected(groups: &[EditedGroup], sources: &Sources) -> Vec<EditedGroup> {
     let mut placer = Placer::new(sources);
     let mut parts = Vec::with_capacity(groups.len());
@@ -141,8 +142,11 @@ fn split_by_place(members: &[Member], placer: &mut Placer<'_>) -> Vec<Vec<Member
     for (later, location) in locations.iter().enumerate() {
         for (earlier, known) in locations.iter().enumerate().take(later) {
             let both = location.as_ref().zip(known.as_ref());
+            let is_same_place = both.is_some_and(|(location, known)| {
+                location.overlaps(known) || is_near(location, known)
+            });
             let (one, other) = (places[earlier], places[later]);
-            if one != other && both.is_some_and(|(location, known)| location.overlaps(known)) {
+            if one != other && is_same_place {
                 let (first, second) = (one.min(other), one.max(other));
                 places.iter_mut().filter(|place| **place == second).for_each(|it| *it = first);
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::num::NonZeroU32;
 
-use crate::cluster::MAX_LINE_DISTANCE;
+use crate::cluster::is_near;
 use crate::finding::{Confidence, Evidence, Family, Finding, Member, Origin, Severity, Side};
 use crate::grade::{downgrade_reason, effective_severity};
 use crate::identity::{IssueKey, dedupe_key, numbered_key};
@@ -138,12 +138,8 @@ fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
     let mut places: Vec<Location> = Vec::new();
     for placed in cluster {
         let location = &placed.location;
-        let is_near = |known: &Location| {
-            known.file == location.file
-                && known.side == location.side
-                && known.line_start.abs_diff(location.line_start) <= MAX_LINE_DISTANCE
-        };
-        if !is_near(&cluster[0].location) && !places.iter().any(is_near) {
+        let is_known = |known: &Location| is_near(known, location);
+        if !is_known(&cluster[0].location) && !places.iter().any(is_known) {
             places.push(location.clone());
         }
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::diff::Diff;
 use crate::finding::tests_support::finding;
 use crate::finding::{Finding, Owner};
-use crate::merge::{Grouping, PastDecisions, consolidate_for_editor, into_report};
+use crate::merge::{Grouping, PastDecisions, consolidate, consolidate_for_editor, into_report};
 use crate::narrow_to_places;
 use crate::report::Report;
 use crate::verdict::CommandKind;
@@ -270,6 +270,24 @@ fn rejected_group_is_split_by_place() {
         assert_eq!(parts(rejected), [(true, vec![5, 7, 5]), (false, vec![20])]);
     }
     assert_eq!(parts(probable(300)), [(true, vec![5, 20, 7, 5])]);
+}
+
+#[test]
+fn rejected_group_stays_one_issue_if_its_lines_are_near() {
+    let issues = |lines: [u32; 2]| {
+        let members = lines.map(|line| {
+            let mut member = claim(line, Severity::P1);
+            member.finding.title = "Division by zero".to_owned();
+            member
+        });
+        let edited = group(&members, EditorJudgement::Minor, Severity::P2);
+        let parts = split_rejected(&[edited], &sources());
+        let merged =
+            consolidate(members.to_vec(), &sources(), &PastDecisions::default(), &BTreeSet::new());
+        (parts.len(), merged.issues.len())
+    };
+    assert_eq!(issues([10, 13]), (1, 1));
+    assert_eq!(issues([10, 14]), (2, 2));
 }
 
 #[test]
