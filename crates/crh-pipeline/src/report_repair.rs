@@ -24,6 +24,10 @@ const PROBLEM_CHARS: usize = 600;
 /// Begins the sentence of a summary that takes a finding back. The title follows. The words of a
 /// title alone may be about something else, or repeat the claim.
 const WITHDRAWN: &str = "Withdrawn:";
+/// Characters of a normalised title that are compared, because crh cuts long titles.
+const TITLE_CHARS: usize = 60;
+/// Characters that end a sentence.
+const SENTENCE_ENDS: [char; 4] = ['.', ';', '!', '?'];
 
 /// Checks the reports of one run.
 #[derive(Debug)]
@@ -303,21 +307,53 @@ impl FindingName {
     }
 
     fn new(file: &str, title: &str) -> Self {
-        // crh cuts long titles, so only the beginning of a title is compared.
-        let title: String = normalise_title(title).chars().take(60).collect();
+        let title: String = normalise_title(title).chars().take(TITLE_CHARS).collect();
         Self { file: file.to_owned(), title }
     }
 
-    /// Whether a sentence of this summary withdraws the finding. The sentence is compared as a
-    /// whole.
+    /// Whether a sentence of this summary withdraws the finding: `Withdrawn:` begins it, and the
+    /// title is the rest. The title may itself contain the end of a sentence.
     fn is_withdrawn_in(&self, summary: &str) -> bool {
-        let mut sentences = summary.lines().flat_map(|line| line.split(". "));
-        sentences.any(|sentence| {
-            let sentence = sentence.trim_start_matches(|char: char| !char.is_alphanumeric());
-            let title = sentence.strip_prefix(WITHDRAWN);
-            title.is_some_and(|title| Self::new(&self.file, title) == *self)
+        summary.match_indices(WITHDRAWN).any(|(start, word)| {
+            begins_sentence(&summary[..start])
+                && self.is_whole_start(&summary[start + word.len()..])
         })
     }
+
+    /// Whether the text starts with the title, and a sentence, a line or the text ends there.
+    fn is_whole_start(&self, text: &str) -> bool {
+        let words = self.title.split(' ').count();
+        let ends = text.char_indices().filter_map(|(start, char)| {
+            let end = start + char.len_utf8();
+            (is_word_char(char) && !text[end..].starts_with(is_word_char)).then_some(end)
+        });
+        let Some(end) = ends.take(words).last() else { return false };
+        let (start, rest) = text.split_at(end);
+        let is_cut = self.title.chars().count() == TITLE_CHARS;
+        Self::new(&self.file, start) == *self && (is_cut || starts_with_end(rest))
+    }
+}
+
+/// Whether [`normalise_title`] keeps this character.
+fn is_word_char(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
+}
+
+/// Whether a new sentence begins after this text, perhaps with a quote or a bullet.
+fn begins_sentence(before: &str) -> bool {
+    let is_end = |char: &char| *char == '\n' || SENTENCE_ENDS.contains(char);
+    !before.chars().rev().take_while(|char| !is_end(char)).any(is_word_char)
+}
+
+/// Whether a sentence, a line or the text ends before the next word of this text.
+fn starts_with_end(text: &str) -> bool {
+    let Some(next_word) = text.find(is_word_char) else { return true };
+    let gap = &text[..next_word];
+    gap.contains('\n')
+        || gap.match_indices(SENTENCE_ENDS).any(|(at, end)| {
+            let after = gap[at + end.len()..].trim_start_matches(['"', '\'', '`', '*', ')']);
+            after.starts_with(char::is_whitespace)
+        })
 }
 
 /// Words for a defect, in lower case.
@@ -498,5 +534,29 @@ mod tests {
         };
         let listed = take_listed(&mut report, Vec::new());
         assert_eq!((listed.len(), report.dropped.len()), (LISTED_MAX, 2));
+    }
+
+    #[test]
+    fn withdrawn_title_ends_with_a_sentence() {
+        let check = |title: &str, summary: &str, is_withdrawn: bool| {
+            let found = FindingName::new("a.py", title).is_withdrawn_in(summary);
+            assert_eq!(found, is_withdrawn, "{title}: {summary}");
+        };
+        let [two, call] = ["Input is lost. No retry", "`a.b()` fails"];
+        check(two, "Looked again. Withdrawn: Input is lost. No retry. Callers check.", true);
+        check(two, "- **Withdrawn:** Input is lost. No retry", true);
+        check(two, "Withdrawn: Input is lost. Retry works.", false);
+        let both = "Withdrawn: \"`a.b()` fails\"; Withdrawn: Input is lost. No retry.";
+        for title in [two, call] {
+            check(title, both, true);
+        }
+        check(call, "* Withdrawn: a.b() fails\nThe callers check.", true);
+        check(call, "Withdrawn: a.b() fails in the tests.", false);
+        check(call, "Withdrawn: a.b() fails != c", false);
+        check(call, "Not Withdrawn: a.b() fails.", false);
+        check("Call of a", "Withdrawn: Call of a.b", false);
+        let long = "word ".repeat(20);
+        check(&long, &format!("Withdrawn: {long}and more"), true);
+        check(&long, "Withdrawn: word word.", false);
     }
 }
