@@ -33,11 +33,18 @@ pub struct ReviewFindings {
 }
 
 impl ReviewFindings {
-    /// Drops the findings about files outside the paths that restrict the review, with a note.
+    /// Drops the findings about files outside the paths that restrict the review, with a note. A
+    /// reviewer may find that a file under review breaks another file. Then it quotes both.
     #[must_use]
     pub fn within_paths(mut self, scope: &Scope) -> Self {
+        let quotes_reviewed_file = |member: &Member| {
+            let mut files = member.finding.evidence.iter().filter_map(|quote| quote.file.as_ref());
+            member.origin == Origin::Model && files.any(|file| !scope.is_outside_paths(file))
+        };
         let is_kept = |member: &Member| {
-            checks_all_files(member) || !scope.is_outside_paths(&member.finding.file)
+            checks_all_files(member)
+                || !scope.is_outside_paths(&member.finding.file)
+                || quotes_reviewed_file(member)
         };
         let (kept, outside): (Vec<Member>, Vec<Member>) =
             self.members.into_iter().partition(is_kept);
@@ -205,6 +212,23 @@ mod tests {
             strict: false,
         };
         decide_scope(&Diff::read(diff), &DiffOnly, &rules)
+    }
+
+    #[test]
+    fn finding_in_another_file_is_kept_if_it_quotes_a_file_under_review() {
+        let quoting = |origin: Origin, file: &str| {
+            let mut member = run("shared", RunEnd::Completed, &["title"]).members.remove(0);
+            (member.origin, member.finding.file) = (origin, "main.rs".to_owned());
+            member.finding.evidence[0].file = Some(file.to_owned());
+            member
+        };
+        let kept = quoting(Origin::Model, "services/a/new.rs");
+        let dropped =
+            [quoting(Origin::Model, "main.rs"), quoting(Origin::Code, "services/a/new.rs")];
+        let members = [vec![kept.clone()], dropped.to_vec()].concat();
+        let findings = ReviewFindings { members, ..ReviewFindings::default() };
+        let within = findings.within_paths(&scope(&["/services/a"]));
+        assert_eq!((within.members, within.dropped.len()), (vec![kept], 2));
     }
 
     #[test]
