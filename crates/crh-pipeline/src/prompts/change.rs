@@ -24,6 +24,10 @@ use crh_review::report::Strategy;
 /// diffs into parts ([`group_files`]). Agents read the remaining diffs with tools.
 const DIFF_CHARS: usize = 120_000;
 
+/// From this context on, a panel shows no more diff than `delegate`: there is room for tool results,
+/// too.
+const LARGE_CONTEXT: u64 = 100_000;
+
 /// Tokens of the context that are not available for the diff of `delegate`: tools, rules,
 /// instructions (about 16,000) and the longest answer.
 const RESERVED_TOKENS: u64 = 32_000;
@@ -128,7 +132,7 @@ fn describe_change(change: &ChangeUnderReview) -> (files::Change, Vec<String>) {
 /// them if it is to be tried at all. An eighth of the room is left, because a diff may have more
 /// tokens than code usually has. In a small context, crh first leaves out tools: a smaller diff
 /// means more parts, and each of them repeats the rest of the prompt.
-fn panel_diff_tokens(context: u64, description_tokens: u64) -> u64 {
+pub(super) fn panel_diff_tokens(context: u64, description_tokens: u64) -> u64 {
     let input = context.saturating_sub(least_output(TURN_TOKENS, context));
     let fixed = INSTRUCTION_TOKENS.saturating_add(description_tokens);
     let with_tools = (input.saturating_mul(5) / 3)
@@ -136,7 +140,13 @@ fn panel_diff_tokens(context: u64, description_tokens: u64) -> u64 {
         .saturating_mul(7)
         / 8;
     let without_tools = input.saturating_mul(2).saturating_sub(fixed).min(context / 2);
-    with_tools.max(without_tools)
+    let room = with_tools.max(without_tools);
+    if context >= LARGE_CONTEXT { room.min(delegate_diff_tokens(context)) } else { room }
+}
+
+/// Estimated tokens of diff that fit into the prompt of `delegate`.
+fn delegate_diff_tokens(context: u64) -> u64 {
+    context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR
 }
 
 /// Maximum characters of the context pack beside this rendered change. The diff and the tools have
@@ -401,9 +411,7 @@ impl DiffSpace {
                 let description_tokens = text_tokens(&description.render()) + listed_tokens;
                 panel_diff_tokens(context, description_tokens)
             }
-            Strategy::Delegate | Strategy::Static => {
-                context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR
-            }
+            Strategy::Delegate | Strategy::Static => delegate_diff_tokens(context),
         };
         let in_context = in_context.max(context / SMALL_CONTEXT_DIVISOR);
         let in_budget = options.budget.input_tokens / BUDGET_DIVISOR;

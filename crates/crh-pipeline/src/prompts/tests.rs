@@ -415,6 +415,14 @@ fn context_pack_gets_the_room_that_the_diff_leaves() {
 }
 
 #[test]
+fn diff_leaves_room_for_tool_results_in_a_large_context() {
+    let tokens = |context: u64| change::panel_diff_tokens(context, 2_000);
+    assert_eq!([100_000, 128_000, 200_000].map(tokens), [34_000, 48_000, 84_000]);
+    // A small context is filled, because each part repeats the rest of the prompt.
+    assert_eq!(tokens(65_536), 65_251);
+}
+
+#[test]
 fn long_texts_are_truncated_with_a_mark() {
     let names: Vec<String> = (0..800).map(|number| format!("src/module_{number}.rs")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
