@@ -513,7 +513,7 @@ pub struct AppliedFix {
     /// Who made it.
     #[serde(default, skip_serializing_if = "FixAuthor::is_code")]
     pub author: FixAuthor,
-    /// Places of the issue that the fix did not change, if the issue is open because of them.
+    /// Places of the issue that the fix did not change. Empty if the issue is closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_places: Vec<Location>,
 }

@@ -131,10 +131,8 @@ impl AppliedFixes {
                     }
                 };
                 let open_places = match outcome {
-                    FixOutcome::Partial => fix.open_places.clone(),
-                    FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified => {
-                        Vec::new()
-                    }
+                    FixOutcome::Partial | FixOutcome::FoundAgain => fix.open_places.clone(),
+                    FixOutcome::Done | FixOutcome::Unverified => Vec::new(),
                 };
                 add_fix(&mut applied, AppliedFix { outcome, files, open_places, ..fix.clone() });
             }
@@ -221,6 +219,8 @@ pub(super) fn add_fix(fixes: &mut Vec<AppliedFix>, mut fix: AppliedFix) {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
     use crh_review::Location;
     use crh_review::finding::Side;
@@ -352,18 +352,21 @@ mod tests {
         let later =
             AppliedFix { outcome: FixOutcome::Done, open_places: Vec::new(), ..fix.clone() };
         let journals = [fix, later].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
-        let check = |count: usize, result, expected: (FixOutcome, &[Location])| {
+        let check = |count: usize, found: &[u32], result, expected: (FixOutcome, &[Location])| {
             let journals = (1..).zip(journals.iter().take(count).cloned()).collect();
             let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
-            applied_fixes.fix_reviews.add(1, [], result);
+            applied_fixes.fix_reviews.add(1, found.iter().copied(), result);
             let fix = &applied_fixes.applied()[0];
             assert_eq!((fix.outcome, fix.open_places.as_slice()), expected);
         };
         let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
-        check(1, incomplete, (FixOutcome::Partial, std::slice::from_ref(&place)));
-        check(1, complete, (FixOutcome::Partial, std::slice::from_ref(&place)));
+        let open = slice::from_ref(&place);
+        check(1, &[], incomplete, (FixOutcome::Partial, open));
+        check(1, &[], complete, (FixOutcome::Partial, open));
+        check(1, &[1], complete, (FixOutcome::FoundAgain, open));
         // The second fix is at the place that the first left open.
-        check(2, complete, (FixOutcome::Done, &[]));
+        check(2, &[], complete, (FixOutcome::Done, &[]));
+        check(2, &[1], complete, (FixOutcome::Done, &[]));
     }
 
     #[test]
