@@ -374,8 +374,9 @@ fn update_known(
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
         // The texts of an issue with a partial fix are about the place that the fix left open.
-        let is_elsewhere =
-            fix_outcome == Some(FixOutcome::Partial) || !is_same_issue(issue, &second);
+        let is_partial =
+            matches!(fix_outcome, Some(FixOutcome::Partial | FixOutcome::PartlyReverted));
+        let is_elsewhere = is_partial || !is_same_issue(issue, &second);
         if second.severity < issue.severity {
             (issue.severity, issue.validation) = (second.severity, second.validation);
         }
