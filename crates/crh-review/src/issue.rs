@@ -125,6 +125,13 @@ pub fn add_places(issue: &mut Issue, places: &[Location]) {
     replace_places_sentence(issue, &old_sentence);
 }
 
+/// Replaces the other places of an issue, and names them in its text.
+pub fn set_other_places(issue: &mut Issue, places: Vec<Location>) {
+    let old_sentence = places_sentence(&issue.other_places);
+    issue.other_places = places;
+    replace_places_sentence(issue, &old_sentence);
+}
+
 /// Names the other places of an issue at the end of its text, instead of those of `old_sentence`.
 fn replace_places_sentence(issue: &mut Issue, old_sentence: &str) {
     let text = &issue.why_it_matters;
@@ -151,12 +158,11 @@ fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
 /// of the issue, with the texts and the quotes of its finding there.
 pub fn narrow_to_places(issue: &mut Issue, places: &[Location]) {
     let Some((first, others)) = places.split_first() else { return };
-    let old_sentence = places_sentence(&issue.other_places);
     if issue.location != *first {
         move_to_place(issue, first);
     }
-    (issue.other_places, issue.replacement) = (others.to_vec(), None);
-    replace_places_sentence(issue, &old_sentence);
+    issue.replacement = None;
+    set_other_places(issue, others.to_vec());
 }
 
 /// Moves an issue to a place, with the texts and the quotes of its finding there. Without such a

@@ -37,7 +37,7 @@ pub use edit::{
 };
 pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;
-pub use issue::{AGREEMENT_BONUS, add_places, narrow_to_places};
+pub use issue::{AGREEMENT_BONUS, add_places, narrow_to_places, set_other_places};
 pub use json::{stable_json, stable_json_line};
 pub use merge::{
     DismissedIssue, Grouping, Judgement, JudgementResult, MergeResult, PastDecisions,

@@ -518,7 +518,8 @@ pub struct AppliedFix {
     /// Who made it.
     #[serde(default, skip_serializing_if = "FixAuthor::is_code")]
     pub author: FixAuthor,
-    /// Places of the issue that the fix did not change, if the issue is open because of them.
+    /// Places of the issue that the fix did not change, or where it is no longer in the tree. Empty
+    /// if the issue is closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_places: Vec<Location>,
 }
@@ -552,9 +553,11 @@ pub enum FixOutcome {
     /// The issue requires verification, and neither a test command nor a review of the fix has
     /// verified it. The issue is open.
     Unverified,
-    /// The issue is P0 or P1, and the fix did not change all its places. Or a part of the fix is no
-    /// longer in the tree. The issue is open.
+    /// The issue is P0 or P1, and the fix did not change all its places. The issue is open.
     Partial,
+    /// Some files no longer have their part of the fix, because they changed after it. The issue is
+    /// open.
+    PartlyReverted,
 }
 
 impl FixOutcome {
@@ -562,7 +565,7 @@ impl FixOutcome {
     pub fn is_done(&self) -> bool {
         match self {
             Self::Done => true,
-            Self::FoundAgain | Self::Unverified | Self::Partial => false,
+            Self::FoundAgain | Self::Unverified | Self::Partial | Self::PartlyReverted => false,
         }
     }
 
@@ -573,6 +576,7 @@ impl FixOutcome {
             Self::FoundAgain => "; the review of the fix found the issue again",
             Self::Unverified => "; the fix is not verified",
             Self::Partial => "; the fix did not change all places of the issue",
+            Self::PartlyReverted => "; a part of the fix is no longer in the tree",
         }
     }
 }

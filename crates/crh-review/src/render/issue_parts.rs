@@ -87,6 +87,9 @@ pub(super) fn advice(report: &Report, issue: &Issue) -> &'static str {
         }
         Some(FixOutcome::Unverified) => return "Check the applied fix, which is not verified.",
         Some(FixOutcome::Partial) => return "Fix the places that the applied fix did not change.",
+        Some(FixOutcome::PartlyReverted) => {
+            return "Restore the part of the applied fix that is no longer in the tree.";
+        }
         Some(FixOutcome::Done) | None => {}
     }
     match issue.action {

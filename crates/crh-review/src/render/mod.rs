@@ -209,14 +209,21 @@ fn next_step(report: &Report, issue: &Issue) -> String {
 fn open_step(report: &Report, issue: &Issue) -> String {
     // A run of static checks has no model.
     let has_fixer = report.strategy != Strategy::Static || issue.has_exact_fix();
-    if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Partial) {
+    let why_open = match report.fix_of(issue.number).map(|fix| fix.outcome) {
+        Some(FixOutcome::Partial) => Some("the applied fix did not change this place"),
+        Some(FixOutcome::PartlyReverted) => {
+            Some("a part of the applied fix is no longer in the tree")
+        }
+        Some(FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified) | None => None,
+    };
+    if let Some(why_open) = why_open {
         let step = match has_fixer {
             true => {
                 format!("`crh fix --issue {}{}` lets a model fix it", issue.number, verify(issue))
             }
             false => BY_HAND.to_owned(),
         };
-        return format!("the applied fix did not change this place; {step}");
+        return format!("{why_open}; {step}");
     }
     let step = step_by_route(issue);
     match step.contains("`crh fix") && !has_fixer {

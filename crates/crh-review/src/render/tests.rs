@@ -563,6 +563,10 @@ fn envelope_does_not_count_a_partial_fix_as_fixed() {
     ] {
         assert!(text.contains(expected), "{text}");
     }
+    // The user reverted one of the files.
+    report.applied_fixes[0].outcome = FixOutcome::PartlyReverted;
+    let step = open_step(&report, &report.issues[0]);
+    assert!(step.starts_with("a part of the applied fix is no longer in the tree; "), "{step}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::journal;
 use super::journal::{ApplyError, FixOrigin, Journal};
 use super::reviewed_checkout::fixes_of;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
+use crh_review::Location;
 use crh_review::report::{AppliedFix, FixOutcome, ReviewMode};
 
 /// File with the results of the reviews of fixes.
@@ -44,6 +45,9 @@ struct FixReviews {
     /// number of the last fix before that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     missing_files: BTreeMap<u32, BTreeMap<String, u32>>,
+    /// Places of issues that are open because of missing files, or that their fix did not change.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    open_places: BTreeMap<u32, Vec<Location>>,
 }
 
 impl FixReviews {
@@ -131,9 +135,9 @@ impl AppliedFixes {
                     }
                 };
                 let open_places = match outcome {
-                    FixOutcome::Partial => fix.open_places.clone(),
-                    FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified => {
-                        Vec::new()
+                    FixOutcome::Done | FixOutcome::Unverified => Vec::new(),
+                    FixOutcome::Partial | FixOutcome::FoundAgain | FixOutcome::PartlyReverted => {
+                        self.open_places(*at, fix)
                     }
                 };
                 add_fix(&mut applied, AppliedFix { outcome, files, open_places, ..fix.clone() });
@@ -144,28 +148,39 @@ impl AppliedFixes {
 
     /// The outcome of a fix with this fix number after the reviews.
     fn outcome(&self, at: u32, fix: &AppliedFix) -> FixOutcome {
-        let FixReviews { found_again, verified, missing_files, .. } = &self.fix_reviews;
-        let missing_files = missing_files.get(&fix.number);
-        let has_missing_file =
-            missing_files.is_some_and(|files| files.values().any(|last| *last >= at));
+        let FixReviews { found_again, verified, .. } = &self.fix_reviews;
         match fix.outcome {
             _ if found_again.get(&fix.number).is_some_and(|found| *found >= at) => {
                 FixOutcome::FoundAgain
             }
-            FixOutcome::Done | FixOutcome::Unverified if has_missing_file => FixOutcome::Partial,
+            _ if self.has_missing_file(at, fix.number) => FixOutcome::PartlyReverted,
             FixOutcome::Unverified if verified.contains(&at) => FixOutcome::Done,
             // Only an edit closes a place. A review that finds nothing there proves nothing.
             outcome => outcome,
         }
     }
 
-    /// Stores that the fixes of these issues are no longer in these files. Later fixes of them count
-    /// again.
+    /// The places that a fix with this fix number leaves open.
+    fn open_places(&self, at: u32, fix: &AppliedFix) -> Vec<Location> {
+        let places = self.fix_reviews.open_places.get(&fix.number);
+        let places = places.filter(|_| self.has_missing_file(at, fix.number));
+        places.unwrap_or(&fix.open_places).clone()
+    }
+
+    fn has_missing_file(&self, at: u32, issue: u32) -> bool {
+        let files = self.fix_reviews.missing_files.get(&issue);
+        files.is_some_and(|files| files.values().any(|last| *last >= at))
+    }
+
+    /// Stores that the fixes of these issues are no longer in these files, and the places that are
+    /// open if other files still have their part. Later fixes of them count again.
     pub(super) fn keep_missing(
         mut self,
         run: &RunFolder,
         missing: BTreeMap<u32, BTreeSet<String>>,
+        open_places: BTreeMap<u32, Vec<Location>>,
     ) -> Result<Self, FileWriteError> {
+        self.fix_reviews.open_places.extend(open_places);
         self.add_missing(missing);
         run.store_masked(FIX_REVIEWS, &self.fix_reviews)?;
         Ok(self)
@@ -221,8 +236,9 @@ pub(super) fn add_fix(fixes: &mut Vec<AppliedFix>, mut fix: AppliedFix) {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
-    use crh_review::Location;
     use crh_review::finding::Side;
 
     /// Consecutive fixes of these issues.
@@ -281,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn fix_without_one_of_its_files_is_partial() {
+    fn fix_without_one_of_its_files_is_partly_reverted() {
         let fix = AppliedFix {
             number: 1,
             files: ["pay.py", "test_pay.py"].map(str::to_owned).to_vec(),
@@ -304,7 +320,7 @@ mod tests {
                 expected.iter().map(|(outcome, files)| (*outcome, files.to_vec())).collect();
             assert_eq!(found, expected);
         };
-        check(1, &["test_pay.py"], &[(FixOutcome::Partial, &["pay.py"])]);
+        check(1, &["test_pay.py"], &[(FixOutcome::PartlyReverted, &["pay.py"])]);
         check(1, &["pay.py", "test_pay.py"], &[]);
         // The issue is fixed again.
         check(2, &["test_pay.py"], &[(FixOutcome::Done, &["pay.py", "test_pay.py"])]);
@@ -352,18 +368,40 @@ mod tests {
         let later =
             AppliedFix { outcome: FixOutcome::Done, open_places: Vec::new(), ..fix.clone() };
         let journals = [fix, later].map(|fix| Journal::of(FixOrigin::Mode, vec![fix]));
-        let check = |count: usize, result, expected: (FixOutcome, &[Location])| {
+        let check = |count: usize, found: &[u32], result, expected: (FixOutcome, &[Location])| {
             let journals = (1..).zip(journals.iter().take(count).cloned()).collect();
             let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
-            applied_fixes.fix_reviews.add(1, [], result);
+            applied_fixes.fix_reviews.add(1, found.iter().copied(), result);
             let fix = &applied_fixes.applied()[0];
             assert_eq!((fix.outcome, fix.open_places.as_slice()), expected);
         };
         let (complete, incomplete) = (FixReviewResult::Verifying, FixReviewResult::Incomplete);
-        check(1, incomplete, (FixOutcome::Partial, std::slice::from_ref(&place)));
-        check(1, complete, (FixOutcome::Partial, std::slice::from_ref(&place)));
+        let open = slice::from_ref(&place);
+        check(1, &[], incomplete, (FixOutcome::Partial, open));
+        check(1, &[], complete, (FixOutcome::Partial, open));
+        check(1, &[1], complete, (FixOutcome::FoundAgain, open));
         // The second fix is at the place that the first left open.
-        check(2, complete, (FixOutcome::Done, &[]));
+        check(2, &[], complete, (FixOutcome::Done, &[]));
+        check(2, &[1], complete, (FixOutcome::Done, &[]));
+    }
+
+    #[test]
+    fn partly_reverted_fix_names_the_open_places() {
+        let place =
+            Location { file: "b.py".to_owned(), side: Side::New, line_start: 9, line_end: 9 };
+        let fix = AppliedFix {
+            number: 1,
+            files: ["a.py", "b.py"].map(str::to_owned).to_vec(),
+            ..AppliedFix::default()
+        };
+        let journal = Journal::of(FixOrigin::Mode, vec![fix]);
+        let journals = BTreeMap::from([(1, journal)]);
+        let mut applied_fixes = AppliedFixes { journals, fix_reviews: FixReviews::default() };
+        applied_fixes.fix_reviews.open_places.insert(1, vec![place.clone()]);
+        assert!(applied_fixes.applied()[0].open_places.is_empty());
+        let files = BTreeSet::from([place.file.clone()]);
+        applied_fixes.add_missing(BTreeMap::from([(1, files)]));
+        assert_eq!(applied_fixes.applied()[0].open_places, [place]);
     }
 
     #[test]

@@ -2,16 +2,18 @@
 //! still reviews its fix.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
-use super::REVIEWED;
 use super::applied_fixes::AppliedFixes;
 use super::edits::ChangedLines;
 use super::found_on::drop_found_on;
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::ReviewedCheckout;
 use super::surroundings::changed;
+use super::{REVIEWED, move_to_open_places};
 use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crh_review::Location;
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
 use crh_review::report::{AppliedFix, Issue, Report};
@@ -34,14 +36,21 @@ pub(crate) fn drop_missing_fixes(
     let missing = missing_fixes(&reviewed_checkout, report, &fixes)?;
     if !missing.is_empty() {
         let numbers: BTreeSet<u32> = missing.keys().copied().collect();
+        let mut open_places = BTreeMap::new();
         // Without the report of the review, the issues keep their last places.
         if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
             let restored = restore_issues(report, &reviewed, &numbers);
             drop_found_on(run, &restored).or_fail(FailureKind::External)?;
+            open_places = open_places_of(&reviewed, &fixes, &missing);
         }
-        let updated =
-            applied_fixes.keep_missing(run, missing.clone()).or_fail(FailureKind::External)?;
+        let narrowed: BTreeSet<u32> = open_places.keys().copied().collect();
+        let updated = applied_fixes
+            .keep_missing(run, missing.clone(), open_places)
+            .or_fail(FailureKind::External)?;
         report.applied_fixes = updated.applied();
+        let mut partly_reverted = report.applied_fixes.clone();
+        partly_reverted.retain(|fix| narrowed.contains(&fix.number));
+        move_to_open_places(report, &partly_reverted, &session.subject.diff);
     }
     let skipped = |(number, files): (u32, BTreeSet<String>)| {
         let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
@@ -71,6 +80,28 @@ fn restore_issues(
         }
     }
     restored
+}
+
+/// The places of the reviewed issues that are open again: those in files that no longer have the
+/// edits of these fixes, and those that the fixes did not change.
+fn open_places_of(
+    reviewed: &Report,
+    fixes: &[AppliedFix],
+    missing: &BTreeMap<u32, BTreeSet<String>>,
+) -> BTreeMap<u32, Vec<Location>> {
+    let open_places = |fix: &AppliedFix| {
+        let (files, issue) = (missing.get(&fix.number)?, reviewed.issue(fix.number)?);
+        let places: Vec<&Location> =
+            iter::once(&issue.location).chain(&issue.other_places).collect();
+        // A fix of a later round may name places in another commit. Then every place stays open.
+        let is_of_reviewed = fix.open_places.iter().all(|place| places.contains(&place));
+        let is_open = |place: &&Location| {
+            !is_of_reviewed || files.contains(&place.file) || fix.open_places.contains(*place)
+        };
+        let open: Vec<Location> = places.into_iter().filter(is_open).cloned().collect();
+        Some((fix.number, open))
+    };
+    fixes.iter().filter_map(open_places).collect()
 }
 
 /// The files that no longer have the edits of these fixes, by issue.
@@ -149,7 +180,7 @@ fn overwrites(edit: &ChangedLines, at: usize, count: usize) -> bool {
 mod tests {
     use super::super::edits::tests::issue;
     use super::*;
-    use crh_review::{Location, narrow_to_places};
+    use crh_review::narrow_to_places;
 
     #[test]
     fn issue_of_a_reverted_fix_has_its_reviewed_places_again() {
@@ -167,6 +198,30 @@ mod tests {
         let restored = restore_issues(&mut report, &reviewed, &BTreeSet::from([1, 7]));
         assert_eq!(restored, BTreeSet::from([1]));
         assert_eq!(report.issues, [grouped, narrowed(other)]);
+    }
+
+    #[test]
+    fn only_places_in_reverted_files_are_open_again() {
+        let first = issue(1, (3, 3), "a", Some("b"));
+        let place = |file: &str| Location { file: file.to_owned(), ..first.location.clone() };
+        let fixed = first.location.clone();
+        let (reverted, unchanged) = (place("b.py"), place("c.py"));
+        let other_places = vec![reverted.clone(), unchanged.clone()];
+        let issues = vec![Issue { other_places, ..first.clone() }];
+        let reviewed = Report { issues, ..Report::default() };
+        let check = |open: &[&Location], file: &str, expected: &[&Location]| {
+            let open_places = open.iter().map(|place| (*place).clone()).collect();
+            let fix = AppliedFix { number: 1, open_places, ..AppliedFix::default() };
+            let missing = BTreeMap::from([(1, BTreeSet::from([file.to_owned()]))]);
+            let found = open_places_of(&reviewed, &[fix], &missing);
+            assert_eq!(found[&1].iter().collect::<Vec<_>>(), expected, "{file}");
+        };
+        check(&[], "b.py", &[&reverted]);
+        check(&[&unchanged], "b.py", &[&reverted, &unchanged]);
+        // Only the test that the fix added is gone.
+        check(&[], "test_b.py", &[]);
+        // The place is one of another commit.
+        check(&[&place("d.py")], "b.py", &[&fixed, &reverted, &unchanged]);
     }
 
     #[test]

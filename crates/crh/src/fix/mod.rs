@@ -140,7 +140,7 @@ pub(crate) fn update_from_journals(
     let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };
     let is_new = |fix: &&AppliedFix| {
         let known = report.fix_of(fix.number);
-        known.is_none_or(|known| known.outcome != FixOutcome::Partial)
+        known.is_none_or(|known| known.outcome != fix.outcome)
     };
     let new: Vec<AppliedFix> = settled.applied_fixes.iter().filter(is_new).cloned().collect();
     move_to_open_places(&mut settled, &new, &session.subject.diff);
@@ -236,14 +236,18 @@ pub(crate) fn drop_applied_proposals(report: &mut Report) {
     }
 }
 
-/// Moves each issue that one of these new fixes closed only in part to the places that the fix did
-/// not change. Issues of earlier fixes are there already, and a later review may have moved them.
+/// Moves each issue that one of these new fixes closed only in part to the places that the fix left
+/// open. Issues of earlier fixes are there already, and a later review may have moved them.
 fn move_to_open_places(report: &mut Report, new: &[AppliedFix], diff: &Diff) {
-    if new.iter().all(|fix| fix.outcome != FixOutcome::Partial) {
+    let is_partial = |fix: &&AppliedFix| match fix.outcome {
+        FixOutcome::Partial | FixOutcome::PartlyReverted => true,
+        FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified => false,
+    };
+    if !new.iter().any(|fix| is_partial(&fix)) {
         return;
     }
     let sources = Sources::new(diff.clone());
-    for fix in new.iter().filter(|fix| fix.outcome == FixOutcome::Partial) {
+    for fix in new.iter().filter(is_partial) {
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         if let Some(issue) = issues.find(|issue| issue.number == fix.number) {
             narrow(issue, &fix.open_places, &sources);
@@ -436,7 +440,7 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
         FixOutcome::FoundAgain => {
             (fix.author == FixAuthor::Code || issue.has_exact_fix()).then_some(FOUND_AGAIN)
         }
-        FixOutcome::Partial => None,
+        FixOutcome::Partial | FixOutcome::PartlyReverted => None,
     }
 }
 

@@ -62,18 +62,20 @@ fn mark_coverage(
     });
     report.fix_review_gaps.retain(|gap| !is_mark(gap));
     let earlier = report.fix_review_gaps.iter().map(|gap| gap.status).max();
-    let (reason, is_stopped, status) = match end {
-        FixReviewEnd::Stopped => (FIX_REVIEW_STOPPED, true, Status::Truncated),
+    let (is_stopped, status) = match end {
+        FixReviewEnd::Stopped => (true, Status::Truncated),
         // The first review has results.
-        FixReviewEnd::Ended(Status::Error) => (FIX_NOT_REVIEWED, false, Status::Degraded),
-        FixReviewEnd::Ended(status) => (FIX_NOT_REVIEWED, false, status),
+        FixReviewEnd::Ended(Status::Error) => (false, Status::Degraded),
+        FixReviewEnd::Ended(status) => (false, status),
     };
     for path in unreviewed {
-        let (state, reason) = (CoverageState::Truncated, reason.to_owned());
+        let (state, reason) = (CoverageState::Truncated, mark_reason(is_stopped).to_owned());
         let mark = FileCoverage { path: path.clone(), state, reason };
+        let gap = report.fix_review_gaps.iter().find(|gap| gap.path == *path);
+        let old_reason = gap.map(|gap| mark_reason(gap.is_stopped));
         match report.coverage.iter_mut().find(|file| file.path == *path) {
             Some(file) if file.state == CoverageState::OutOfScope => continue,
-            Some(file) => add_mark(file, mark),
+            Some(file) => add_mark(file, mark, old_reason),
             None => report.coverage.push(mark),
         }
         report.fix_review_gaps.retain(|gap| gap.path != *path);
@@ -82,13 +84,21 @@ fn mark_coverage(
     report.status = first.status.max(status).max(earlier.unwrap_or_default());
 }
 
-/// Adds a mark to the coverage of a file. A file that the first review did not fully cover keeps
-/// its state and its reason.
-fn add_mark(file: &mut FileCoverage, mark: FileCoverage) {
+fn mark_reason(is_stopped: bool) -> &'static str {
+    if is_stopped { FIX_REVIEW_STOPPED } else { FIX_NOT_REVIEWED }
+}
+
+/// Adds a mark to the coverage of a file, instead of an earlier mark with `old_reason`. A file that
+/// the first review did not fully cover keeps its state and its reason.
+fn add_mark(file: &mut FileCoverage, mark: FileCoverage, old_reason: Option<&str>) {
     match file.state {
         CoverageState::Reviewed | CoverageState::ReviewedBefore => *file = mark,
         CoverageState::Truncated | CoverageState::NotReviewed => {
-            file.reason = format!("{}; {}", file.reason, mark.reason);
+            let without_mark = old_reason.and_then(|old| file.reason.strip_suffix(old));
+            file.reason = match without_mark {
+                Some(reason) => format!("{reason}{}", mark.reason),
+                None => format!("{}; {}", file.reason, mark.reason),
+            };
         }
         CoverageState::OutOfScope => {}
     }
@@ -140,5 +150,25 @@ mod tests {
         assert_eq!(failed.status, Status::Degraded);
         mark_coverage(&mut report, &first, &changed, &none, end);
         assert_eq!(report, first);
+    }
+
+    #[test]
+    fn repeated_mark_without_the_first_report_replaces_the_earlier_one() {
+        let row = |path: &str, reason: &str| FileCoverage {
+            path: path.to_owned(),
+            state: CoverageState::Truncated,
+            reason: reason.to_owned(),
+        };
+        let mut report = Report { coverage: vec![row("b", "too large")], ..Report::default() };
+        let changed = BTreeSet::from(["b".to_owned(), "new".to_owned()]);
+        let mut mark = |end: FixReviewEnd, reason: &str| {
+            let current = report.clone();
+            mark_coverage(&mut report, &current, &changed, &changed, end);
+            let both = format!("too large; {reason}");
+            assert_eq!(report.coverage, [row("b", &both), row("new", reason)]);
+        };
+        mark(FixReviewEnd::Stopped, FIX_REVIEW_STOPPED);
+        mark(FixReviewEnd::Stopped, FIX_REVIEW_STOPPED);
+        mark(FixReviewEnd::Ended(Status::Degraded), FIX_NOT_REVIEWED);
     }
 }

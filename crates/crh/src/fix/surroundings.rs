@@ -11,7 +11,7 @@ use crh_git::Objects;
 use crh_review::Location;
 use crh_review::diff::{Diff, LineKind};
 use crh_review::finding::Side;
-use crh_review::report::{FixOutcome, Issue, Report};
+use crh_review::report::{Issue, Report};
 
 /// The files of issues by issue number.
 pub(super) fn texts(
@@ -104,25 +104,22 @@ pub(super) fn issues_at(
     Ok(moved)
 }
 
-/// The places that partial fixes left open, by issue number, as they are in a commit that contains
-/// the fixes.
+/// The places of issues of which a fix left places open, by issue number, as they are in a commit
+/// that contains the fixes. A review that finds such an issue does not close the places elsewhere.
 pub(crate) fn open_places_at(
     session: &ReviewSession,
     report: &Report,
     commit: &str,
 ) -> Result<BTreeMap<u32, Vec<Location>>, Failure> {
-    let is_partial = |issue: &&Issue| {
-        let fix = report.fix_of(issue.number);
-        // A fix may also be partial because the user reverted one of its files.
-        fix.is_some_and(|fix| fix.outcome == FixOutcome::Partial && !fix.open_places.is_empty())
-    };
-    let partial: Vec<&Issue> = report.all_issues().filter(is_partial).collect();
-    if partial.is_empty() {
+    let has_open_places =
+        |issue: &&Issue| report.fix_of(issue.number).is_some_and(|fix| !fix.open_places.is_empty());
+    let open: Vec<&Issue> = report.all_issues().filter(has_open_places).collect();
+    if open.is_empty() {
         return Ok(BTreeMap::new());
     }
     let reviewed_checkout = ReviewedCheckout::open(session)
         .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
-    let moved = issues_at(&reviewed_checkout, &partial, commit)?;
+    let moved = issues_at(&reviewed_checkout, &open, commit)?;
     let places = |issue: Issue| {
         let Issue { number, location, other_places, .. } = issue;
         let places: Vec<Location> = std::iter::once(location).chain(other_places).collect();

@@ -187,7 +187,7 @@ fn message(report: &Report) -> String {
     };
     let (unverified, found_again) =
         (titles(FixOutcome::Unverified), titles(FixOutcome::FoundAgain));
-    let partial = titles(FixOutcome::Partial);
+    let (partial, reverted) = (titles(FixOutcome::Partial), titles(FixOutcome::PartlyReverted));
     let mut message = match titles(FixOutcome::Done).as_slice() {
         [] => open_fixes_subject(report),
         [only] => format!("fix(review): {only}"),
@@ -197,6 +197,7 @@ fn message(report: &Report) -> String {
         ("Applied, not verified:", unverified),
         ("Applied, but the review found the issue again:", found_again),
         ("Applied, but not at all places of the issue:", partial),
+        ("Applied, but a part of the fix is no longer in the tree:", reverted),
     ];
     for (heading, titles) in open_fixes.into_iter().filter(|(_, titles)| !titles.is_empty()) {
         message.push_str(&format!("\n\n{heading}{}", list(&titles)));

@@ -54,6 +54,8 @@ fn applied_fix_is_not_recommended_again() {
     assert_eq!(found_again, "The applied fix did not help. Find another solution.");
     let unverified = advice(Some(FixOutcome::Unverified));
     assert_eq!(unverified, "Check the applied fix, which is not verified.");
+    let reverted = advice(Some(FixOutcome::PartlyReverted));
+    assert_eq!(reverted, "Restore the part of the applied fix that is no longer in the tree.");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! this review does not find it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::Arc;
 
 use super::super::change_source::AttributesAt;
@@ -31,7 +32,7 @@ use crh_review::report::{
     RunOutcome, Stats, Status,
 };
 use crh_review::verdict::{has_lost_findings, is_actionable};
-use crh_review::{Location, add_places};
+use crh_review::{Location, add_places, set_other_places};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const REPEATED_REVIEW_STOPPED: &str = "the repeated review of the fixes was stopped";
@@ -360,7 +361,8 @@ fn warn_found_again(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32
 /// Raises the severity of known issues, and makes them actionable if the second review does. An
 /// issue with a fix gets its place in the fixed code, and loses its replacement, which is already
 /// applied. If the second review found it at another place than the texts are about, it gets the
-/// texts of that review, too. It keeps the places that its fix left open. Returns the numbers of the
+/// texts of that review, too. It keeps the places that its fix left open. If the second review found
+/// several issues that are one known issue, the others add their places. Returns the numbers of the
 /// issues with a fix.
 fn update_known(
     report: &mut Report,
@@ -373,8 +375,9 @@ fn update_known(
         let mut issues = report.issues.iter_mut().chain(&mut report.over_cap);
         let Some(issue) = issues.find(|issue| issue.number == number) else { continue };
         // The texts of an issue with a partial fix are about the place that the fix left open.
-        let is_elsewhere =
-            fix_outcome == Some(FixOutcome::Partial) || !is_same_issue(issue, &second);
+        let is_partial =
+            matches!(fix_outcome, Some(FixOutcome::Partial | FixOutcome::PartlyReverted));
+        let is_elsewhere = is_partial || !is_same_issue(issue, &second);
         if second.severity < issue.severity {
             (issue.severity, issue.validation) = (second.severity, second.validation);
         }
@@ -383,23 +386,46 @@ fn update_known(
             (issue.queue, issue.action) = (second.queue, second.action);
             issue.requires_verification |= second.requires_verification;
         }
-        if fix_outcome.is_some() && !moved.contains(&number) {
-            moved.push(number);
-            if is_elsewhere {
-                (issue.title, issue.language) = (second.title, second.language);
-                (issue.why_it_matters, issue.description) =
-                    (second.why_it_matters, second.description);
-                (issue.suggested_fix, issue.suggestion) = (second.suggested_fix, second.suggestion);
-            }
-            (issue.location, issue.other_places) = (second.location, second.other_places);
-            (issue.evidence, issue.evidence_snippet) = (second.evidence, second.evidence_snippet);
-            (issue.relocated_from, issue.replacement) = (second.relocated_from, None);
-            if let Some(places) = open_places.get(&number) {
-                add_places(issue, places);
-            }
+        if fix_outcome.is_none() {
+            continue;
+        }
+        if moved.contains(&number) {
+            let dropped = merge_into(issue, second);
+            let is_new =
+                |it: &DroppedFinding| report.suppressed.iter().all(|known| !is_same(known, it));
+            let dropped: Vec<DroppedFinding> = dropped.into_iter().filter(is_new).collect();
+            report.suppressed.extend(dropped);
+            continue;
+        }
+        moved.push(number);
+        if is_elsewhere {
+            (issue.title, issue.language) = (second.title, second.language);
+            (issue.why_it_matters, issue.description) = (second.why_it_matters, second.description);
+            (issue.suggested_fix, issue.suggestion) = (second.suggested_fix, second.suggestion);
+            issue.other_places = second.other_places;
+        } else {
+            set_other_places(issue, second.other_places);
+        }
+        issue.location = second.location;
+        (issue.evidence, issue.evidence_snippet) = (second.evidence, second.evidence_snippet);
+        (issue.relocated_from, issue.replacement) = (second.relocated_from, None);
+        if let Some(places) = open_places.get(&number) {
+            add_places(issue, places);
         }
     }
     moved
+}
+
+/// Adds the places of an issue to another one. Returns its findings, which the report does not show.
+fn merge_into(issue: &mut Issue, other: Issue) -> Vec<DroppedFinding> {
+    let places: Vec<Location> = iter::once(other.location).chain(other.other_places).collect();
+    add_places(issue, &places);
+    let reason = format!("duplicate of \"{}\"", issue.title);
+    let dropped = |member: Member| DroppedFinding {
+        into: Some(issue.dedupe_key.clone()),
+        ..DroppedFinding::new(member, Fate::Merged, reason.clone())
+    };
+    other.members.into_iter().map(dropped).collect()
 }
 
 /// Adds up the time of model calls, and takes the longer total time, because both are measured from
@@ -493,7 +519,7 @@ mod tests {
             assert_eq!((found_again.as_slice(), moved.as_slice()), (found, &[1][..]), "{line}");
             assert_eq!(report.warnings.len(), found.len());
             let issue = &report.issues[0];
-            let shown = std::iter::once(&issue.location).chain(&issue.other_places);
+            let shown = iter::once(&issue.location).chain(&issue.other_places);
             let shown: Vec<u32> = shown.map(|it| it.line_start).collect();
             assert_eq!((shown.as_slice(), issue.why_it_matters.as_str()), (places, text));
         };
@@ -562,6 +588,43 @@ mod tests {
         check(member("b.rs", "Other words", " second();  "), (vec![], vec![1]));
         check(member("b.rs", "No check", "second(1);"), (vec![], vec![1]));
         check(member("b.rs", "Other words", "third();"), (vec![2], vec![]));
+    }
+
+    #[test]
+    fn fixed_group_that_is_found_again_as_two_issues_has_both_places() {
+        let place = |file: &str, line: u32| Location {
+            file: file.to_owned(),
+            line_start: line,
+            line_end: line,
+            ..issue(1).location
+        };
+        let members = ["a.rs", "b.rs"].map(|file| member(file, "Trouble 1", "x();"));
+        let group = Issue {
+            why_it_matters: "It fails. Also at b.rs:20.".to_owned(),
+            other_places: vec![place("b.rs", 20)],
+            members: members.to_vec(),
+            ..issue(1)
+        };
+        let files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
+        let fix = AppliedFix { number: 1, files: files.clone(), ..AppliedFix::default() };
+        let mut report =
+            Report { issues: vec![group], applied_fixes: vec![fix], ..Report::default() };
+        let [first, second] = members.clone();
+        let first = Issue { location: place("a.rs", 10), members: vec![first], ..issue(1) };
+        let title = second.finding.title.clone();
+        let second =
+            Issue { location: place("b.rs", 22), title, members: vec![second], ..issue(7) };
+        let second = Report { issues: vec![first, second], ..Report::default() };
+        let changed = files.into_iter().collect();
+        let found = merge_findings(&mut report, second, &changed, &OpenPlaces::new());
+        assert_eq!((found.numbers, found.found_again, found.moved), (vec![], vec![1], vec![1]));
+        let [shown] = report.issues.as_slice() else { panic!("{:?}", report.issues) };
+        assert_eq!(shown.location, place("a.rs", 10));
+        assert_eq!(shown.other_places, [place("b.rs", 22)]);
+        assert_eq!(shown.why_it_matters, "It fails. Also at b.rs:22.");
+        let [dropped] = report.suppressed.as_slice() else { panic!("{:?}", report.suppressed) };
+        assert_eq!((dropped.fate, dropped.into.as_ref()), (Fate::Merged, Some(&shown.dedupe_key)));
+        assert_eq!(dropped.member.as_ref(), Some(&members[1]));
     }
 
     #[test]
