@@ -126,8 +126,9 @@ impl VendorClient {
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<ModelReply, ModelError> {
         let reply = Box::pin(self.stream_reply(caller, request, watch)).await;
-        let reply = reply.map_err(|CallFailure { error, status }| {
-            self.address.explain(vendor_error::clean_error(error, &self.redactor), status)
+        let reply = reply.map_err(|failure| {
+            let error = vendor_error::clean_error(failure.error, &self.redactor);
+            self.address.explain(CallFailure { error, ..failure })
         });
         self.remember_stopped_server(&reply);
         self.with_loading_time(reply)
