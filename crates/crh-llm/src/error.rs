@@ -71,8 +71,8 @@ pub enum ModelError {
          tokens"
     )]
     EndlessReply { max: u64, unit: LengthUnit, tokens: u64 },
-    /// No server runs at an address of this machine or of a private network. Retries do not start
-    /// it.
+    /// No server runs at an address of this machine or of a private network, and none answered
+    /// before. Retry once, since it may be starting.
     #[error("cannot connect to the model server: {message}")]
     NoServer { message: String },
     /// The recording has no answer to this question.

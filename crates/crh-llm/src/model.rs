@@ -104,8 +104,8 @@ impl Model {
         &self.facts
     }
 
-    /// The error of a request that found no server at a local or private address a moment ago.
-    /// Callers fail with it instead of asking.
+    /// The error of requests that found no server at a local or private address a moment ago.
+    /// Callers fail with it instead of asking. After a pause, one caller gets `None` and asks.
     pub fn stopped_server(&self) -> Option<ModelError> {
         match &self.source {
             ReplySource::Live(client) => client.stopped_server(),

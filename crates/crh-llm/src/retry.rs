@@ -13,6 +13,9 @@ const LOADING_MAX: Duration = Duration::from_secs(300);
 /// Maximum number of requests to a server on this machine that stops in the middle of a reply. Each
 /// request takes minutes, and such a server rarely recovers.
 const STALLED_ATTEMPTS: u32 = 2;
+/// Maximum number of requests to a server that never answered and does not run. It may be starting.
+const NO_SERVER_ATTEMPTS: u32 = 2;
+const NO_SERVER_DELAY: Duration = Duration::from_secs(2);
 
 /// Number and delay of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +80,9 @@ fn decide(
     let retry_after = match error {
         ModelError::Loading { waited, .. } if *waited < LOADING_MAX => {
             return ModelRetryDecision::Wait(LOADING_DELAY);
+        }
+        ModelError::NoServer { .. } if attempt < NO_SERVER_ATTEMPTS.min(policy.max_attempts) => {
+            return ModelRetryDecision::Wait(NO_SERVER_DELAY);
         }
         ModelError::Stalled { .. } if attempt < STALLED_ATTEMPTS => None,
         ModelError::RateLimited { retry_after, .. }
@@ -164,7 +170,6 @@ mod tests {
             ModelError::Refused { message: message.clone() },
             ModelError::BadKey { message: message.clone() },
             ModelError::NoKey { message: message.clone() },
-            ModelError::NoServer { message: message.clone() },
             ModelError::NoCredit { message: message.clone() },
             ModelError::BadRequest { message: message.clone() },
             ModelError::PromptCut { sent: 2, read: 1 },
@@ -200,6 +205,13 @@ mod tests {
         let stalled = ModelError::Stalled { message: String::new() };
         check(&stalled, 1, 1.0, ModelRetryDecision::Wait(SECOND));
         check(&stalled, 2, 1.0, ModelRetryDecision::GiveUp);
+    }
+
+    #[test]
+    fn stopped_server_is_asked_again_once() {
+        let stopped = ModelError::NoServer { message: String::new() };
+        check(&stopped, 1, 0.0, ModelRetryDecision::Wait(NO_SERVER_DELAY));
+        check(&stopped, 2, 0.0, ModelRetryDecision::GiveUp);
     }
 
     #[test]

@@ -75,7 +75,7 @@ async fn last_error_is_the_outcome_after_all_retries() {
 }
 
 #[tokio::test]
-async fn stopped_server_costs_one_attempt() {
+async fn stopped_server_is_asked_twice_by_all_runs_together() {
     // Nothing listens on the discard port.
     let context = setup::run_context("http://127.0.0.1:9/v1", setup::TOOLS);
     let first = drive(run(&context.model), &context).await;
@@ -85,8 +85,8 @@ async fn stopped_server_costs_one_attempt() {
         "{first:?}"
     );
     assert_eq!(second.end, first.end);
-    assert_eq!((first.totals.failed_calls, second.totals.failed_calls), (1, 0));
-    assert_eq!(context.ledger.spent().failed_calls, 1);
+    assert_eq!((first.totals.failed_calls, second.totals.failed_calls), (2, 0));
+    assert_eq!(context.ledger.spent().failed_calls, 2);
 }
 
 #[tokio::test]

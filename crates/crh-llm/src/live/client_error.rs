@@ -2,6 +2,8 @@
 //! never shown.
 
 use std::error::Error as _;
+use std::io::ErrorKind;
+use std::{io, iter};
 
 use genai::Error;
 use serde_json::Value;
@@ -16,11 +18,13 @@ pub(super) struct CallFailure {
     pub(super) error: ModelError,
     /// HTTP status of an error response.
     pub(super) status: Option<u16>,
+    /// Why crh could not connect, if the system said so.
+    pub(super) connect_error: Option<ErrorKind>,
 }
 
 impl From<ModelError> for CallFailure {
     fn from(error: ModelError) -> Self {
-        Self { error, status: None }
+        Self { error, status: None, connect_error: None }
     }
 }
 
@@ -35,7 +39,7 @@ pub(super) fn from_client_error(
         Error::WebStream { error, .. } => match error.downcast_ref::<Error>() {
             Some(inner) => from_client_error(inner, summary, started),
             None => match error.downcast_ref::<reqwest::Error>() {
-                Some(error) => from_transport_error(error, summary).into(),
+                Some(error) => from_transport_error(error, summary),
                 // The remaining case is invalid UTF-8.
                 None => cut_stream("not valid UTF-8").into(),
             },
@@ -46,7 +50,11 @@ pub(super) fn from_client_error(
             CallFailure {
                 error: vendor_error::from_status(status, &header, body),
                 status: Some(status),
+                connect_error: None,
             }
+        }
+        Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
+            from_transport_error(error, summary)
         }
         _ => from_error_without_status(error, summary, started).into(),
     }
@@ -59,9 +67,6 @@ fn from_error_without_status(
     started: ReplyStarted,
 ) -> ModelError {
     match error {
-        Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
-            from_transport_error(error, summary)
-        }
         Error::ChatResponse { body, .. } => match block_reason(&summary.last_frame) {
             Some(reason) => ModelError::Refused {
                 message: format!("blocked by the vendor's filter: `{reason}`"),
@@ -91,9 +96,9 @@ pub(super) fn is_unknown_delta(error: &Error, summary: &FrameSummary) -> bool {
         && kind.is_some_and(|kind| !KNOWN_DELTAS.contains(&kind))
 }
 
-fn from_transport_error(error: &reqwest::Error, summary: &FrameSummary) -> ModelError {
+fn from_transport_error(error: &reqwest::Error, summary: &FrameSummary) -> CallFailure {
     let cause = root_cause(error);
-    if error.is_builder() {
+    let model_error = if error.is_builder() {
         ModelError::BadRequest { message: format!("the request cannot be sent: {cause}") }
     } else if error.is_connect() {
         vendor_error::not_connected(cause)
@@ -101,7 +106,15 @@ fn from_transport_error(error: &reqwest::Error, summary: &FrameSummary) -> Model
         cut_stream(&format!("connection lost: {cause}"))
     } else {
         vendor_error::no_response(format!("connection lost before the reply: {cause}"))
-    }
+    };
+    let connect_error = if error.is_connect() { io_error_kind(error) } else { None };
+    CallFailure { error: model_error, status: None, connect_error }
+}
+
+/// The kind of the innermost I/O error.
+fn io_error_kind(error: &reqwest::Error) -> Option<ErrorKind> {
+    let causes = iter::successors(error.source(), |&cause| cause.source());
+    causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind).last()
 }
 
 /// The innermost cause, from the system or TLS library. Outer causes repeat the URL.
@@ -128,6 +141,7 @@ fn cut_stream(message: &str) -> ModelError {
 
 #[cfg(test)]
 mod tests {
+    use crh_http::NetworkSettings;
     use expect_test::expect;
     use genai::ModelIden;
     use genai::adapter::AdapterKind;
@@ -159,6 +173,15 @@ mod tests {
             Error::StreamParse { model_iden: model_iden.clone(), serde_error },
             Error::Internal("secret thing".to_owned()),
         ]
+    }
+
+    #[tokio::test]
+    async fn refused_connection_keeps_its_kind() {
+        let client = crh_http::build_client(&NetworkSettings::default()).unwrap();
+        // Nothing listens on the discard port.
+        let error = client.get("http://127.0.0.1:9/").send().await.unwrap_err();
+        let failure = from_transport_error(&error, &FrameSummary::default());
+        assert_eq!(failure.connect_error, Some(ErrorKind::ConnectionRefused), "{error:?}");
     }
 
     /// The integration test `errors_do_not_show_request_or_reply` checks the same with a server.

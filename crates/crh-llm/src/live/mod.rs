@@ -11,12 +11,13 @@ mod network;
 mod reply;
 mod request;
 mod request_address;
+mod server_health;
 mod usage;
 mod vendor_error;
 
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,7 @@ pub use network::ModelSetupError;
 use reply::ReplyInput;
 use request_address::RequestAddress;
 use secrecy::{ExposeSecret, SecretString};
+use server_health::ServerHealth;
 use vendor_error::ReplyStarted;
 
 use crate::token_estimate::PieceCounter;
@@ -55,9 +57,6 @@ const EXTRA_WORDS: u64 = 256;
 /// If no request found the server loading its model for this long, the next such request starts a
 /// new waiting time.
 const LOADING_PAUSE: Duration = Duration::from_secs(30);
-/// How long crh does not ask a server again that did not run. The user may start it later, while a
-/// long command such as `crh eval` still runs.
-const STOPPED_PAUSE: Duration = Duration::from_secs(30);
 
 /// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
 #[derive(Clone)]
@@ -71,8 +70,7 @@ pub struct VendorClient {
     redactor: Redactor,
     /// Times of the first and the last request that the server refused because it loads the model.
     loading: Arc<Mutex<Option<(Instant, Instant)>>>,
-    /// Time and error of the last request, if no server ran.
-    stopped: Arc<Mutex<Option<(Instant, ModelError)>>>,
+    health: Arc<Mutex<ServerHealth>>,
 }
 
 impl fmt::Debug for VendorClient {
@@ -95,8 +93,8 @@ impl VendorClient {
         let address = RequestAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
         let extra_headers = Arc::default();
-        let (endpoint, loading, stopped) = (Arc::new(endpoint), Arc::default(), Arc::default());
-        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading, stopped })
+        let (endpoint, loading, health) = (Arc::new(endpoint), Arc::default(), Arc::default());
+        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor, loading, health })
     }
 
     /// Adds headers to every request. A header of crh with the same name is replaced.
@@ -126,26 +124,21 @@ impl VendorClient {
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<ModelReply, ModelError> {
         let reply = Box::pin(self.stream_reply(caller, request, watch)).await;
-        let reply = reply.map_err(|CallFailure { error, status }| {
-            self.address.explain(vendor_error::clean_error(error, &self.redactor), status)
+        let reply = reply.map_err(|failure| {
+            let error = vendor_error::clean_error(failure.error, &self.redactor);
+            self.address.explain(CallFailure { error, ..failure })
         });
-        self.remember_stopped_server(&reply);
+        let reply = self.server_health().update(reply, Instant::now());
         self.with_loading_time(reply)
     }
 
-    /// The error of a request that found no server a moment ago. The next request would fail, too.
+    /// The error that a request would get because no server runs. A caller that gets `None` asks.
     pub(crate) fn stopped_server(&self) -> Option<ModelError> {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let recent = stopped.as_ref().filter(|(time, _)| time.elapsed() < STOPPED_PAUSE);
-        recent.map(|(_, error)| error.clone())
+        self.server_health().expected_error(Instant::now())
     }
 
-    fn remember_stopped_server(&self, reply: &Result<ModelReply, ModelError>) {
-        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        *stopped = match reply {
-            Err(error @ ModelError::NoServer { .. }) => Some((Instant::now(), error.clone())),
-            Ok(_) | Err(_) => None,
-        };
+    fn server_health(&self) -> MutexGuard<'_, ServerHealth> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the time since the first request of any run that the server refused because it loads

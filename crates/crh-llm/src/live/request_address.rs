@@ -1,6 +1,9 @@
 //! Adds the address of a request to errors that a wrong address may explain, and recognises a
 //! missing key and a server that is not running. No I/O.
 
+use std::io::ErrorKind;
+
+use super::client_error::CallFailure;
 use super::{network, vendor_error};
 use crate::{Endpoint, FailureCost, ModelError, Redactor, Wire};
 
@@ -50,7 +53,9 @@ impl RequestAddress {
 
     /// Adds the address to an error, or replaces the error by `NoServer` or `NoKey`. Other errors
     /// stay.
-    pub(super) fn explain(&self, error: ModelError, status: Option<u16>) -> ModelError {
+    pub(super) fn explain(&self, failure: CallFailure) -> ModelError {
+        let CallFailure { error, status, connect_error } = failure;
+        let is_refused = connect_error == Some(ErrorKind::ConnectionRefused);
         let suffix = format!(" (`{}`)", self.address);
         let version_hint =
             self.missing_path.map(|version_path| format!("; is `{version_path}` missing?"));
@@ -58,7 +63,7 @@ impl RequestAddress {
             // A local server that accepts no connection is not running. In a private network, other
             // failures than a refused connection may pass.
             (ModelError::Transport { message, spent: FailureCost::Nothing }, _)
-                if self.is_local || (self.is_private && message.contains("refused")) =>
+                if self.is_local || (self.is_private && is_refused) =>
             {
                 ModelError::NoServer { message: message + &suffix }
             }
@@ -120,7 +125,8 @@ mod tests {
                 (ModelError::BadRequest { message: message() }, Some(400)),
                 (ModelError::CutStream { message: message() }, None),
             ] {
-                lines += &format!("{}\n", address.explain(error, status));
+                let failure = CallFailure { error, status, connect_error: None };
+                lines += &format!("{}\n", address.explain(failure));
             }
         }
         expected.assert_eq(&lines);
@@ -159,13 +165,15 @@ mod tests {
             let (url, model) = (url.parse().unwrap(), "m".to_owned());
             let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model };
             let address = RequestAddress::from_endpoint(&endpoint, &Redactor::default());
-            let is_stopped = |message: &str| {
-                let (message, spent) = (message.to_owned(), FailureCost::Nothing);
-                let error = address.explain(ModelError::Transport { message, spent }, None);
+            let is_stopped = |kind: ErrorKind| {
+                // Some systems translate the message.
+                let error = vendor_error::not_connected("Verbindungsaufbau abgelehnt".to_owned());
+                let connect_error = Some(kind);
+                let error = address.explain(CallFailure { error, status: None, connect_error });
                 matches!(error, ModelError::NoServer { .. })
             };
-            assert_eq!(is_stopped("Connection refused (os error 111)"), is_private, "{endpoint:?}");
-            assert!(!is_stopped("operation timed out"), "{endpoint:?}");
+            assert_eq!(is_stopped(ErrorKind::ConnectionRefused), is_private, "{endpoint:?}");
+            assert!(!is_stopped(ErrorKind::TimedOut), "{endpoint:?}");
         }
     }
 

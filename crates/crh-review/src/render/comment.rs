@@ -346,7 +346,7 @@ fn details(report: &Report, issue: &Issue, why: &str, links: Option<&str>) -> St
     let reporters = prose(&reported_by(issue), links);
     out.push_str(&format!(
         "\n{}; reported by {reporters}\n\n</details>\n",
-        capitalise(&next_step_in(report, issue))
+        capitalise(&next_step_in(report, issue).to_string())
     ));
     out
 }

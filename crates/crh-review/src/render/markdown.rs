@@ -100,7 +100,7 @@ fn issue_row(report: &Report, issue: &Issue) -> Vec<String> {
         issue.confidence.to_string(),
         match report.is_fixed(issue.number) {
             true => "fixed".to_owned(),
-            false => next_step_in(report, issue),
+            false => next_step_in(report, issue).to_string(),
         },
     ]
 }

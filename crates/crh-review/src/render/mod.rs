@@ -16,6 +16,7 @@ mod ticket;
 mod todo;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 pub use annotations::annotations;
 pub use code_quality::code_quality;
@@ -60,6 +61,30 @@ const TRIED: &str = "crh could not fix this, see the warnings of the report";
 /// Part of a reason that names a missing flag. `crh fix` accepts the issue with this flag, and the
 /// next step names it, too.
 const VERIFY_FLAG: &str = "`--verify COMMAND`";
+
+/// What the reader can do about an issue.
+#[derive(Debug, PartialEq, Eq)]
+enum NextStep {
+    /// Run `crh fix`, in these words.
+    Fix(String),
+    /// Fix the issue by hand.
+    ByHand,
+    /// Read why crh could not fix the issue.
+    Tried,
+    /// Another step, in these words.
+    Other(&'static str),
+}
+
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fix(words) => words,
+            Self::ByHand => BY_HAND,
+            Self::Tried => TRIED,
+            Self::Other(words) => words,
+        })
+    }
+}
 
 /// The report as deterministic JSON.
 pub fn json(report: &Report) -> serde_json::Result<String> {
@@ -169,15 +194,15 @@ fn fate_label(fate: Fate) -> &'static str {
 /// What the reader can do about an issue of this report, such as `needs a manual fix`. If the
 /// review is not stored, `crh fix` would act on an issue of another review; [`unstored_note`] says
 /// so once.
-fn next_step_in(report: &Report, issue: &Issue) -> String {
+fn next_step_in(report: &Report, issue: &Issue) -> NextStep {
     match needs_stored_review(report, issue) {
-        true => "fixable by crh".to_owned(),
+        true => NextStep::Other("fixable by crh"),
         false => next_step(report, issue),
     }
 }
 
 fn needs_stored_review(report: &Report, issue: &Issue) -> bool {
-    report.artifact.is_empty() && next_step(report, issue).contains("`crh fix")
+    report.artifact.is_empty() && matches!(next_step(report, issue), NextStep::Fix(_))
 }
 
 /// Why crh cannot fix the open issues of this report now. `None` if it can, or if it cannot fix any.
@@ -187,26 +212,26 @@ fn unstored_note(report: &Report) -> Option<&'static str> {
 }
 
 /// What the reader can do about an issue of a stored review.
-fn next_step(report: &Report, issue: &Issue) -> String {
+fn next_step(report: &Report, issue: &Issue) -> NextStep {
     // `crh fix` does not apply the same fix twice.
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
-        return "the applied fix did not help; needs a manual fix".to_owned();
+        return NextStep::Other("the applied fix did not help; needs a manual fix");
     }
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Unverified) {
-        return "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"
-            .to_owned();
+        return NextStep::Other(
+            "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`",
+        );
     }
-    let step = open_step(report, issue);
     let was_refused =
         report.not_fixed_reason(issue.number).is_some_and(|why| !why.contains(VERIFY_FLAG));
-    match step.contains("`crh fix") && was_refused {
-        true => TRIED.to_owned(),
-        false => step,
+    match open_step(report, issue) {
+        NextStep::Fix(_) if was_refused => NextStep::Tried,
+        step => step,
     }
 }
 
 /// What the reader can do about an issue that crh has not tried to fix, or fixed only in part.
-fn open_step(report: &Report, issue: &Issue) -> String {
+fn open_step(report: &Report, issue: &Issue) -> NextStep {
     // A run of static checks has no model.
     let has_fixer = report.strategy != Strategy::Static || issue.has_exact_fix();
     let why_open = match report.fix_of(issue.number).map(|fix| fix.outcome) {
@@ -217,18 +242,18 @@ fn open_step(report: &Report, issue: &Issue) -> String {
         Some(FixOutcome::Done | FixOutcome::FoundAgain | FixOutcome::Unverified) | None => None,
     };
     if let Some(why_open) = why_open {
-        let step = match has_fixer {
-            true => {
-                format!("`crh fix --issue {}{}` lets a model fix it", issue.number, verify(issue))
-            }
-            false => BY_HAND.to_owned(),
+        return match has_fixer {
+            true => NextStep::Fix(format!(
+                "{why_open}; `crh fix --issue {}{}` lets a model fix it",
+                issue.number,
+                verify(issue)
+            )),
+            false => NextStep::ByHand,
         };
-        return format!("{why_open}; {step}");
     }
-    let step = step_by_route(issue);
-    match step.contains("`crh fix") && !has_fixer {
-        true => BY_HAND.to_owned(),
-        false => step,
+    match step_by_route(issue) {
+        NextStep::Fix(_) if !has_fixer => NextStep::ByHand,
+        step => step,
     }
 }
 
@@ -238,33 +263,33 @@ fn verify(issue: &Issue) -> &'static str {
 }
 
 /// The next step by the class of the fix and the owner of the issue.
-fn step_by_route(issue: &Issue) -> String {
+fn step_by_route(issue: &Issue) -> NextStep {
     let (number, verify, is_exact) = (issue.number, verify(issue), issue.has_exact_fix());
     let step = if is_exact { "can fix this" } else { "lets a model fix this" };
     match (issue.autofix_class, issue.owner) {
         (
             AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual,
             Owner::Human | Owner::Release,
-        ) if issue.action == Action::Apply && is_exact => {
-            format!(
-                "`crh fix --issue {number}{verify}` applies this replacement; a person must approve it"
-            )
+        ) if issue.action == Action::Apply && is_exact => NextStep::Fix(format!(
+            "`crh fix --issue {number}{verify}` applies this replacement; a person must approve it"
+        )),
+        (_, Owner::Release) => NextStep::Other("handle it when you release"),
+        (AutofixClass::Advisory, _) => NextStep::Other("no action needed"),
+        (_, Owner::Human) => NextStep::Other("a person must decide this"),
+        (AutofixClass::SafeAuto, Owner::ReviewFixer) => {
+            NextStep::Fix(format!("`crh fix{verify}` {step}"))
         }
-        (_, Owner::Release) => "handle it when you release".to_owned(),
-        (AutofixClass::Advisory, _) => "no action needed".to_owned(),
-        (_, Owner::Human) => "a person must decide this".to_owned(),
-        (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` {step}"),
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
-            format!("`crh fix --issue {number}{verify}` {step}")
+            NextStep::Fix(format!("`crh fix --issue {number}{verify}` {step}"))
         }
-        (AutofixClass::GatedAuto, _) => format!(
+        (AutofixClass::GatedAuto, _) => NextStep::Fix(format!(
             "`crh fix --issue {number}{verify}` {step}; check the result, because the fix changes behaviour"
-        ),
+        )),
         (AutofixClass::Manual, _) if issue.action == Action::Apply => {
             let step = if is_exact { "applies this replacement" } else { step };
-            format!("`crh fix --issue {number}{verify}` {step}; check the result")
+            NextStep::Fix(format!("`crh fix --issue {number}{verify}` {step}; check the result"))
         }
-        (AutofixClass::Manual, _) => BY_HAND.to_owned(),
+        (AutofixClass::Manual, _) => NextStep::ByHand,
     }
 }
 
@@ -276,12 +301,12 @@ fn is_residual(report: &Report, issue: &Issue) -> bool {
 /// What the reader can do about an issue that needs work.
 fn residual_step(report: &Report, issue: &Issue) -> String {
     let step = match issue.action {
-        Action::Skip => "choose a fix: the reviewers propose different ones".to_owned(),
+        Action::Skip => NextStep::Other("choose a fix: the reviewers propose different ones"),
         Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
     let is_unstored = report.artifact.is_empty();
     let has_fix = report.fix_of(issue.number).is_some();
-    let is_open = !is_unstored && !has_fix && step != TRIED;
+    let is_open = !is_unstored && !has_fix && step != NextStep::Tried;
     let suffix = match issue.requires_verification && is_open {
         true => ", then run the tests",
         false => "",

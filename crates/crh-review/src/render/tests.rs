@@ -758,10 +758,13 @@ fn unverified_fix_is_tested_and_not_undone_before_that() {
     let outcome = FixOutcome::Unverified;
     report.applied_fixes =
         vec![AppliedFix { number, description, files, outcome, ..AppliedFix::default() }];
-    assert_eq!(
-        residual_step(&report, &report.issues[0]),
-        "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`"
-    );
+    let step =
+        "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`";
+    assert_eq!(residual_step(&report, &report.issues[0]), step);
+    // The words name `crh fix`, but crh cannot fix this issue again.
+    report.artifact.clear();
+    assert_eq!(residual_step(&report, &report.issues[0]), step);
+    assert_eq!(unstored_note(&report), None);
 }
 
 #[test]

@@ -173,7 +173,7 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
     }
     out.push('\n');
     for item in &report.issues {
-        let step = (!report.is_fixed(item.number)).then(|| next_step_in(report, item));
+        let step = (!report.is_fixed(item.number)).then(|| next_step_in(report, item).to_string());
         out.push_str(&issue(item, step, style));
         out.push('\n');
     }

@@ -1,5 +1,6 @@
 //! `crh dismiss`: hides an issue in all later reviews of a repository.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -50,6 +51,13 @@ struct RunIssue {
     issue: Issue,
 }
 
+/// Dismissals of repositories. Each list is loaded once.
+pub(super) struct DismissalCache {
+    settings: Settings,
+    /// Reasons by repository and key of the issue.
+    reasons: BTreeMap<String, BTreeMap<String, String>>,
+}
+
 pub(crate) fn run(args: DismissArgs, environment: &Environment) -> Result<(), Failure> {
     // A repository cannot set the state folder, so its config is not read.
     let settings = config::load(environment, None, RawSettings::default())?;
@@ -84,31 +92,51 @@ pub(super) fn load_past_decisions(
     Ok(PastDecisions { dismissed: dismissals.into_reasons(), ..PastDecisions::default() })
 }
 
-/// Moves the issues of a stored report that the user has dismissed since to the findings that are
-/// not shown.
+/// Hides the dismissed issues of a stored report.
 pub(super) fn hide_dismissed(
     report: &mut Report,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    if report.change.repo.is_empty() {
-        return Ok(());
+    match report.change.repo.is_empty() {
+        true => Ok(()),
+        false => DismissalCache::load(environment)?.hide_dismissed(report),
     }
-    let settings = config::load(environment, None, RawSettings::default())?;
-    let dismissed = load_past_decisions(&settings, &report.change.repo)?.dismissed;
-    let open = report.open_issues();
-    let numbers: Vec<(u32, String)> = open
-        .filter_map(|issue| Some((issue.number, dismissed.get(&issue.dedupe_key)?.clone())))
-        .collect();
-    if numbers.is_empty() {
-        return Ok(());
+}
+
+impl DismissalCache {
+    pub(super) fn load(environment: &Environment) -> Result<Self, Failure> {
+        let settings = config::load(environment, None, RawSettings::default())?;
+        Ok(Self { settings, reasons: BTreeMap::new() })
     }
-    for (number, reason) in numbers {
-        report.dismiss(number, &reason);
+
+    /// Moves the issues of a stored report that the user has dismissed since to the findings that
+    /// are not shown. If the dismissals of a repository cannot be read, only its first report fails.
+    pub(super) fn hide_dismissed(&mut self, report: &mut Report) -> Result<(), Failure> {
+        let repo = &report.change.repo;
+        if repo.is_empty() {
+            return Ok(());
+        }
+        if !self.reasons.contains_key(repo) {
+            let loaded = load_past_decisions(&self.settings, repo);
+            let reasons = self.reasons.entry(repo.clone()).or_default();
+            *reasons = loaded?.dismissed;
+        }
+        let dismissed = self.reasons.get(repo);
+        let open = report.open_issues();
+        let numbers: Vec<(u32, String)> = open
+            .filter_map(|issue| Some((issue.number, dismissed?.get(&issue.dedupe_key)?.clone())))
+            .collect();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        for (number, reason) in numbers {
+            report.dismiss(number, &reason);
+        }
+        let command = command_of(report);
+        refresh_verdict(report, command);
+        recount_summary(report);
+        Ok(())
     }
-    let command = command_of(report);
-    refresh_verdict(report, command);
-    recount_summary(report);
-    Ok(())
 }
 
 fn parse_issue_ref(text: &str) -> Result<IssueRef<'_>, Failure> {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{dismiss, run_lookup};
+use super::dismiss::DismissalCache;
+use super::run_lookup;
 use crate::cli::{ListFormatArg, RunsCommand, RunsPruneArgs};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -39,17 +40,14 @@ pub(super) fn list(
         None => key.as_ref().map_or(RunTrust::Nothing, RunTrust::Stamped),
         Some(_) => RunTrust::Named,
     };
-    let mut failed = None;
+    let mut dismissals = DismissalCache::load(environment)?;
     let mut update = |report: &mut Report| {
-        if let Err(failure) = dismiss::hide_dismissed(report, environment) {
-            failed = Some(failure);
+        if let Err(failure) = dismissals.hide_dismissed(report) {
+            ui::warn(&format!("dismissed issues count as open: {:#}", failure.error));
         }
     };
     let summaries = run_folder::list_runs(&runs_folder, trust, &mut update)
         .map_err(run_lookup::folder_failure)?;
-    if let Some(failure) = failed {
-        return Err(failure);
-    }
     match format {
         ListFormatArg::Text if summaries.is_empty() => {
             ui::note(&format!("no runs in `{}`", environment.display_path(&runs_folder)));

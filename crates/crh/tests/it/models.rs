@@ -534,7 +534,7 @@ fn configured_headers_go_with_questions_about_the_server() {
 }
 
 #[test]
-fn stopped_local_server_is_asked_once() {
+fn stopped_local_server_is_an_error_with_hint() {
     let user = User::new();
     // Port 9 of the loopback interface is closed.
     let name = "ollama:qwen3:8b@http://127.0.0.1:9/v1";

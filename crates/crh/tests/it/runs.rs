@@ -183,6 +183,21 @@ fn runs_list_leaves_out_dismissed_issues() {
 }
 
 #[test]
+fn damaged_dismissals_do_not_end_the_list_of_runs() {
+    let desk = RunsFixture::new();
+    desk.finished(0);
+    desk.finished(1);
+    desk.crh(&["dismiss", "2"]);
+    let state = desk.user.path(".local/state/crh/dismissed");
+    let file = fs::read_dir(&state).unwrap().next().unwrap().unwrap().path();
+    fs::write(&file, "{}").unwrap();
+    let listed = desk.crh(&["runs", "list"]);
+    assert!(listed.starts_with("exit 0\nwarning: dismissed issues count as open: "), "{listed}");
+    assert_eq!(listed.matches("warning: ").count(), 1, "once for both runs: {listed}");
+    assert_eq!(listed.matches("1 P0, 1 P1, 1 P3").count(), 2, "{listed}");
+}
+
+#[test]
 fn unknown_or_damaged_run_is_an_error_with_hint() {
     let desk = RunsFixture::new();
     desk.check(

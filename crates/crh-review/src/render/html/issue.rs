@@ -107,7 +107,7 @@ fn issue_values(issue: &Issue, report: &Report) -> Vec<LabelledValue> {
     }));
     // crh fixes no pre-existing issues.
     if !issue.pre_existing && !report.is_fixed(issue.number) {
-        let step = next_step_in(report, issue).replace('`', "");
+        let step = next_step_in(report, issue).to_string().replace('`', "");
         facts.push(labelled_value("Next step", &step));
     }
     facts.extend(issue.rule.as_ref().map(|rule| labelled_value("Rule", rule)));

@@ -339,12 +339,12 @@ fn wrong_api_key_with_a_static_issue_is_incomplete() {
 
 /// The server is asked for its context length with requests of their own, which do not count.
 #[test]
-fn stopped_server_costs_one_attempt_per_run() {
+fn stopped_server_is_asked_twice_per_review() {
     let desk = ReviewFixture::new();
     // Port 9 of the loopback interface is closed.
     let name = "ollama:qwen3:8b@http://127.0.0.1:9/v1";
     let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--model", name];
     let reviewed = desk.reviewed(desk.crh(&args).run());
     assert_eq!(reviewed.end(), (3, "error", "Incomplete"), "{}", reviewed.output.shown());
-    assert_eq!(reviewed.report["stats"]["failed_calls"], 1, "{}", reviewed.output.shown());
+    assert_eq!(reviewed.report["stats"]["failed_calls"], 2, "{}", reviewed.output.shown());
 }
