@@ -565,7 +565,7 @@ fn envelope_does_not_count_a_partial_fix_as_fixed() {
     }
     // The user reverted one of the files.
     report.applied_fixes[0].outcome = FixOutcome::PartlyReverted;
-    let step = open_step(&report, &report.issues[0]);
+    let step = open_step(&report, &report.issues[0]).to_string();
     assert!(step.starts_with("a part of the applied fix is no longer in the tree; "), "{step}");
 }
 
