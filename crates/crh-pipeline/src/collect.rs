@@ -227,7 +227,7 @@ mod tests {
             [quoting(Origin::Model, "main.rs"), quoting(Origin::Code, "services/a/new.rs")];
         let members = [vec![kept.clone()], dropped.to_vec()].concat();
         let findings = ReviewFindings { members, ..ReviewFindings::default() };
-        let within = findings.within_paths(&scope(&["/services/a"]));
+        let within = findings.within_paths(&scope(&["/services/a", "/services/a/"]));
         assert_eq!((within.members, within.dropped.len()), (vec![kept], 2));
     }
 
