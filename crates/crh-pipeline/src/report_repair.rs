@@ -356,8 +356,9 @@ fn starts_with_end(text: &str) -> bool {
         })
 }
 
-/// Words for a defect, in lower case.
+/// Words for a defect, in lower case, and the urgent severities.
 const DEFECT_WORDS: &[&str] = &[
+    "breaks",
     "bug",
     "bugs",
     "corrupts",
@@ -366,11 +367,15 @@ const DEFECT_WORDS: &[&str] = &[
     "deadlock",
     "defect",
     "defects",
+    "divides",
     "incorrect",
     "incorrectly",
     "injection",
     "leaks",
     "overflow",
+    "p0",
+    "p1",
+    "panics",
     "raises",
     "regression",
     "throws",

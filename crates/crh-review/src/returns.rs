@@ -14,7 +14,9 @@ use serde_json::Value;
 
 use crate::finding::{Finding, Member};
 use crate::report::{DroppedFinding, Fate};
-use crate::shape::{repair_evidence, repair_numbers, repair_paths, repair_title, shape_problems};
+use crate::shape::{
+    repair_evidence, repair_numbers, repair_paths, repair_title, repair_words, shape_problems,
+};
 use crate::strict_json::StrictJson;
 
 /// Limit on findings per return. More is a broken reviewer or an attack.
@@ -125,6 +127,7 @@ fn parse_native(value: Value) -> Result<ReviewerReturn, ReturnError> {
             return Ok(None);
         }
         repair_evidence(&mut value);
+        repair_words(&mut value);
         Ok(Some(Member::new(reviewer, deserialize::<Finding>(value)?)))
     })?;
     Ok(parsed)

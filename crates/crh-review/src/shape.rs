@@ -17,6 +17,12 @@ pub(crate) const MAX_CITED_LINES: u32 = 2_000;
 const MAX_SNIPPET_BYTES: usize = 10_000;
 /// Fields of a finding or quote that hold a line number.
 const LINE_FIELDS: [&str; 4] = ["line_start", "line_end", "diff_line", "line"];
+/// Fields of a finding that hold one of a few words, with the sign between the parts of a word.
+const WORD_FIELDS: [(&str, &str); 4] =
+    [("autofix_class", "_"), ("category", "_"), ("owner", "-"), ("side", "_")];
+/// Fields of a finding that are true or false, with the value that counts if the field is missing.
+/// A fix that may need a test is not applied without one.
+const FLAGS: [(&str, bool); 2] = [("pre_existing", false), ("requires_verification", true)];
 /// Floats from this value on stay floats: they are no line numbers, and may not be exact.
 const MAX_WHOLE_FLOAT: f64 = 1e15;
 
@@ -40,7 +46,8 @@ pub fn repair_whole_numbers(value: &mut Value) {
     }
 }
 
-/// Repairs numbers in a finding before it is parsed: whole floats, and line numbers in strings.
+/// Repairs numbers in a finding before it is parsed: whole floats, and line numbers in strings such
+/// as `L12`.
 pub(crate) fn repair_numbers(finding: &mut Value) {
     let Some(fields) = finding.as_object_mut() else { return };
     for (name, field) in fields.iter_mut() {
@@ -50,13 +57,41 @@ pub(crate) fn repair_numbers(finding: &mut Value) {
             }
             Value::Object(_) if name == "evidence" => repair_numbers(field),
             Value::String(text) if LINE_FIELDS.contains(&name.as_str()) => {
-                if let Ok(line) = text.trim().parse::<f64>() {
+                if let Ok(line) = text.trim().trim_start_matches(['L', 'l']).parse::<f64>() {
                     *field = Value::from(line);
                 }
             }
             _ => {}
         }
         repair_whole_numbers(field);
+    }
+}
+
+/// Repairs the words and flags of a finding before it is parsed: their case and signs, words after a
+/// severity, and flags that are missing or in quotes.
+pub(crate) fn repair_words(finding: &mut Value) {
+    let Some(fields) = finding.as_object_mut() else { return };
+    for (name, sign) in WORD_FIELDS {
+        if let Some(Value::String(word)) = fields.get_mut(name) {
+            *word = word.trim().to_lowercase().replace([' ', '_', '-'], sign);
+        }
+    }
+    if let Some(Value::String(word)) = fields.get_mut("severity") {
+        let first = word.split(|char: char| !char.is_ascii_alphanumeric()).next();
+        let severity = first.unwrap_or_default().to_ascii_uppercase();
+        if ["P0", "P1", "P2", "P3"].contains(&severity.as_str()) {
+            *word = severity;
+        }
+    }
+    for (name, if_missing) in FLAGS {
+        let flag = fields.entry(name).or_insert(Value::Null);
+        match flag.as_str().map(|text| text.trim().to_ascii_lowercase()).as_deref() {
+            Some("true") => *flag = Value::Bool(true),
+            Some("false") => *flag = Value::Bool(false),
+            Some(_) => {}
+            None if flag.is_null() => *flag = Value::Bool(if_missing),
+            None => {}
+        }
     }
 }
 

@@ -212,6 +212,20 @@ fn harmless_deviations_are_repaired() {
         changed(json!({ "evidence": { "snippet": code } })),
     ]);
     assert!(findings.iter().all(|finding| *finding == findings[0]), "{findings:?}");
+    let [shown, written] = [
+        json!({
+            "severity": "P1", "category": "error_handling", "autofix_class": "safe_auto",
+            "owner": "review-fixer", "side": "new", "line_start": 12, "line_end": null,
+            "pre_existing": false, "requires_verification": true,
+        }),
+        json!({
+            "severity": "p1: high", "category": "Error handling", "autofix_class": "SAFE-AUTO",
+            "owner": "Review_Fixer", "side": "New", "line_start": "L12", "line_end": null,
+            "pre_existing": "False", "requires_verification": null,
+        }),
+    ];
+    let findings = titles(vec![changed(shown), changed(written)]);
+    assert_eq!(findings[0], findings[1]);
     let quote = json!([{ "snippet": code, "line": 2.0 }]);
     let findings = titles(vec![changed(json!({ "evidence": quote, "confidence": 1 }))]);
     assert_eq!(findings[0].evidence[0].line.map(std::num::NonZeroU32::get), Some(2));
