@@ -62,7 +62,7 @@ pub use identity::{
     repository_identity,
 };
 pub use objects::{EMPTY_TREE, Objects, PathEntry, PathEntryKind, check_path};
-pub use patch::PatchDirection;
+pub use patch::{Patch, PatchDirection};
 pub use pinned_commit::PinnedCommit;
 pub use process::{Git, GitError, TimeLimit};
 pub use publish::{BranchTip, RemoteBranch};

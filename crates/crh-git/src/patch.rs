@@ -18,14 +18,25 @@ pub enum PatchDirection {
     Reverse,
 }
 
+/// A patch to apply.
+#[derive(Debug, Clone, Copy)]
+pub struct Patch<'p> {
+    /// The diff.
+    pub bytes: &'p [u8],
+    /// Number of leading folders in the names of the diff that are not part of the paths.
+    pub strip: usize,
+    /// Whether a hunk has context lines. A hunk without context lines after its changes is then at
+    /// the end of the file.
+    pub has_context: bool,
+}
+
 impl Store {
-    /// Commits the state after a patch is applied to a commit, as a child of that commit. Names in
-    /// the patch have `strip` leading folders that are not part of the paths. Paths in `excluded`
-    /// stay as they are. `None` if the patch does not apply.
+    /// Commits the state after a patch is applied to a commit, as a child of that commit. Paths in
+    /// `excluded` stay as they are. `None` if the patch does not apply.
     pub fn apply_patch(
         &self,
         commit: &str,
-        (patch, strip): (&[u8], usize),
+        patch: Patch<'_>,
         direction: PatchDirection,
         excluded: &[Vec<u8>],
     ) -> Result<Option<String>, StoreError> {
@@ -37,7 +48,7 @@ impl Store {
             remove_if_exists(path).map_err(io)?;
         }
         let git = self.bare().git().with_variable("GIT_INDEX_FILE", &index);
-        let commit = apply(&git, commit, (patch, strip), direction, excluded);
+        let commit = apply(&git, commit, patch, direction, excluded);
         remove_if_exists(&index).map_err(io)?;
         Ok(commit?)
     }
@@ -46,14 +57,17 @@ impl Store {
 fn apply(
     git: &Git,
     commit: &str,
-    (patch, strip): (&[u8], usize),
+    patch: Patch<'_>,
     direction: PatchDirection,
     excluded: &[Vec<u8>],
 ) -> Result<Option<String>, GitError> {
     git.run(["read-tree", commit])?;
     let mut args: Vec<OsString> =
-        ["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"].map(OsString::from).into();
-    args.push(format!("-p{strip}").into());
+        ["apply", "--cached", "--whitespace=nowarn"].map(OsString::from).into();
+    if !patch.has_context {
+        args.push("--unidiff-zero".into());
+    }
+    args.push(format!("-p{}", patch.strip).into());
     if direction == PatchDirection::Reverse {
         args.push("--reverse".into());
     }
@@ -63,7 +77,7 @@ fn apply(
         option.push(os_str(path).map_err(not_unicode)?);
         args.push(option);
     }
-    match git.run_with_input(args, patch) {
+    match git.run_with_input(args, patch.bytes) {
         Ok(_) => {}
         Err(GitError::Failed { .. }) => return Ok(None),
         Err(error) => return Err(error),

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::{PinnedChange, ResolveOptions, TargetError, from_diff, take_snapshot};
-use crh_git::{Objects, PatchDirection, ReadError, SnapshotScope, Store};
-use crh_review::diff::{Content, Diff, FileDiff, LineKind, RepoPath, STRIP_MAX};
+use crh_git::{Objects, Patch, PatchDirection, ReadError, SnapshotScope, Store};
+use crh_review::diff::{Content, Diff, DiffLine, FileDiff, LineKind, RepoPath, STRIP_MAX};
 
 /// Builds a change from a diff. If the diff ends at the checkout, the index or the last commit, or
 /// starts at the last commit, the change has a base and a head.
@@ -71,7 +71,10 @@ fn find_ends(store: &Store, diff: &Diff) -> Result<Option<(String, String)>, Tar
     // Git cannot apply a binary file without its contents.
     let without_lines = diff.files().iter().filter(|file| file.content != Content::Text);
     let excluded: Vec<Vec<u8>> = without_lines.map(|file| file.path.as_bytes().to_vec()).collect();
-    let patch = (diff.raw(), diff.strip_level());
+    let mut lines =
+        diff.files().iter().flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
+    let has_context = lines.any(|line| line.kind == LineKind::Context);
+    let patch = Patch { bytes: diff.raw(), strip: diff.strip_level(), has_context };
     let patched = |commit: &str, direction| store.apply_patch(commit, patch, direction, &excluded);
     for head in heads {
         if let Some(base) = patched(&head, PatchDirection::Reverse)?
@@ -86,8 +89,8 @@ fn find_ends(store: &Store, diff: &Diff) -> Result<Option<(String, String)>, Tar
     }
 }
 
-/// Whether both commits have the lines of a diff at the same line numbers. Git also applies a patch
-/// if the lines have other numbers.
+/// Whether both commits have the lines of a diff at the same line numbers, and no file of a diff
+/// without context lines changes twice. Git also applies a patch if the lines have other numbers.
 fn has_lines(store: &Store, diff: &Diff, base: &str, head: &str) -> Result<bool, TargetError> {
     let objects = store.bare().objects()?;
     let files = diff.files().iter().filter(|file| file.content == Content::Text);
@@ -113,19 +116,34 @@ fn file_has_lines(
     ) else {
         return Ok(true);
     };
-    let old: Vec<&[u8]> = old.split(|byte| *byte == b'\n').collect();
-    let new: Vec<&[u8]> = new.split(|byte| *byte == b'\n').collect();
+    let (old, new) = (lines_of(&old), lines_of(&new));
     let is_at = |lines: &[&[u8]], number: u32, text: &[u8]| {
         (number as usize).checked_sub(1).and_then(|index| lines.get(index)) == Some(&text)
     };
-    Ok(file.hunks.iter().flat_map(|hunk| diff.lines(hunk)).all(|line| match line.kind {
+    let lines: Vec<DiffLine<'_>> = file.hunks.iter().flat_map(|hunk| diff.lines(hunk)).collect();
+    let has_all = lines.iter().all(|line| match line.kind {
         LineKind::Added => is_at(&new, line.new, line.text()),
         LineKind::Removed => is_at(&old, line.old, line.text()),
         LineKind::Context => {
             is_at(&new, line.new, line.text()) && is_at(&old, line.old, line.text())
         }
         LineKind::Remark => true,
-    }))
+    });
+    // Git can insert lines without context anywhere, even where they already are.
+    let is_repeated = |kind: LineKind, other: &[&[u8]], number: fn(&DiffLine<'_>) -> u32| {
+        let mut changed = lines.iter().filter(|line| line.kind == kind).peekable();
+        changed.peek().is_some() && changed.all(|line| is_at(other, number(line), line.text()))
+    };
+    let has_context = lines.iter().any(|line| line.kind == LineKind::Context);
+    let is_twice = is_repeated(LineKind::Added, &old, |line| line.new)
+        || is_repeated(LineKind::Removed, &new, |line| line.old);
+    Ok(has_all && (has_context || !is_twice))
+}
+
+/// The lines of a file, without their line ends.
+fn lines_of(content: &[u8]) -> Vec<&[u8]> {
+    let lines = content.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line)).collect()
 }
 
 /// Content of a file, empty if it does not exist. None for a submodule, which has no lines.

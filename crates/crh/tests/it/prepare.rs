@@ -238,6 +238,26 @@ fn diff_of_the_checkout_has_the_files_of_the_repository() {
 }
 
 #[test]
+fn partly_committed_diff_does_not_match_the_checkout() {
+    let repo = Repo::new();
+    for path in ["a.py", "b.py"] {
+        repo.write(path, "def a():\n    return 1\n");
+    }
+    repo.commit("first");
+    repo.write("a.py", "def a():\n    return 1\n\ndef x(:\n");
+    repo.commit("second");
+    repo.write("b.py", "def a():\n    return 1\n# b\n");
+    let diffs = [&["HEAD~1"][..], &["-U0", "HEAD~1"]]
+        .map(|args| String::from_utf8(repo.git(&[&["diff"], args].concat())).unwrap());
+    repo.git(&["checkout", "--quiet", "--", "b.py"]);
+    for diff in diffs {
+        let (summary, notes) = prepare_diff(&repo, &diff);
+        assert!(summary["headRev"].is_null(), "{diff}");
+        assert!(notes.contains("the diff does not match this checkout"), "{diff}{notes}");
+    }
+}
+
+#[test]
 fn diff_with_any_prefixes_matches_the_checkout() {
     let repo = Repo::new();
     for path in ["top.py", "src/a.py", "src/old name.py"] {
