@@ -172,6 +172,29 @@ impl Journal {
     }
 }
 
+/// Whether a file has each line that a fix changed as often as before the fix. Git also removes
+/// other edits if it restores the file, so the rest of the file may differ. Blank lines do not
+/// count, because they are everywhere.
+fn is_fix_gone(now: Option<&Vec<u8>>, fixed: Option<&Vec<u8>>, original: Option<&Vec<u8>>) -> bool {
+    let (Some(now), Some(fixed), Some(original)) = (now, fixed, original) else { return false };
+    let (now, fixed, original) = (line_counts(now), line_counts(fixed), line_counts(original));
+    let mut changed = fixed
+        .keys()
+        .chain(original.keys())
+        .filter(|line| fixed.get(*line) != original.get(*line))
+        .peekable();
+    changed.peek().is_some() && changed.all(|line| now.get(line) == original.get(line))
+}
+
+/// How often a text has each line that is not blank.
+fn line_counts(text: &[u8]) -> BTreeMap<&[u8], usize> {
+    let mut counts: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        *counts.entry(line).or_default() += 1;
+    }
+    counts
+}
+
 impl LockedCheckout {
     /// Locks the checkout at this root. Fails if another process has it.
     pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, ApplyError> {
@@ -273,10 +296,13 @@ impl LockedCheckout {
                 image.as_ref().and_then(|image| images.get(&image.name))
             };
             let found = self.read(&entry.path)?;
+            let (fixed, original) = (bytes(&entry.before), bytes(&entry.after));
             match found.as_ref().map(|found| &found.bytes) {
-                now if now == bytes(&entry.before) => {}
+                now if now == fixed => {}
                 // The user has undone this fix by other means, such as git.
-                now if now == bytes(&entry.after) => drop(already_undone.insert(entry.number)),
+                now if now == original || is_fix_gone(now, fixed, original) => {
+                    already_undone.insert(entry.number);
+                }
                 _ => return Err(ApplyError::Edited { path: entry.path.clone() }),
             }
             // Keep permissions that the owner has changed since.

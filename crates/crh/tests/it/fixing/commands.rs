@@ -369,6 +369,25 @@ fn undo_accepts_fixes_undone_by_git() {
 }
 
 #[test]
+fn undo_accepts_fix_that_git_removed_with_an_edit() {
+    let desk = Desk::new();
+    desk.reviewed(&[swallowed()]);
+    let before = desk.files();
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    desk.repo.write(MAIL, desk.text(MAIL) + "# note\n");
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert_ne!(desk.files(), before);
+    desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
+    let undone = desk.crh(&["fix", "--undo", &name]).run();
+    assert_eq!(undone.code, 0, "{}", undone.shown());
+    assert_eq!(desk.files(), before);
+    let report = desk.stored("review.json");
+    assert_eq!(report["applied_fixes"].as_array().map_or(0, Vec::len), 0, "{report}");
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert_ne!(desk.files(), before, "it can be fixed again");
+}
+
+#[test]
 fn damaged_journal_is_reported_and_not_applied() {
     for (damaged, contents) in [("1/0.before", "zz"), ("1/journal.json", "{")] {
         let desk = Desk::new();

@@ -19,6 +19,34 @@ fn edited_file_is_neither_fixed_nor_undone() {
 }
 
 #[test]
+fn fix_whose_lines_are_gone_is_undone_without_a_change() {
+    let check = |original: &str, fixed: &str, now: &str, is_gone: bool| {
+        let desk = Desk::new();
+        let path = desk.checkout.path().join("a.py");
+        fs::write(&path, original).unwrap();
+        let edits = [edit("a.py", Some(original), Some(fixed))];
+        desk.locked().apply(&desk.fixes(), &edits, PURPOSE, UNDISTURBED).unwrap();
+        fs::write(&path, now).unwrap();
+        assert_eq!(desk.undo().is_ok(), is_gone, "{now:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), now);
+        assert_eq!(applied_fixes(&desk.fixes()).unwrap().is_empty(), is_gone, "{now:?}");
+    };
+    // The fix replaces two lines. Git has also removed the line of the user.
+    let (original, fixed) = ("a\nb\nc\n\nmine\n", "A\nb\nC\n\nmine\n");
+    check(original, fixed, "a\nb\nc\n", true);
+    check(original, fixed, "a\nb\nC\n", false);
+    check(original, fixed, "A\nb\nC\n", false);
+    check(original, fixed, "other\n", false);
+    // The fix adds or deletes a line.
+    check("a\nmine\n", "a\nb\nmine\n", "a\n", true);
+    check("a\nmine\n", "a\nb\nmine\n", "a\nb\n", false);
+    check("a\na\nmine\n", "a\nmine\n", "a\na\n", true);
+    check("a\na\nmine\n", "a\nmine\n", "a\n", false);
+    // The fix moves a line.
+    check("a\nb\nmine\n", "b\na\nmine\n", "b\na\n", false);
+}
+
+#[test]
 fn edit_after_interruption_is_not_overwritten() {
     let desk = Desk::new();
     killed(|| desk.apply(&ends_at("noting that it is done")));
