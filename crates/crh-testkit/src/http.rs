@@ -170,9 +170,17 @@ fn parse_head(buffer: &[u8]) -> io::Result<Option<(HttpRequest, usize)>> {
     Ok(Some((request, length)))
 }
 
-fn read_more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
+/// Reads what has arrived. Reads again if a signal interrupts, which also happens to a process
+/// without signal handlers: the kernel does not restart the read of a socket that has a time limit
+/// when the process is suspended and continued.
+pub(crate) fn read_more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut bytes = [0; 16 * 1024];
-    let count = stream.read(&mut bytes)?;
+    let count = loop {
+        match stream.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => break result?,
+        }
+    };
     buffer.extend_from_slice(&bytes[..count]);
     Ok(count)
 }
@@ -191,6 +199,32 @@ mod tests {
         let mut stream = Cursor::new(bytes.as_bytes().to_vec());
         let mut buffer = Vec::new();
         std::iter::from_fn(|| read_request(&mut stream, &mut buffer).transpose()).collect()
+    }
+
+    /// Fails each second read as if a signal had interrupted it.
+    struct Interrupting<'a> {
+        rest: &'a [u8],
+        is_next: bool,
+    }
+
+    impl Read for Interrupting<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.is_next = !self.is_next;
+            if self.is_next {
+                Err(io::ErrorKind::Interrupted.into())
+            } else {
+                self.rest.read(buffer)
+            }
+        }
+    }
+
+    #[test]
+    fn interrupted_read_is_repeated() {
+        let mut stream = Interrupting { rest: b"ab", is_next: false };
+        let mut buffer = Vec::new();
+        assert_eq!(read_more(&mut stream, &mut buffer).unwrap(), 2);
+        assert_eq!(read_more(&mut stream, &mut buffer).unwrap(), 0);
+        assert_eq!(buffer, b"ab");
     }
 
     #[test]

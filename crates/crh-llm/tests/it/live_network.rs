@@ -104,7 +104,7 @@ impl Server {
 fn head(stream: &mut impl Read) -> String {
     let mut head = Vec::new();
     let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+    while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
         head.push(byte[0]);
     }
     String::from_utf8(head).unwrap()

@@ -9,6 +9,7 @@ use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::http::read_more;
 
 const WIRES: [Wire; 4] = [Wire::Chat, Wire::Responses, Wire::Messages, Wire::Gemini];
 
@@ -72,14 +73,7 @@ fn connected(model: &FakeModel) -> TcpStream {
 
 fn reply(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    while !complete(&bytes) {
-        let read = stream.read(&mut buffer).unwrap();
-        if read == 0 {
-            break;
-        }
-        bytes.extend_from_slice(&buffer[..read]);
-    }
+    while !complete(&bytes) && read_more(stream, &mut bytes).unwrap() > 0 {}
     bytes
 }
 
@@ -378,7 +372,7 @@ fn silent_model_keeps_connections_open_until_dropped() {
         bytes.extend_from_slice(&byte);
     }
     drop(model);
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert_eq!(read_more(&mut stream, &mut Vec::new()).unwrap(), 0);
 }
 
 #[test]
@@ -391,7 +385,7 @@ fn dropping_the_model_ends_delays_and_threads() {
     }
     let service = Arc::downgrade(&model.service);
     drop(model);
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert_eq!(read_more(&mut stream, &mut Vec::new()).unwrap(), 0);
     // Every thread holds a reference to the service, also the listener, which owns the port.
     assert!(service.upgrade().is_none());
 }
@@ -444,7 +438,7 @@ fn unknown_requests_fail_the_test() {
     ask(&model, path(Wire::Chat), "bad", &question(Wire::Chat));
     let mut stream = connected(&model);
     stream.write_all(b"this is no HTTP\r\n\r\n").unwrap();
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert_eq!(read_more(&mut stream, &mut Vec::new()).unwrap(), 0);
     expect![[r#"
         the fake model's script was not followed:
         `POST /v1/embeddings` is not one of its paths

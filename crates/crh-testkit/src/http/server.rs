@@ -1,7 +1,7 @@
 //! The listener and its connection threads. All of them end when the server is dropped.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -190,7 +190,7 @@ fn converse(
             ConnectionEnd::Silence => {
                 // Ends when the client disconnects or the server closes.
                 stream.set_read_timeout(Some(MAX_SILENCE))?;
-                return stream.read(&mut [0]).map(|_| ());
+                return io::copy(&mut stream, &mut io::sink()).map(|_| ());
             }
         }
     }
