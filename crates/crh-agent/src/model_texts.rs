@@ -100,6 +100,10 @@ pub(crate) const CALL_CYCLE: &str = "Not called: you are going in a circle, and 
 /// The result of a call that the tool-call limit of the run or of the shared ledger forbids.
 pub(crate) const TOO_MANY_CALLS: &str = "Not called: the limit on tool calls is reached.";
 
+/// The result of a call after a turn that brought enough results.
+pub(crate) const ENOUGH_CALLS: &str =
+    "Not called: you had your turn with tools. Submit your answer now, with what you know.";
+
 /// If a rejected answer is split over several calls: the result of each call except the last. The
 /// result of the last call has the reason.
 pub(crate) const JOINED_ANSWER: &str =

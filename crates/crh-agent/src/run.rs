@@ -52,6 +52,7 @@ const MIN_RESULT_CHARS: usize = 2_000;
 pub struct AgentRun<A> {
     task: AgentTask<A>,
     limits: RunLimits,
+    enough_calls: Option<u32>,
     facts: ModelFacts,
     /// Number of initial messages, which hold the task.
     task_messages: usize,
@@ -141,6 +142,7 @@ impl<A: Clone> AgentRun<A> {
             last_output: None,
             task,
             limits,
+            enough_calls: None,
             facts: facts.clone(),
             protocol: ToolProtocol::best_for(facts.abilities),
             tokens: TokenEstimator::default(),
@@ -158,6 +160,13 @@ impl<A: Clone> AgentRun<A> {
             limit_reached: None,
             state: RunState::Ready,
         }
+    }
+
+    /// Executes no calls after a turn that completes this number of calls. Each turn sends the whole
+    /// conversation again, so a model should make all its calls in one turn.
+    #[must_use]
+    pub fn with_enough_calls(self, enough_calls: Option<u32>) -> Self {
+        Self { enough_calls, ..self }
     }
 
     /// Name of the caller, from the task.

@@ -3,14 +3,17 @@ use serde_json::json;
 
 use super::*;
 
-/// Contains every text once, so that changes to model texts are visible.
-#[test]
-fn all_model_texts() {
-    let tool = |name: &str| ToolSpec {
+fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
         name: name.to_owned(),
         description: "Does it.".to_owned(),
         schema: json!({"type": "object"}),
-    };
+    }
+}
+
+/// Contains every text once, so that changes to model texts are visible.
+#[test]
+fn all_model_texts() {
     let tools = [tool("grep"), tool("read_file"), tool("ls")];
     let reasons = [
         LastTurnReason::Limit(LimitKind::Turns),
@@ -31,6 +34,7 @@ fn all_model_texts() {
         repeated_call("call_3"),
         CALL_CYCLE.to_owned(),
         TOO_MANY_CALLS.to_owned(),
+        ENOUGH_CALLS.to_owned(),
         JOINED_ANSWER.to_owned(),
         rejected_answer(FAILED_CALL_BESIDE_ANSWER),
         trimmed_result("read_file", 80_000),
@@ -67,6 +71,8 @@ fn all_model_texts() {
         Not called: you are going in a circle, and the same calls will bring the same results. Try something else, or submit your answer.
 
         Not called: the limit on tool calls is reached.
+
+        Not called: you had your turn with tools. Submit your answer now, with what you know.
 
         Read as one answer with the last call of this tool in your turn: see its result.
 

@@ -251,6 +251,7 @@ impl<A: Clone> AgentRun<A> {
         }
         let results_message = self.task.conversation.messages.len();
         let truncated_index = (completeness == Completeness::Truncated).then(|| calls.len() - 1);
+        let brings_nothing_new = self.has_enough_calls();
         let mut only_repeats = !has_answer;
         let mut turn_calls = TurnCalls { calls: Vec::new(), completeness, turn_kind };
         for (index, call) in calls.into_iter().enumerate() {
@@ -260,7 +261,7 @@ impl<A: Clone> AgentRun<A> {
             }
             let repeat =
                 if truncated_index == Some(index) { None } else { self.history.find_repeat(&call) };
-            only_repeats &= repeat.is_some();
+            only_repeats &= repeat.is_some() || brings_nothing_new;
             let decision = if truncated_index == Some(index) {
                 CallDecision::Reply(truncation.model_text.clone())
             } else {
@@ -291,6 +292,11 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
+    /// Whether the earlier turns made so many calls that no more are executed.
+    fn has_enough_calls(&self) -> bool {
+        self.enough_calls.is_some_and(|enough| self.usage.earlier_tool_calls >= enough)
+    }
+
     /// `is_of_answer`: whether the call belongs to the answer of its turn.
     fn decide_call(
         &mut self,
@@ -314,6 +320,9 @@ impl<A: Clone> AgentRun<A> {
         }
         if matches!(call.arguments, CallArguments::Malformed(_)) {
             return CallDecision::Reply(model_texts::malformed_arguments(&call.name));
+        }
+        if self.has_enough_calls() && !is_of_answer {
+            return CallDecision::Reply(model_texts::ENOUGH_CALLS.to_owned());
         }
         if self.usage.tool_calls >= self.limits.tool_calls && !is_of_answer {
             self.usage.tool_call_refused = true;

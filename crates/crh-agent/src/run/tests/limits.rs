@@ -111,6 +111,46 @@ fn calls_over_the_limit_are_refused() {
 }
 
 #[test]
+fn calls_after_a_turn_with_enough_calls_are_refused() {
+    Case { enough_calls: Some(2), ..case() }.check(expect![[r#"
+        ask Work
+        > read a
+        call read a
+        > ok text
+        ask Work
+        > read b ; read c
+        call read b; read c
+        > ok text ; ok text
+        ask Work
+        > read d
+        ask Work
+            c3 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+        > submit done
+        stop Answered("done")
+    "#]]);
+    // A model that goes on calling tools gets its last turn.
+    Case { enough_calls: Some(1), ..case() }.check(expect![[r#"
+        ask Work
+        > read a
+        call read a
+        > ok text
+        ask Work
+        > read b
+        ask Work
+            c1 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+        > read c
+        ask Work
+            c2 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+        > read d
+        ask LastTurn, has to submit
+            c3 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+            user: You are repeating calls that bring nothing new. This is your last turn: submit y… (156 characters)
+        > submit done
+        stop Answered("done")
+    "#]]);
+}
+
+#[test]
 fn companion_calls_of_an_answer_are_made_over_the_limit() {
     let case = case().limits(|limits| limits.tool_calls = 1);
     Case { submit_tool: |tool| tool.with_companion("read"), ..case }.check(expect![[r#"
