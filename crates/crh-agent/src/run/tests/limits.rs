@@ -124,7 +124,7 @@ fn calls_after_a_turn_with_enough_calls_are_refused() {
         ask Work
         > read d
         ask Work
-            c3 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+            c0 read: Not called: you had your turn with tools. Submit your answer now, with what you … (85 characters)
         > submit done
         stop Answered("done")
     "#]]);
@@ -137,13 +137,13 @@ fn calls_after_a_turn_with_enough_calls_are_refused() {
         ask Work
         > read b
         ask Work
-            c1 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+            c0 read: Not called: you had your turn with tools. Submit your answer now, with what you … (85 characters)
         > read c
         ask Work
-            c2 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+            c0 read: Not called: you had your turn with tools. Submit your answer now, with what you … (85 characters)
         > read d
         ask LastTurn, has to submit
-            c3 read: Not called: you had your turn with tools. Submit your answer now, with what you… (83 characters)
+            c0 read: Not called: you had your turn with tools. Submit your answer now, with what you … (85 characters)
             user: You are repeating calls that bring nothing new. This is your last turn: submit y… (156 characters)
         > submit done
         stop Answered("done")
