@@ -21,10 +21,10 @@ use crate::tools::session::{
 };
 use crate::tools::{ReadOnlyTools, session};
 use crh_agent::{
-    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, LimitKind, RunLimits, SubmitTool,
-    drive,
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, ContextShortage, FinishedRun, LimitKind,
+    RunLimits, SubmitTool, context_shortage, drive,
 };
-use crh_llm::Model;
+use crh_llm::{Effort, Model, ModelFacts, ToolSpec};
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
@@ -87,19 +87,8 @@ pub(super) async fn run_attempt(
         false => RepairPolicy::Every,
     };
     let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem, repair_policy));
-    let task = AgentTask {
-        caller: name.clone(),
-        conversation: prompts.reviewer_conversation(&brief, &static_findings),
-        tools: match tools {
-            ToolAccess::Tools => prompts.tools(),
-            ToolAccess::NoTools => Vec::new(),
-        },
-        submit: report_tool(reviewer, repair.clone()),
-        purpose: CallPurpose::Work,
-        max_output_tokens: TURN_TOKENS,
-        temperature: None,
-        effort: model.effort(),
-    };
+    let submit = report_tool(reviewer, repair.clone());
+    let task = fitting_task(prompts, &brief, &static_findings, &submit, model);
     let submit_tool_name = match reviewer.returns {
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
@@ -131,6 +120,67 @@ pub(super) async fn run_attempt(
             finished,
             repair,
         )),
+    }
+}
+
+/// The task of a reviewer. If its prompt does not fit into the model's context, crh leaves out the
+/// findings of static checks, and then what [`shortest_brief`] leaves out.
+fn fitting_task<A: Clone>(
+    prompts: &Prompts,
+    brief: &ReviewerBrief<'_>,
+    static_findings: &str,
+    submit: &SubmitTool<A>,
+    model: &Model,
+) -> AgentTask<A> {
+    let shortest = shortest_brief(brief);
+    let task = |brief: &ReviewerBrief<'_>, static_findings: &str| {
+        let submit = submit.clone();
+        reviewer_task(prompts, brief, static_findings, submit, model.effort())
+    };
+    [(brief, static_findings), (brief, "")]
+        .into_iter()
+        .map(|(brief, static_findings)| task(brief, static_findings))
+        .find(|task| context_shortage(task.clone(), model.facts()).is_none())
+        .unwrap_or_else(|| task(&shortest, ""))
+}
+
+/// What is missing if the first request of a reviewer, without findings of static checks, does not
+/// fit into the model's context. None if it fits.
+pub(crate) fn reviewer_shortage(
+    prompts: &Prompts,
+    brief: &ReviewerBrief<'_>,
+    effort: Option<Effort>,
+    facts: &ModelFacts,
+) -> Option<ContextShortage> {
+    let submit = SubmitTool::new(report_spec(brief.reviewer), |_| Ok(()));
+    context_shortage(reviewer_task(prompts, brief, "", submit, effort), facts)
+}
+
+/// The brief without the texts that a plan does not know: the scout may change the intent and the
+/// team. If a prompt with this brief fits, the reviewer can run.
+pub(crate) fn shortest_brief<'a>(brief: &ReviewerBrief<'a>) -> ReviewerBrief<'a> {
+    ReviewerBrief { intent: "", others: "", ..*brief }
+}
+
+fn reviewer_task<A>(
+    prompts: &Prompts,
+    brief: &ReviewerBrief<'_>,
+    static_findings: &str,
+    submit: SubmitTool<A>,
+    effort: Option<Effort>,
+) -> AgentTask<A> {
+    AgentTask {
+        caller: brief.assignment.name.clone(),
+        conversation: prompts.reviewer_conversation(brief, static_findings),
+        tools: match brief.tools {
+            ToolAccess::Tools => prompts.tools(),
+            ToolAccess::NoTools => Vec::new(),
+        },
+        submit,
+        purpose: CallPurpose::Work,
+        max_output_tokens: TURN_TOKENS,
+        temperature: None,
+        effort,
     }
 }
 
@@ -185,14 +235,21 @@ fn report_tool(reviewer: &Reviewer, repair: Arc<ReportRepair>) -> SubmitTool<Rev
     match reviewer.returns {
         Returns::Findings => {
             let name = reviewer.name.clone();
-            SubmitTool::new(lens_spec(), move |value| {
+            SubmitTool::new(report_spec(reviewer), move |value| {
                 let report = repair.check(read_report(value, &name)?, None)?;
                 Ok(ReviewerAnswer::Findings(Box::new(report)))
             })
         }
-        Returns::Notes(_) => SubmitTool::new(session::tool_spec::<ReportNotes>(), |value| {
+        Returns::Notes(_) => SubmitTool::new(report_spec(reviewer), |value| {
             parse_arguments::<ReportNotes>(value).map(ReviewerAnswer::Notes)
         }),
+    }
+}
+
+fn report_spec(reviewer: &Reviewer) -> ToolSpec {
+    match reviewer.returns {
+        Returns::Findings => lens_spec(),
+        Returns::Notes(_) => session::tool_spec::<ReportNotes>(),
     }
 }
 

@@ -1,11 +1,12 @@
 //! The strategy `single`: a panel of one finder, and its budget of two calls.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports};
+use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports, scouts};
 use crate::test_change;
 use crh_pipeline::review_options::{MIN_CONTEXT, Profile};
 use crh_review::report::{CoverageState, Report, Status, Strategy, Validation};
@@ -141,6 +142,38 @@ async fn smallest_context_is_enough_for_a_small_change() {
     let failure = review(FakeModel::start(), 2_048).await;
     assert!(failure.starts_with("the request needs about "), "{failure}");
     assert!(failure.contains("the model's context has 2048; start the model server"), "{failure}");
+}
+
+/// The prompts of the review also have the findings of static checks and the scout's intent.
+#[tokio::test]
+async fn estimate_and_review_agree_whether_the_prompts_fit() {
+    let intent = "Prints the orders that wait for a payment. ".repeat(40);
+    let fake = FakeModel::answering_all(move |asked| match asked.caller.as_str() {
+        "scout" => scouts(&intent, &[]),
+        _ => reports(&[]),
+    });
+    for strategy in [Strategy::Single, Strategy::Panel] {
+        let mut outcomes = BTreeSet::new();
+        for context in (4_600..=13_100).step_by(500).chain([8_192]) {
+            let repo = Repo::new();
+            repo.commit("base");
+            repo.write("orders.js", "function wait() {\n  debugger;\n}\n".repeat(30));
+            repo.commit("change");
+            let scene = Scene::from_repo(repo).with_change(|scene| {
+                scene.terms = test_change::options(strategy);
+                scene.context = context;
+            });
+            let notes = scene.estimate(&fake).notes;
+            let fits = !notes.iter().any(|note| note.contains("the request needs about"));
+            let report = scene.review(&fake).await.report;
+            let failed = report.failed_reviewers().map(|row| row.note.as_str());
+            let failed: Vec<&str> =
+                failed.filter(|note| note.contains("the request needs about")).collect();
+            assert_eq!(fits, failed.is_empty(), "{strategy} {context}: {notes:?} {failed:?}");
+            outcomes.insert(fits);
+        }
+        assert_eq!(outcomes.len(), 2, "{strategy}: both outcomes occur");
+    }
 }
 
 /// Each part would show the signatures of the others, which alone would fill the context.
