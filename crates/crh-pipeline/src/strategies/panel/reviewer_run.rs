@@ -1,5 +1,6 @@
 //! One reviewer of a panel on one part of the change.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::review_options::ReviewBudget;
 use crate::reviewers::{PanelRole, Returns, Reviewer};
 use crate::runs;
-use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
+use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds, missing_context_reason};
 use crate::tools::session::{
     ReportFindings, ReportNotes, SessionTool, lens_spec, parse_arguments, read_report,
 };
@@ -93,7 +94,10 @@ pub(super) async fn run_attempt(
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
-    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
+    let paths = assignment.parts.iter().map(|part| part.path.clone());
+    let hidden_paths = paths.filter(|path| !prompts.shows_diff_of(path)).collect();
+    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name)
+        .with_hidden_paths(hidden_paths);
     let mut run_context = ctx.run_context(name, model, toolbox);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
     run_context.progress_listener =
@@ -115,7 +119,7 @@ pub(super) async fn run_attempt(
         }
         Some(_) | None => RunAttempt::Ended(finish_record(
             reviewer_run,
-            tools,
+            &run_context.toolbox.read_paths(),
             earlier_attempts,
             finished,
             repair,
@@ -255,7 +259,7 @@ fn report_spec(reviewer: &Reviewer) -> ToolSpec {
 
 fn finish_record(
     reviewer_run: &ReviewerRun,
-    tools: ToolAccess,
+    read_paths: &BTreeSet<String>,
     earlier_attempts: RunRecord,
     finished: FinishedRun<ReviewerAnswer>,
     repair: RepairOutcome,
@@ -273,7 +277,15 @@ fn finish_record(
         }
         ended @ (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled) => ended,
     };
-    record.coverage = coverage(reviewer_run, tools, &record.ended);
+    let missing_tokens = match finished.end.outcome {
+        AgentOutcome::ContextFull(ContextShortage { needed, context })
+            if record.totals.llm_calls == 0 =>
+        {
+            Some(needed.saturating_sub(context))
+        }
+        _ => None,
+    };
+    record.coverage = coverage(reviewer_run, read_paths, &record.ended, missing_tokens);
     let answer = match finished.end.outcome {
         AgentOutcome::Answered(answer) => Some(answer),
         _ => refused_report.map(|parsed| ReviewerAnswer::Findings(Box::new(parsed))),
@@ -299,31 +311,42 @@ fn finish_record(
     record
 }
 
-/// Coverage of each file. Reviewers that write notes cover none.
-fn coverage(reviewer_run: &ReviewerRun, tools: ToolAccess, ended: &RunEnd) -> Vec<FileCoverage> {
+/// Coverage of each file. Reviewers that write notes cover none. `read_paths` are the files that the
+/// reviewer read although its prompt does not show their diffs. `missing_tokens` is set if the model's
+/// context was too small for any request.
+fn coverage(
+    reviewer_run: &ReviewerRun,
+    read_paths: &BTreeSet<String>,
+    ended: &RunEnd,
+    missing_tokens: Option<u64>,
+) -> Vec<FileCoverage> {
     match reviewer_run.reviewer.returns {
         Returns::Findings => {}
         Returns::Notes(_) => return Vec::new(),
     }
-    let name = &reviewer_run.assignment.reviewer;
-    let (state, reason) = match ended {
-        RunEnd::Completed => (CoverageState::Reviewed, String::new()),
-        RunEnd::Failed(_) => (CoverageState::NotReviewed, format!("{name} failed")),
-        RunEnd::Cancelled => (CoverageState::NotReviewed, STOPPED_BEFORE_FILE.to_owned()),
-    };
-    let file_coverage = |part: &DiffPart| match state {
-        CoverageState::Reviewed if !reviewer_run.prompts.shows_diff_of(&part.path) => {
-            FileCoverage {
-                path: part.path.clone(),
-                // A reviewer with tools may have read it.
-                state: match tools {
-                    ToolAccess::Tools => CoverageState::Truncated,
-                    ToolAccess::NoTools => CoverageState::NotReviewed,
-                },
-                reason: "its diff did not fit into the prompt".to_owned(),
+    let ReviewerRun { assignment, prompts, .. } = reviewer_run;
+    let not_shown = "its diff did not fit into the prompt";
+    let file_coverage = |part: &DiffPart| {
+        let path = part.path.clone();
+        let (state, reason) = match ended {
+            RunEnd::Completed if prompts.shows_diff_of(&path) => {
+                (CoverageState::Reviewed, String::new())
             }
-        }
-        _ => FileCoverage { path: part.path.clone(), state, reason: reason.clone() },
+            RunEnd::Completed if read_paths.contains(&path) => {
+                (CoverageState::Truncated, not_shown.to_owned())
+            }
+            RunEnd::Completed => {
+                let reason = prompts.missing_context(&path).map(missing_context_reason);
+                (CoverageState::NotReviewed, reason.unwrap_or_else(|| not_shown.to_owned()))
+            }
+            RunEnd::Failed(_) => {
+                let reason = missing_tokens.map(missing_context_reason);
+                let failed = || format!("{} failed", assignment.reviewer);
+                (CoverageState::NotReviewed, reason.unwrap_or_else(failed))
+            }
+            RunEnd::Cancelled => (CoverageState::NotReviewed, STOPPED_BEFORE_FILE.to_owned()),
+        };
+        FileCoverage { path, state, reason }
     };
-    reviewer_run.assignment.parts.iter().map(file_coverage).collect()
+    assignment.parts.iter().map(file_coverage).collect()
 }

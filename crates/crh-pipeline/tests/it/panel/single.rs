@@ -205,6 +205,35 @@ async fn parts_of_a_large_change_fit_into_a_small_context() {
     assert_eq!(unreviewed, 4);
 }
 
+/// A line that fits into no prompt: a reviewer can read it only with a tool.
+#[tokio::test]
+async fn file_that_no_prompt_shows_is_not_reviewed() {
+    let review = async |fake: FakeModel, context: u64| {
+        let repo = Repo::new();
+        repo.commit("base");
+        repo.write("small.py", "ready = True\n");
+        repo.write("table.py", format!("TABLE = \"{}\"\n", "7 1".repeat(12_000)));
+        repo.commit("change");
+        let scene = single(Scene::from_repo(repo), Profile::Standard);
+        let report = scene.with_change(|scene| scene.context = context).review(&fake).await.report;
+        let file = report.coverage.iter().find(|file| file.path == "table.py").unwrap();
+        (file.state, file.reason.clone())
+    };
+    let too_small = "the model's context is too small by about ";
+    let without_tool = || FakeModel::start().on("single", [reports(&[])]);
+    let (state, reason) = review(without_tool().on("single-2", [reports(&[])]), 8_192).await;
+    assert_eq!(state, CoverageState::NotReviewed);
+    assert!(reason.starts_with(too_small), "{reason}");
+    let reads = calls("repo_read", json!({ "path": "table.py" }));
+    let with_tool = without_tool().on("single-2", [reads, reports(&[])]);
+    let not_shown = "its diff did not fit into the prompt".to_owned();
+    assert_eq!(review(with_tool, 30_000).await, (CoverageState::Truncated, not_shown));
+    // The instructions alone do not fit.
+    let (state, reason) = review(FakeModel::start(), 4_096).await;
+    assert_eq!(state, CoverageState::NotReviewed);
+    assert!(reason.starts_with(too_small), "{reason}");
+}
+
 /// The report says that the editor and the validator gave no answer, and prints no probability.
 #[tokio::test]
 async fn empty_answers_of_editor_and_validator_are_reported() {
