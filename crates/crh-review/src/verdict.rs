@@ -473,14 +473,18 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
     gaps.extend(self_suppressed(report));
     gaps.extend(unjudged_requirements(report));
     match report.status {
-        // A failed second look is a gap, whether or not a limit ended it.
-        Status::Ok | Status::Degraded => gaps.extend(failed_validations(report)),
-        // The gaps so far say more than the status. The coverage section has the reason.
-        Status::Truncated if !gaps.is_empty() => {}
-        Status::Truncated => gaps.push(
+        Status::Truncated if gaps.is_empty() => gaps.push(
             unvalidated_issues(report).unwrap_or_else(|| "a part of the review is missing".into()),
         ),
-        Status::Error => gaps.push(missing_review(report).to_owned()),
+        // The gaps so far say more than the status. The coverage section has the reason. A failed
+        // second look is a gap, whether or not a limit ended it.
+        Status::Ok | Status::Degraded | Status::Truncated => {
+            gaps.extend(failed_validations(report));
+        }
+        Status::Error => {
+            gaps.extend(failed_validations(report));
+            gaps.push(missing_review(report).to_owned());
+        }
     }
     gaps
 }
