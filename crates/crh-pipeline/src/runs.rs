@@ -30,6 +30,9 @@ pub struct RunRecord {
     pub assignment: Assignment,
     /// How it ended.
     pub ended: RunEnd,
+    /// Why a static check did not run: it had no repository to read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
     /// A limit that the run hit. Its work may be incomplete.
     pub limited: Option<LimitKind>,
     /// Well-formed findings, each with its reviewer.
@@ -133,6 +136,7 @@ impl RunRecord {
         Self {
             assignment,
             ended: RunEnd::Completed,
+            not_run: None,
             limited: None,
             members: Vec::new(),
             dropped: Vec::new(),
@@ -163,14 +167,15 @@ impl RunRecord {
         Self { coverage, ended: RunEnd::Failed(why), ..Self::new(assignment) }
     }
 
-    /// Marks the run as failed if it had files and could read none of them.
+    /// Marks the run as failed if it had files and could read none of them. A check that did not run
+    /// has not failed.
     pub(crate) fn fail_if_no_file_was_read(&mut self) {
         let is_not_reviewed = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
         let all_unreviewed = self.coverage.iter().all(is_not_reviewed);
         let Some(first) = self.coverage.first().filter(|_| all_unreviewed) else {
             return;
         };
-        if self.ended == RunEnd::Completed {
+        if self.ended == RunEnd::Completed && self.not_run.is_none() {
             // The failure already names this reason.
             self.notes.retain(|note| !note.ends_with(&first.reason));
             self.ended = RunEnd::Failed(format!("could not read any file: {}", first.reason));

@@ -25,6 +25,9 @@ const LINK_LOOP: &str = "a symlink that leads back to itself, or through too man
 /// its reason.
 const UNREAD_BY_CHECK: &str = "a failed check did not read it";
 
+/// Why a file counts as partly reviewed if a check did not run. A warning has the reason once.
+const UNREAD_BY_SKIPPED_CHECK: &str = "not all static checks ran";
+
 /// Why a file counts as partly reviewed if the prompt of its reviewer may be incomplete.
 const PROMPT_CUT: &str = "the model server may have cut the prompt";
 
@@ -119,9 +122,10 @@ fn check_gaps<'a>(
     for run in review_runs.iter().filter(|run| is_static(&run.assignment.name)) {
         let unread = run.coverage.iter().filter(|file| file.state == CoverageState::NotReviewed);
         gaps.extend(unread.map(|file| {
-            let reason = match run.ended {
-                RunEnd::Failed(_) => UNREAD_BY_CHECK,
-                RunEnd::Completed | RunEnd::Cancelled => file.reason.as_str(),
+            let reason = match (&run.not_run, &run.ended) {
+                (Some(_), _) => UNREAD_BY_SKIPPED_CHECK,
+                (None, RunEnd::Failed(_)) => UNREAD_BY_CHECK,
+                (None, RunEnd::Completed | RunEnd::Cancelled) => file.reason.as_str(),
             };
             (file.path.as_str(), reason)
         }));
