@@ -417,7 +417,7 @@ fn is_missing_files(report: &Report) -> bool {
 }
 
 /// Why the review may be incomplete.
-fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
+pub(crate) fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
     let mut gaps = coverage_problems(report);
     match command {
         CommandKind::Review if report.strategy == Strategy::Static => {
@@ -433,7 +433,7 @@ fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
 }
 
 /// Why the review is incomplete, as far as the report itself shows it for every command.
-pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
+fn coverage_problems(report: &Report) -> Vec<String> {
     let mut gaps = Vec::new();
     let (failed_checks, failed_reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
         report.failed_reviewers().partition(|reviewer| reviewer.origin == Origin::Code);
