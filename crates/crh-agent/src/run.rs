@@ -631,13 +631,16 @@ pub fn least_output(max_output_tokens: u32, context: u64) -> u64 {
     u64::from(max_output_tokens).min(context / OUTPUT_DIVISOR)
 }
 
-/// What is missing if the first request of a run does not fit into the context; `None` if it fits.
-/// Pass a request with only the submit tool and the required tools, because a run can leave out the
-/// others.
-pub fn context_shortage(request: &ModelRequest, context: u64) -> Option<ContextShortage> {
-    let tokens = TokenEstimator::default().likely_tokens(crh_llm::estimated_tokens(request));
-    let needed = tokens.saturating_add(least_output(request.max_output_tokens, context));
-    (needed > context).then_some(ContextShortage { needed, context })
+/// What is missing if the first request of a task does not fit into the model's context; `None` if
+/// it fits. A run tests its first request in the same way, and first leaves out optional tools.
+pub fn context_shortage<A: Clone>(
+    task: AgentTask<A>,
+    facts: &ModelFacts,
+) -> Option<ContextShortage> {
+    // The limits of a run do not change whether its first request fits.
+    let limits =
+        RunLimits { turns: 1, tool_calls: 0, tokens: 0, money: Money::ZERO, wall: Duration::ZERO };
+    AgentRun::new(task, limits, facts).fit_context(TurnKind::Work).err()
 }
 
 /// Likely usage of a turn, alone and with the last turn after it.

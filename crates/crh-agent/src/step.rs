@@ -231,7 +231,14 @@ impl<A> AgentOutcome<A> {
                 format!("skipped: may cost {cost}, {left} left; raise --max-cost")
             }
             Self::OutOfBudget(BudgetRefusal { limit, shortfall: None }) => {
-                format!("the remaining budget for {limit} is too small for another request")
+                let hint = match limit {
+                    LimitKind::Turns => "; raise `--max-llm-calls`",
+                    LimitKind::ToolCalls
+                    | LimitKind::Tokens
+                    | LimitKind::Money
+                    | LimitKind::Wall => "",
+                };
+                format!("the remaining budget for {limit} is too small for another request{hint}")
             }
             Self::ContextFull(shortage) => shortage.to_string(),
             Self::Model(error @ ModelError::ContextFull { .. }) => {

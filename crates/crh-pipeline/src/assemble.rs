@@ -168,11 +168,12 @@ fn is_reviewer(record: &RunRecord) -> bool {
     record.assignment.name != requirements::REVIEWER
 }
 
-/// Whether an analyser could not run. No file counts as checked by it, and a warning says why.
+/// Whether a check could not run. No file counts as checked by it, and a warning says why.
 fn was_skipped(record: &RunRecord) -> bool {
-    is_analyser(&record.assignment.name)
+    let is_missing_analyser = is_analyser(&record.assignment.name)
         && record.assignment.parts.is_empty()
-        && record.ended == RunEnd::Completed
+        && record.ended == RunEnd::Completed;
+    is_missing_analyser || record.not_run.is_some()
 }
 
 /// The runs of all stages.

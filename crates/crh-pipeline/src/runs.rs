@@ -18,6 +18,10 @@ const TOOLS_HINT: &str = "choose a model that supports tools";
 /// Why a cancelled run did not review a file.
 pub(crate) const STOPPED_BEFORE_FILE: &str = "the review was stopped before this file was reviewed";
 
+/// Start of the reason for a file of which no reviewer saw a line because the model's context is too
+/// small. The number of missing tokens follows.
+const CONTEXT_TOO_SMALL: &str = "the model's context is too small by about ";
+
 /// The result of one assignment. Stored when the run ends, so that a resumed review does not pay
 /// for it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +30,9 @@ pub struct RunRecord {
     pub assignment: Assignment,
     /// How it ended.
     pub ended: RunEnd,
+    /// Why a static check did not run: it had no repository to read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
     /// A limit that the run hit. Its work may be incomplete.
     pub limited: Option<LimitKind>,
     /// Well-formed findings, each with its reviewer.
@@ -129,6 +136,7 @@ impl RunRecord {
         Self {
             assignment,
             ended: RunEnd::Completed,
+            not_run: None,
             limited: None,
             members: Vec::new(),
             dropped: Vec::new(),
@@ -159,14 +167,15 @@ impl RunRecord {
         Self { coverage, ended: RunEnd::Failed(why), ..Self::new(assignment) }
     }
 
-    /// Marks the run as failed if it had files and could read none of them.
+    /// Marks the run as failed if it had files and could read none of them. A check that did not run
+    /// has not failed.
     pub(crate) fn fail_if_no_file_was_read(&mut self) {
         let is_not_reviewed = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
         let all_unreviewed = self.coverage.iter().all(is_not_reviewed);
         let Some(first) = self.coverage.first().filter(|_| all_unreviewed) else {
             return;
         };
-        if self.ended == RunEnd::Completed {
+        if self.ended == RunEnd::Completed && self.not_run.is_none() {
             // The failure already names this reason.
             self.notes.retain(|note| !note.ends_with(&first.reason));
             self.ended = RunEnd::Failed(format!("could not read any file: {}", first.reason));
@@ -210,6 +219,16 @@ pub(crate) fn refused_report_note(why: &str) -> String {
     format!(
         "crh uses the first report, which it had refused, because the run failed afterwards: {why}"
     )
+}
+
+/// Why no reviewer saw a line of a file, if the model's context is too small.
+pub(crate) fn missing_context_reason(tokens: u64) -> String {
+    format!("{CONTEXT_TOO_SMALL}{tokens} tokens")
+}
+
+/// The number in a [`missing_context_reason`]. None for other reasons.
+pub(crate) fn missing_context(reason: &str) -> Option<u64> {
+    reason.strip_prefix(CONTEXT_TOO_SMALL)?.strip_suffix(" tokens")?.parse().ok()
 }
 
 /// Converts a duration for records and events.

@@ -417,7 +417,7 @@ fn is_missing_files(report: &Report) -> bool {
 }
 
 /// Why the review may be incomplete.
-fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
+pub(crate) fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
     let mut gaps = coverage_problems(report);
     match command {
         CommandKind::Review if report.strategy == Strategy::Static => {
@@ -433,7 +433,7 @@ fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
 }
 
 /// Why the review is incomplete, as far as the report itself shows it for every command.
-pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
+fn coverage_problems(report: &Report) -> Vec<String> {
     let mut gaps = Vec::new();
     let (failed_checks, failed_reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
         report.failed_reviewers().partition(|reviewer| reviewer.origin == Origin::Code);
@@ -473,14 +473,18 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
     gaps.extend(self_suppressed(report));
     gaps.extend(unjudged_requirements(report));
     match report.status {
-        // A failed second look is a gap, whether or not a limit ended it.
-        Status::Ok | Status::Degraded => gaps.extend(failed_validations(report)),
-        // The gaps so far say more than the status. The coverage section has the reason.
-        Status::Truncated if !gaps.is_empty() => {}
-        Status::Truncated => gaps.push(
+        Status::Truncated if gaps.is_empty() => gaps.push(
             unvalidated_issues(report).unwrap_or_else(|| "a part of the review is missing".into()),
         ),
-        Status::Error => gaps.push(missing_review(report).to_owned()),
+        // The gaps so far say more than the status. The coverage section has the reason. A failed
+        // second look is a gap, whether or not a limit ended it.
+        Status::Ok | Status::Degraded | Status::Truncated => {
+            gaps.extend(failed_validations(report));
+        }
+        Status::Error => {
+            gaps.extend(failed_validations(report));
+            gaps.push(missing_review(report).to_owned());
+        }
     }
     gaps
 }

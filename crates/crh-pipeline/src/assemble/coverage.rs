@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::unique;
 use crate::assignment::is_static;
 use crate::change_under_review::ChangeUnderReview;
-use crate::runs::{RunEnd, RunRecord};
+use crate::runs::{RunEnd, RunRecord, missing_context, missing_context_reason};
 use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
@@ -24,6 +24,9 @@ const LINK_LOOP: &str = "a symlink that leads back to itself, or through too man
 /// Why a file counts as partly reviewed if a check failed. The report lists the failure once, with
 /// its reason.
 const UNREAD_BY_CHECK: &str = "a failed check did not read it";
+
+/// Why a file counts as partly reviewed if a check did not run. A warning has the reason once.
+const UNREAD_BY_SKIPPED_CHECK: &str = "not all static checks ran";
 
 /// Why a file counts as partly reviewed if the prompt of its reviewer may be incomplete.
 const PROMPT_CUT: &str = "the model server may have cut the prompt";
@@ -119,9 +122,10 @@ fn check_gaps<'a>(
     for run in review_runs.iter().filter(|run| is_static(&run.assignment.name)) {
         let unread = run.coverage.iter().filter(|file| file.state == CoverageState::NotReviewed);
         gaps.extend(unread.map(|file| {
-            let reason = match run.ended {
-                RunEnd::Failed(_) => UNREAD_BY_CHECK,
-                RunEnd::Completed | RunEnd::Cancelled => file.reason.as_str(),
+            let reason = match (&run.not_run, &run.ended) {
+                (Some(_), _) => UNREAD_BY_SKIPPED_CHECK,
+                (None, RunEnd::Failed(_)) => UNREAD_BY_CHECK,
+                (None, RunEnd::Completed | RunEnd::Cancelled) => file.reason.as_str(),
             };
             (file.path.as_str(), reason)
         }));
@@ -177,7 +181,7 @@ fn assigned_lines(record: &RunRecord) -> BTreeMap<&str, Option<Vec<(u32, u32)>>>
 }
 
 /// `Reviewed` if a run reviewed the whole file or the reviewed pieces have all changed lines,
-/// `Truncated` if runs reviewed only a part, otherwise `NotReviewed`. The text is the reason.
+/// `Truncated` if runs reviewed only some of them, otherwise `NotReviewed`. The text is the reason.
 fn file_coverage(
     diff: &Diff,
     end: ReviewEnd,
@@ -199,7 +203,13 @@ fn file_coverage(
     {
         return (CoverageState::Reviewed, String::new());
     }
-    let state = if has_state(CoverageState::Reviewed) || has_state(CoverageState::Truncated) {
+    let shows_change = |claim: &CoverageClaim<'_>| {
+        let pieces = claim.lines.as_deref().unwrap_or_default();
+        claim.state == CoverageState::Reviewed
+            && changed_lines(diff, file).any(|line| is_in_pieces(pieces, line))
+    };
+    // A piece may have only the header of a file's diff.
+    let state = if claims.iter().any(shows_change) || has_state(CoverageState::Truncated) {
         CoverageState::Truncated
     } else {
         CoverageState::NotReviewed
@@ -212,13 +222,18 @@ fn file_coverage(
     (state, reason)
 }
 
-/// Reasons in one line. Reasons that name a failed run are combined: `a, b failed`.
+/// Reasons in one line. Reasons that name a failed run are combined: `a, b failed`. Of the reasons
+/// with missing tokens, only the largest number is given.
 fn join_reasons(reasons: &[String]) -> String {
     let failed_name = |reason: &str| reason.strip_suffix(FAILED).map(str::to_owned);
     let failed: Vec<String> = reasons.iter().filter_map(|reason| failed_name(reason)).collect();
     let failed = (!failed.is_empty()).then(|| format!("{}{FAILED}", failed.join(", ")));
-    let others = reasons.iter().filter(|reason| !reason.ends_with(FAILED)).cloned();
-    failed.into_iter().chain(others).collect::<Vec<_>>().join("; ")
+    let missing = reasons.iter().filter_map(|reason| missing_context(reason)).max();
+    let is_other =
+        |reason: &&String| !reason.ends_with(FAILED) && missing_context(reason).is_none();
+    let others = reasons.iter().filter(is_other).cloned();
+    let named = failed.into_iter().chain(missing.map(missing_context_reason));
+    named.chain(others).collect::<Vec<_>>().join("; ")
 }
 
 /// Whether every changed line of a file is in a piece that was reviewed.
@@ -226,14 +241,21 @@ fn pieces_cover_file(diff: &Diff, file: &FileDiff, claims: &[CoverageClaim<'_>])
     let reviewed = claims.iter().filter(|claim| claim.state == CoverageState::Reviewed);
     let pieces: Vec<(u32, u32)> =
         reviewed.filter_map(|claim| claim.lines.as_deref()).flatten().copied().collect();
-    let lines = file.hunks.iter().flat_map(|hunk| diff.lines(hunk));
-    let mut changed_lines = lines.filter(|line| match line.kind {
+    !pieces.is_empty() && changed_lines(diff, file).all(|line| is_in_pieces(&pieces, line))
+}
+
+/// Numbers of the added and removed lines of a file in the numbered diff.
+fn changed_lines(diff: &Diff, file: &FileDiff) -> impl Iterator<Item = u32> {
+    let lines = file.hunks.iter().flat_map(move |hunk| diff.lines(hunk));
+    let changed = lines.filter(|line| match line.kind {
         LineKind::Added | LineKind::Removed => true,
         LineKind::Context | LineKind::Remark => false,
     });
-    let is_in_piece =
-        |number: u32| pieces.iter().any(|(first, last)| (*first..=*last).contains(&number));
-    !pieces.is_empty() && changed_lines.all(|line| is_in_piece(line.number))
+    changed.map(|line| line.number)
+}
+
+fn is_in_pieces(pieces: &[(u32, u32)], line: u32) -> bool {
+    pieces.iter().any(|(first, last)| (*first..=*last).contains(&line))
 }
 
 /// Rank of a state: a higher number means that more of the file was read. Runs report neither

@@ -78,6 +78,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     // The order must not depend on which run ended first.
     notes.sort();
     warnings.extend(notes);
+    warnings.extend(not_run_note(records));
     for record in records.iter().copied().chain(&inputs.validation.runs) {
         let name = &record.assignment.name;
         warnings.extend(record.notes.iter().map(|note| format!("{name}: {note}")));
@@ -111,6 +112,15 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
         warnings.push("the review was cancelled and is incomplete".to_owned());
     }
     unique(warnings.iter())
+}
+
+/// The checks that did not run. All have the same reason, since there is one repository or none.
+fn not_run_note(records: &[&RunRecord]) -> Option<String> {
+    let not_run: Vec<&RunRecord> =
+        records.iter().copied().filter(|record| record.not_run.is_some()).collect();
+    let why = not_run.first()?.not_run.as_deref()?;
+    let names: Vec<&str> = not_run.iter().map(|record| record.assignment.name.as_str()).collect();
+    Some(format!("checks not run: {} ({why})", names.join(", ")))
 }
 
 /// Limits of the budget that the review exceeded. That can happen, since a vendor may count more

@@ -225,7 +225,6 @@ fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord 
         Ok(output) => new_record(assignment, output),
         Err(why) => RunRecord::failed(assignment, why),
     };
-    let repository_error = no_repository.filter(|_| !run.skipped_files.is_empty());
     let skipped_files = run.skipped_files.into_iter();
     let reasons: BTreeMap<String, String> =
         skipped_files.map(|(path, why)| (path, no_repository.cloned().unwrap_or(why))).collect();
@@ -240,11 +239,15 @@ fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord 
             file.reason.clone_from(why);
         }
     }
-    if repository_error.is_none() {
+    let is_unread = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
+    let has_run = record.ended != RunEnd::Completed
+        || record.coverage.is_empty()
+        || !record.coverage.iter().all(is_unread);
+    record.not_run = no_repository.filter(|_| !has_run).cloned();
+    if record.not_run.is_none() {
         let notes = reasons.iter().map(|(path, why)| format!("`{path}` was not checked: {why}"));
         record.notes.extend(notes);
     }
-    record.notes.extend(repository_error.map(|why| format!("nothing was checked: {why}")));
     record.took_ms = milliseconds(run.duration);
     record
 }

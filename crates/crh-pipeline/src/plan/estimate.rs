@@ -16,15 +16,16 @@ use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
 use crate::strategies::panel::part_prompts::part_prompts;
-use crate::strategies::panel::tool_access;
+use crate::strategies::panel::{reviewer_shortage, shortest_brief, tool_access};
 use crate::text::plural;
 use crate::tools::session::{
-    DelegateReview, ReportFindings, ReportRequirements, SubmitReview, tool_spec,
+    DelegateReview, ReportRequirements, SessionTool, SubmitReview, tool_spec,
 };
-use crh_agent::{Budget, ContextShortage, context_shortage, least_output};
+use crh_agent::{
+    AgentTask, Budget, CallPurpose, ContextShortage, SubmitTool, context_shortage, least_output,
+};
 use crh_llm::{
-    Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, ToolSpec,
-    estimated_tokens,
+    Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens,
 };
 use crh_review::report::Strategy;
 
@@ -42,6 +43,9 @@ const FURTHER_CALLS_PERCENT: u64 = 30;
 
 /// Likely runs after the reviewers: the editor, and one validation run.
 const LATER_RUNS: usize = 2;
+
+/// How many runs a note names.
+const NAMED_RUNS_MAX: usize = 5;
 
 /// Likely cost of a plan, and its upper bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -143,27 +147,22 @@ pub fn estimate(
         parts: part_prompts(change, options, context_tokens, context, &prompts),
         prompts,
     };
-    let plan_assignment = |assignment: &Assignment| PlannedAssignment {
-        name: assignment.name.clone(),
-        files: assignment.parts.len(),
-        first_call: estimate_prompts
-            .first_question(assignment, models, options, context)
-            .map(|question| first_call_estimate(&question, budget.llm_calls)),
-        shortfall: None,
-    };
-    let mut assignments: Vec<PlannedAssignment> =
-        plan.assignments.iter().map(plan_assignment).collect();
+    let mut unfit_runs = Vec::new();
+    let mut assignments: Vec<PlannedAssignment> = Vec::new();
+    for assignment in &plan.assignments {
+        let question = estimate_prompts.first_question(assignment, models, options, context);
+        let shortage = question.as_ref().and_then(|question| question.shortage);
+        unfit_runs.extend(shortage.map(|shortage| (assignment.name.as_str(), shortage)));
+        assignments.push(PlannedAssignment {
+            name: assignment.name.clone(),
+            files: assignment.parts.len(),
+            first_call: question.map(|question| first_call_estimate(&question, budget.llm_calls)),
+            shortfall: None,
+        });
+    }
     find_shortfalls(&mut assignments, models, budget.ledger_budget());
     let mut notes = plan.notes.clone();
-    let questions = plan.assignments.iter().filter_map(|assignment| {
-        estimate_prompts.first_question(assignment, models, options, context)
-    });
-    let shortages = questions.filter_map(|question| Some((question.shortage()?, question.model)));
-    // All reviewers need about the same number of tokens, so one note about the largest is enough.
-    let largest = shortages.max_by_key(|(shortage, _)| shortage.needed);
-    notes.extend(largest.map(|(shortage, model)| {
-        format!("`{}` cannot review this change: {shortage}", model.name())
-    }));
+    notes.extend(context_note(&assignments, &unfit_runs));
     if plan.assignments.iter().any(|assignment| assignment.name == ORCHESTRATOR) {
         notes.push(
             "the orchestrator decides how many sub-agents run; the limits cover all of them"
@@ -223,17 +222,29 @@ struct FirstQuestion<'a> {
     model: &'a Model,
     prompts: &'a Prompts,
     conversation: Conversation,
-    /// Tools that the run cannot leave out.
-    required_tools: Vec<ToolSpec>,
+    /// What is missing if the question does not fit into the model's context.
+    shortage: Option<ContextShortage>,
 }
 
-impl FirstQuestion<'_> {
-    /// The tokens that are missing if the question does not fit into the model's context.
-    fn shortage(&self) -> Option<ContextShortage> {
-        let request = ModelRequest::new(self.conversation.clone(), TURN_TOKENS);
-        let request = ModelRequest { tools: self.required_tools.clone(), ..request };
-        context_shortage(&request, self.model.facts().context)
+/// A note on the runs whose first request does not fit into the model's context. Runs need about
+/// the same number of tokens, so the note gives the largest number only.
+fn context_note(
+    assignments: &[PlannedAssignment],
+    unfit_runs: &[(&str, ContextShortage)],
+) -> Option<String> {
+    let (largest_name, shortage) = unfit_runs.iter().max_by_key(|(_, it)| it.needed)?;
+    let first_calls = assignments.iter().filter(|planned| planned.first_call.is_some());
+    let largest = assignments.iter().find(|planned| planned.name == *largest_name)?;
+    let model = &largest.first_call.as_ref()?.model;
+    if first_calls.count() == unfit_runs.len() {
+        return Some(format!("`{model}` cannot review this change: {shortage}"));
     }
+    let names: Vec<&str> = unfit_runs.iter().take(NAMED_RUNS_MAX).map(|(name, _)| *name).collect();
+    let more = match unfit_runs.len().saturating_sub(NAMED_RUNS_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("`{model}` cannot run {}{more}: {shortage}", names.join(", ")))
 }
 
 impl EstimatePrompts {
@@ -246,21 +257,33 @@ impl EstimatePrompts {
         context: &PanelContext,
     ) -> Option<FirstQuestion<'a>> {
         let prompts = &*self.prompts;
-        let (model, instructions, required_tools) = match assignment.name.as_str() {
+        let (model, instructions, submit) = match assignment.name.as_str() {
             ORCHESTRATOR => (
                 &models.reviewer,
                 prompts.orchestrator(),
-                vec![tool_spec::<DelegateReview>(), tool_spec::<SubmitReview>()],
+                SubmitTool::new(tool_spec::<SubmitReview>(), |_| Ok(()))
+                    .with_required_tool(DelegateReview::NAME),
             ),
             requirements::REVIEWER => (
                 models.for_tier(ModelTier::Strong),
                 prompts.requirements(context.document.as_ref()?),
-                vec![tool_spec::<ReportRequirements>()],
+                SubmitTool::new(tool_spec::<ReportRequirements>(), |_| Ok(())),
             ),
             _ => return self.lens_question(assignment, models, options, context),
         };
         let conversation = prompts.conversation(&instructions);
-        Some(FirstQuestion { model, prompts, conversation, required_tools })
+        let task = AgentTask {
+            caller: assignment.name.clone(),
+            conversation: conversation.clone(),
+            tools: prompts.tools(),
+            submit,
+            purpose: CallPurpose::Work,
+            max_output_tokens: TURN_TOKENS,
+            temperature: None,
+            effort: model.effort(),
+        };
+        let shortage = context_shortage(task, model.facts());
+        Some(FirstQuestion { model, prompts, conversation, shortage })
     }
 
     fn lens_question<'a>(
@@ -279,8 +302,9 @@ impl EstimatePrompts {
         let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material, tools };
         let model = models.for_tier(options.panel.tier(reviewer));
         let conversation = prompts.reviewer_conversation(&brief, "");
-        let required_tools = vec![tool_spec::<ReportFindings>()];
-        Some(FirstQuestion { model, prompts, conversation, required_tools })
+        let (shortest, effort) = (shortest_brief(&brief), model.effort());
+        let shortage = reviewer_shortage(prompts, &shortest, effort, model.facts());
+        Some(FirstQuestion { model, prompts, conversation, shortage })
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) struct RenderedChange {
     /// The change with the first lines of the diff only.
     pub(super) overview: files::Change,
     /// Files in scope whose diff the prompt does not show.
-    pub(super) not_shown: Vec<String>,
+    pub(super) not_shown: Vec<HiddenDiff>,
     /// Notes on metadata that could not be read from the workspace.
     pub(super) notes: Vec<String>,
 }
@@ -94,7 +94,6 @@ pub(super) fn render_change(
         not_shown: list("files-not-shown", not_shown.iter().map(HiddenDiff::row)),
         ..prompt
     };
-    let not_shown = not_shown.into_iter().map(|file| file.path).collect();
     let first_lines = fence_or_none("numbered-diff", &first_lines(&diff));
     let overview = files::Change { diff: first_lines, ..prompt.clone() };
     RenderedChange { prompt, overview, not_shown, notes }
@@ -273,7 +272,8 @@ pub(crate) fn group_files(
 
 /// Groups the files in scope as for a model with a large context.
 pub(crate) fn group_files_for_workspace(change: &ChangeUnderReview) -> Vec<Vec<DiffPart>> {
-    group_by_calls(change, &DiffSpace { chars: DIFF_CHARS, tokens: u64::MAX })
+    let space = DiffSpace { chars: DIFF_CHARS, tokens: u64::MAX, is_context_limited: false };
+    group_by_calls(change, &space)
 }
 
 /// Groups files so that each group fits. If one group is not enough, files that call each other
@@ -399,6 +399,8 @@ fn select_lines(text: &str, first: u32, (from, to): (u32, u32)) -> String {
 struct DiffSpace {
     chars: usize,
     tokens: u64,
+    /// Whether the model's context limits the tokens.
+    is_context_limited: bool,
 }
 
 impl DiffSpace {
@@ -415,14 +417,22 @@ impl DiffSpace {
         };
         let in_context = in_context.max(context / SMALL_CONTEXT_DIVISOR);
         let in_budget = options.budget.input_tokens / BUDGET_DIVISOR;
-        Self { chars: DIFF_CHARS, tokens: in_context.min(in_budget) }
+        let is_context_limited = context < LARGE_CONTEXT && in_context <= in_budget;
+        Self { chars: DIFF_CHARS, tokens: in_context.min(in_budget), is_context_limited }
+    }
+
+    /// How many tokens larger the model's context would have to be to take a text of this size. crh
+    /// estimates twice as many tokens as the model counts.
+    fn missing_context(&self, size: DiffSize) -> Option<u64> {
+        let missing = size.tokens.saturating_sub(self.tokens).div_ceil(2);
+        Some(missing).filter(|missing| self.is_context_limited && *missing > 0)
     }
 
     /// Subtracts the size of a text. Returns false and changes nothing if the text does not fit.
     fn try_take(&mut self, size: DiffSize) -> bool {
         let left = self.chars.checked_sub(size.chars).zip(self.tokens.checked_sub(size.tokens));
         let Some((chars, tokens)) = left else { return false };
-        *self = Self { chars, tokens };
+        *self = Self { chars, tokens, ..*self };
         true
     }
 }
@@ -441,10 +451,14 @@ impl DiffSize {
 }
 
 /// A file whose diff is not shown.
-struct HiddenDiff {
-    path: String,
+#[derive(Debug, Clone)]
+pub(super) struct HiddenDiff {
+    pub(super) path: String,
     first: u32,
     last: u32,
+    /// How many tokens larger the model's context would have to be to show the diff. None if
+    /// something else limits the prompt.
+    pub(super) missing_context: Option<u64>,
 }
 
 impl HiddenDiff {
@@ -477,6 +491,7 @@ fn diff(
     largest_first
         .sort_by_key(|index| Reverse(files[*index].1.additions + files[*index].1.deletions));
     let mut texts: BTreeMap<usize, String> = BTreeMap::new();
+    let mut missing_context: BTreeMap<usize, u64> = BTreeMap::new();
     for index in largest_first {
         let (scope, file) = files[index];
         let text = match parts {
@@ -485,14 +500,19 @@ fn diff(
             None => Some(numbered_diff(&change.diff, file)),
             Some(parts) => part_lines(&change.diff, file, parts, &scope.path.shown()),
         };
-        texts.extend(
-            text.filter(|text| space.try_take(DiffSize::new(text))).map(|text| (index, text)),
-        );
+        let Some(text) = text else { continue };
+        let size = DiffSize::new(&text);
+        if space.try_take(size) {
+            texts.insert(index, text);
+        } else {
+            missing_context.extend(space.missing_context(size).map(|tokens| (index, tokens)));
+        }
     }
     let hidden_files = files.iter().enumerate().filter(|(index, _)| !texts.contains_key(index));
-    let not_shown = hidden_files.map(|(_, (scope, file))| {
+    let not_shown = hidden_files.map(|(index, (scope, file))| {
         let (first, last) = diff_lines(&change.diff, file);
-        HiddenDiff { path: scope.path.shown().into_owned(), first, last }
+        let missing_context = missing_context.get(&index).copied();
+        HiddenDiff { path: scope.path.shown().into_owned(), first, last, missing_context }
     });
     let not_shown = not_shown.collect();
     (texts.into_values().collect(), not_shown)

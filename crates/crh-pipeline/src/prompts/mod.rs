@@ -61,7 +61,7 @@ pub struct Prompts {
     tools: Vec<ToolSpec>,
     reviewer: String,
     language: String,
-    not_shown: Vec<String>,
+    not_shown: Vec<change::HiddenDiff>,
     notes: Vec<String>,
 }
 
@@ -180,7 +180,13 @@ impl Prompts {
 
     /// Whether the shared prefix has the diff of this file. Agents read other diffs with tools.
     pub fn shows_diff_of(&self, path: &str) -> bool {
-        !self.not_shown.iter().any(|not_shown| not_shown == path)
+        !self.not_shown.iter().any(|hidden| hidden.path == path)
+    }
+
+    /// How many tokens larger the model's context would have to be to show the diff of this file.
+    /// None if the prompts show it, or something else limits them.
+    pub fn missing_context(&self, path: &str) -> Option<u64> {
+        self.not_shown.iter().find(|hidden| hidden.path == path)?.missing_context
     }
 
     /// Notes on parts of the change that could not be rendered.

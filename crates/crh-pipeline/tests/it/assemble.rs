@@ -685,6 +685,8 @@ fn split_file_is_reviewed_if_all_lines_were() {
     assert_eq!(state(half), (Truncated, "sub-agent-2 failed".to_owned()));
     let none = vec![failed(whole[0].clone()), failed(whole[1].clone())];
     assert_eq!(state(none), (NotReviewed, "sub-agent-1, sub-agent-2 failed".to_owned()));
+    let header = vec![piece("sub-agent-1", (1, 4)), failed(piece("sub-agent-2", (5, 9)))];
+    assert_eq!(state(header), (NotReviewed, "sub-agent-2 failed".to_owned()));
     let other = vec![failed(whole[0].clone()), run("sub-agent-3", &["a.py"])];
     assert_eq!(state(other).0, Reviewed);
 }

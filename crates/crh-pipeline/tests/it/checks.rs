@@ -109,6 +109,7 @@ fn render(records: &[RunRecord]) -> String {
             let line = finding.line_start.map_or(0, std::num::NonZeroU32::get);
             out += &format!("  {} {}:{line} {}\n", finding.severity, finding.file, finding.title);
         }
+        out.extend(record.not_run.iter().map(|why| format!("  not run: {why}\n")));
         out.extend(record.notes.iter().map(|note| format!("  note: {note}\n")));
     }
     out
@@ -389,16 +390,16 @@ fn diff_without_repository_is_checked() {
         secrets Completed: src/a.py src/key.py src/link.py src/new.py
           P0 src/key.py:1 GitHub token in the code
         syntax Completed: src/a.py src/key.py src/new.py
-          note: nothing was checked: the change is only a diff: there is no repository to read from
+          not run: the change is only a diff: there is no repository to read from
         references Completed: src/a.py src/key.py src/link.py src/new.py
-          note: nothing was checked: the change is only a diff: there is no repository to read from
+          not run: the change is only a diff: there is no repository to read from
         leftovers Completed: src/a.py src/key.py src/new.py
-          note: nothing was checked: the change is only a diff: there is no repository to read from
+          not run: the change is only a diff: there is no repository to read from
         workflows Completed: 
         consistency Completed: src/a.py src/key.py src/link.py src/new.py
-          note: nothing was checked: the change is only a diff: there is no repository to read from
+          not run: the change is only a diff: there is no repository to read from
         patterns Completed: src/a.py src/key.py src/new.py
-          note: nothing was checked: the change is only a diff: there is no repository to read from
+          not run: the change is only a diff: there is no repository to read from
         injection Completed: src/a.py src/key.py src/link.py src/new.py
           P1 made.go:3 An added line tries to instruct the reviewer
     "#]]

@@ -11,7 +11,7 @@ use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
 use crate::report::{Fate, Issue, Report};
 use crate::sanitise::one_line;
 use crate::stable_json;
-use crate::verdict::coverage_problems;
+use crate::verdict::{command_of, incomplete_reasons};
 
 /// URL of the SARIF schema.
 const SCHEMA: &str =
@@ -56,6 +56,7 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
     let ids: Vec<&String> = first_rows.keys().collect();
     let rules: Vec<Value> = first_rows.iter().map(|(id, row)| rule(id, row)).collect();
     let results: Vec<Value> = rows.iter().map(|row| result(row, &ids)).collect();
+    let gaps = incomplete_reasons(report, command_of(report));
     let mut run = json!({
         "tool": { "driver": {
             "name": "crh",
@@ -66,8 +67,8 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
         "invocations": [{
             // Viewers show an incomplete review as failed, so that an empty list is not mistaken
             // for a clean change.
-            "executionSuccessful": coverage_problems(report).is_empty(),
-            "toolExecutionNotifications": notifications(report),
+            "executionSuccessful": gaps.is_empty(),
+            "toolExecutionNotifications": notifications(report, &gaps),
         }],
         "results": results,
     });
@@ -265,15 +266,14 @@ fn fix(row: &ResultRow<'_>) -> Option<Value> {
 }
 
 /// Failed reviewers, what the review did not cover, then its warnings.
-fn notifications(report: &Report) -> Vec<Value> {
+fn notifications(report: &Report, gaps: &[String]) -> Vec<Value> {
     let notification =
         |level: &str, text: &str| json!({ "level": level, "message": { "text": one_line(text) } });
     let failures = report.failures().into_iter();
     let failures =
         failures.map(|(failed, note)| notification("error", &format!("{failed} failed: {note}")));
-    let problems = coverage_problems(report).join("; ");
-    let gaps = (!problems.is_empty())
-        .then(|| notification("error", &format!("the review is incomplete: {problems}")));
+    let gaps = (!gaps.is_empty())
+        .then(|| notification("error", &format!("the review is incomplete: {}", gaps.join("; "))));
     let warnings = warnings_beside_failures(report, report.all_warnings());
     let warnings = warnings.iter().map(|warning| notification("warning", warning));
     failures.chain(gaps).chain(warnings).collect()

@@ -627,6 +627,17 @@ fn sarif_reports_files_that_were_not_read() {
 }
 
 #[test]
+fn sarif_of_a_review_without_model_is_not_successful() {
+    let is_successful = |command: CommandKind| {
+        let report = Report { command, strategy: Strategy::Static, ..Report::default() };
+        let log: serde_json::Value = serde_json::from_str(&sarif(&report).unwrap()).unwrap();
+        log["runs"][0]["invocations"][0]["executionSuccessful"].clone()
+    };
+    assert_eq!(is_successful(CommandKind::Review), false);
+    assert_eq!(is_successful(CommandKind::Checks), true);
+}
+
+#[test]
 fn reason_of_a_failure_is_listed_once() {
     let mut report = full_report();
     report.warnings =

@@ -184,6 +184,15 @@ fn truncated_review_names_what_is_missing() {
         review_verdict(&unvalidated),
         "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated"
     );
+    // The model's context may be too small for a file and for the validation.
+    for issue in &mut unvalidated.issues {
+        issue.validation = Validation::Degraded;
+    }
+    unvalidated.coverage.clone_from(&coverage);
+    assert_eq!(
+        review_verdict(&unvalidated),
+        "Ready with fixes: 2 issues to fix. The review is incomplete: 1 file not fully reviewed (a); 1 P0 or P1 issue not validated"
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) use reviewer_run::tool_access;
+pub(crate) use reviewer_run::{reviewer_shortage, shortest_brief, tool_access};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 

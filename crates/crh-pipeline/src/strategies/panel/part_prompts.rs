@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use super::parts::signatures;
-use super::reviewer_run::tool_access;
-use crate::assignment::{Assignment, DiffPart, TURN_TOKENS};
+use super::reviewer_run::{reviewer_shortage, tool_access};
+use crate::assignment::{Assignment, DiffPart};
 use crate::change_under_review::ChangeUnderReview;
 use crate::context::PanelContext;
 use crate::prompts::{ChangePart, Prompts, ReviewerBrief};
 use crate::review_options::ReviewOptions;
 use crate::team::ChosenReviewer;
-use crate::tools::session::{ReportFindings, tool_spec};
-use crh_agent::context_shortage;
-use crh_llm::ModelRequest;
+use crh_llm::{Abilities, ModelFacts};
 
 /// Number of parts that crh renders to find out whether a part can fit. All parts have the same
 /// fixed texts, and about the same space for their diffs.
@@ -64,8 +62,7 @@ pub(crate) fn parts_fit(
     })
 }
 
-/// For each reviewer: whether its first request about a part fits into the model's context. The
-/// request has only the tool that reports.
+/// For each reviewer: whether its first request about a part fits into the model's context.
 fn fit<'a>(
     prompts: &'a Prompts,
     own_parts: &'a [DiffPart],
@@ -73,6 +70,9 @@ fn fit<'a>(
     context_tokens: u64,
     context: &'a PanelContext,
 ) -> impl Iterator<Item = bool> + 'a {
+    let abilities = Abilities { tools: true, schema: true, effort: false };
+    let facts =
+        ModelFacts { context: context_tokens, max_output: u64::MAX, price: None, abilities };
     context.team.chosen.iter().map(move |ChosenReviewer { reviewer, why }| {
         let assignment = Assignment {
             name: reviewer.name.clone(),
@@ -90,9 +90,8 @@ fn fit<'a>(
             extra_material: &context.extra_material_for(reviewer),
             tools: tool_access(reviewer, &options.budget),
         };
-        let conversation = prompts.reviewer_conversation(&brief, "");
-        let tools = vec![tool_spec::<ReportFindings>()];
-        let request = ModelRequest { tools, ..ModelRequest::new(conversation, TURN_TOKENS) };
-        context_shortage(&request, context_tokens).is_none()
+        // An effort needs more room only in large contexts.
+        let effort = None;
+        reviewer_shortage(prompts, &brief, effort, &facts).is_none()
     })
 }

@@ -1,5 +1,6 @@
 //! One reviewer of a panel on one part of the change.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,16 +16,16 @@ use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::review_options::ReviewBudget;
 use crate::reviewers::{PanelRole, Returns, Reviewer};
 use crate::runs;
-use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
+use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds, missing_context_reason};
 use crate::tools::session::{
     ReportFindings, ReportNotes, SessionTool, lens_spec, parse_arguments, read_report,
 };
 use crate::tools::{ReadOnlyTools, session};
 use crh_agent::{
-    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, LimitKind, RunLimits, SubmitTool,
-    drive,
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, ContextShortage, FinishedRun, LimitKind,
+    RunLimits, SubmitTool, context_shortage, drive,
 };
-use crh_llm::Model;
+use crh_llm::{Effort, Model, ModelFacts, ToolSpec};
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
@@ -87,24 +88,16 @@ pub(super) async fn run_attempt(
         false => RepairPolicy::Every,
     };
     let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem, repair_policy));
-    let task = AgentTask {
-        caller: name.clone(),
-        conversation: prompts.reviewer_conversation(&brief, &static_findings),
-        tools: match tools {
-            ToolAccess::Tools => prompts.tools(),
-            ToolAccess::NoTools => Vec::new(),
-        },
-        submit: report_tool(reviewer, repair.clone()),
-        purpose: CallPurpose::Work,
-        max_output_tokens: TURN_TOKENS,
-        temperature: None,
-        effort: model.effort(),
-    };
+    let submit = report_tool(reviewer, repair.clone());
+    let task = fitting_task(prompts, &brief, &static_findings, &submit, model);
     let submit_tool_name = match reviewer.returns {
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
-    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
+    let paths = assignment.parts.iter().map(|part| part.path.clone());
+    let hidden_paths = paths.filter(|path| !prompts.shows_diff_of(path)).collect();
+    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name)
+        .with_hidden_paths(hidden_paths);
     let mut run_context = ctx.run_context(name, model, toolbox);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
     run_context.progress_listener =
@@ -127,11 +120,72 @@ pub(super) async fn run_attempt(
         }
         Some(_) | None => RunAttempt::Ended(finish_record(
             reviewer_run,
-            tools,
+            &run_context.toolbox.read_paths(),
             earlier_attempts,
             finished,
             repair,
         )),
+    }
+}
+
+/// The task of a reviewer. If its prompt does not fit into the model's context, crh leaves out the
+/// findings of static checks, and then what [`shortest_brief`] leaves out.
+fn fitting_task<A: Clone>(
+    prompts: &Prompts,
+    brief: &ReviewerBrief<'_>,
+    static_findings: &str,
+    submit: &SubmitTool<A>,
+    model: &Model,
+) -> AgentTask<A> {
+    let shortest = shortest_brief(brief);
+    let task = |brief: &ReviewerBrief<'_>, static_findings: &str| {
+        let submit = submit.clone();
+        reviewer_task(prompts, brief, static_findings, submit, model.effort())
+    };
+    [(brief, static_findings), (brief, "")]
+        .into_iter()
+        .map(|(brief, static_findings)| task(brief, static_findings))
+        .find(|task| context_shortage(task.clone(), model.facts()).is_none())
+        .unwrap_or_else(|| task(&shortest, ""))
+}
+
+/// What is missing if the first request of a reviewer, without findings of static checks, does not
+/// fit into the model's context. None if it fits.
+pub(crate) fn reviewer_shortage(
+    prompts: &Prompts,
+    brief: &ReviewerBrief<'_>,
+    effort: Option<Effort>,
+    facts: &ModelFacts,
+) -> Option<ContextShortage> {
+    let submit = SubmitTool::new(report_spec(brief.reviewer), |_| Ok(()));
+    context_shortage(reviewer_task(prompts, brief, "", submit, effort), facts)
+}
+
+/// The brief without the texts that a plan does not know: the scout may change the intent and the
+/// team. If a prompt with this brief fits, the reviewer can run.
+pub(crate) fn shortest_brief<'a>(brief: &ReviewerBrief<'a>) -> ReviewerBrief<'a> {
+    ReviewerBrief { intent: "", others: "", ..*brief }
+}
+
+fn reviewer_task<A>(
+    prompts: &Prompts,
+    brief: &ReviewerBrief<'_>,
+    static_findings: &str,
+    submit: SubmitTool<A>,
+    effort: Option<Effort>,
+) -> AgentTask<A> {
+    AgentTask {
+        caller: brief.assignment.name.clone(),
+        conversation: prompts.reviewer_conversation(brief, static_findings),
+        tools: match brief.tools {
+            ToolAccess::Tools => prompts.tools(),
+            ToolAccess::NoTools => Vec::new(),
+        },
+        submit,
+        purpose: CallPurpose::Work,
+        max_output_tokens: TURN_TOKENS,
+        temperature: None,
+        effort,
     }
 }
 
@@ -186,20 +240,27 @@ fn report_tool(reviewer: &Reviewer, repair: Arc<ReportRepair>) -> SubmitTool<Rev
     match reviewer.returns {
         Returns::Findings => {
             let name = reviewer.name.clone();
-            SubmitTool::new(lens_spec(), move |value| {
+            SubmitTool::new(report_spec(reviewer), move |value| {
                 let report = repair.check(read_report(value, &name)?, None)?;
                 Ok(ReviewerAnswer::Findings(Box::new(report)))
             })
         }
-        Returns::Notes(_) => SubmitTool::new(session::tool_spec::<ReportNotes>(), |value| {
+        Returns::Notes(_) => SubmitTool::new(report_spec(reviewer), |value| {
             parse_arguments::<ReportNotes>(value).map(ReviewerAnswer::Notes)
         }),
     }
 }
 
+fn report_spec(reviewer: &Reviewer) -> ToolSpec {
+    match reviewer.returns {
+        Returns::Findings => lens_spec(),
+        Returns::Notes(_) => session::tool_spec::<ReportNotes>(),
+    }
+}
+
 fn finish_record(
     reviewer_run: &ReviewerRun,
-    tools: ToolAccess,
+    read_paths: &BTreeSet<String>,
     earlier_attempts: RunRecord,
     finished: FinishedRun<ReviewerAnswer>,
     repair: RepairOutcome,
@@ -217,7 +278,15 @@ fn finish_record(
         }
         ended @ (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled) => ended,
     };
-    record.coverage = coverage(reviewer_run, tools, &record.ended);
+    let missing_tokens = match finished.end.outcome {
+        AgentOutcome::ContextFull(ContextShortage { needed, context })
+            if record.totals.llm_calls == 0 =>
+        {
+            Some(needed.saturating_sub(context))
+        }
+        _ => None,
+    };
+    record.coverage = coverage(reviewer_run, read_paths, &record.ended, missing_tokens);
     let answer = match finished.end.outcome {
         AgentOutcome::Answered(answer) => Some(answer),
         _ => refused_report.map(|parsed| ReviewerAnswer::Findings(Box::new(parsed))),
@@ -243,31 +312,42 @@ fn finish_record(
     record
 }
 
-/// Coverage of each file. Reviewers that write notes cover none.
-fn coverage(reviewer_run: &ReviewerRun, tools: ToolAccess, ended: &RunEnd) -> Vec<FileCoverage> {
+/// Coverage of each file. Reviewers that write notes cover none. `read_paths` are the files that the
+/// reviewer read although its prompt does not show their diffs. `missing_tokens` is set if the model's
+/// context was too small for any request.
+fn coverage(
+    reviewer_run: &ReviewerRun,
+    read_paths: &BTreeSet<String>,
+    ended: &RunEnd,
+    missing_tokens: Option<u64>,
+) -> Vec<FileCoverage> {
     match reviewer_run.reviewer.returns {
         Returns::Findings => {}
         Returns::Notes(_) => return Vec::new(),
     }
-    let name = &reviewer_run.assignment.reviewer;
-    let (state, reason) = match ended {
-        RunEnd::Completed => (CoverageState::Reviewed, String::new()),
-        RunEnd::Failed(_) => (CoverageState::NotReviewed, format!("{name} failed")),
-        RunEnd::Cancelled => (CoverageState::NotReviewed, STOPPED_BEFORE_FILE.to_owned()),
-    };
-    let file_coverage = |part: &DiffPart| match state {
-        CoverageState::Reviewed if !reviewer_run.prompts.shows_diff_of(&part.path) => {
-            FileCoverage {
-                path: part.path.clone(),
-                // A reviewer with tools may have read it.
-                state: match tools {
-                    ToolAccess::Tools => CoverageState::Truncated,
-                    ToolAccess::NoTools => CoverageState::NotReviewed,
-                },
-                reason: "its diff did not fit into the prompt".to_owned(),
+    let ReviewerRun { assignment, prompts, .. } = reviewer_run;
+    let not_shown = "its diff did not fit into the prompt";
+    let file_coverage = |part: &DiffPart| {
+        let path = part.path.clone();
+        let (state, reason) = match ended {
+            RunEnd::Completed if prompts.shows_diff_of(&path) => {
+                (CoverageState::Reviewed, String::new())
             }
-        }
-        _ => FileCoverage { path: part.path.clone(), state, reason: reason.clone() },
+            RunEnd::Completed if read_paths.contains(&path) => {
+                (CoverageState::Truncated, not_shown.to_owned())
+            }
+            RunEnd::Completed => {
+                let reason = prompts.missing_context(&path).map(missing_context_reason);
+                (CoverageState::NotReviewed, reason.unwrap_or_else(|| not_shown.to_owned()))
+            }
+            RunEnd::Failed(_) => {
+                let reason = missing_tokens.map(missing_context_reason);
+                let failed = || format!("{} failed", assignment.reviewer);
+                (CoverageState::NotReviewed, reason.unwrap_or_else(failed))
+            }
+            RunEnd::Cancelled => (CoverageState::NotReviewed, STOPPED_BEFORE_FILE.to_owned()),
+        };
+        FileCoverage { path, state, reason }
     };
-    reviewer_run.assignment.parts.iter().map(file_coverage).collect()
+    assignment.parts.iter().map(file_coverage).collect()
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use expect_test::Expect;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::samples::{one_round, write_and_open};
 use crate::test_change;
@@ -15,13 +16,14 @@ use crh_llm::{
 };
 use crh_pipeline::assignment::is_static;
 use crh_pipeline::change_under_review::ChangeUnderReview;
-use crh_pipeline::checks::CheckOptions;
+use crh_pipeline::checks::{ChangeOrigin, CheckOptions};
 use crh_pipeline::consolidate::Calibration;
-use crh_pipeline::context::IntentPrompt;
+use crh_pipeline::context::{IntentPrompt, context_without_models};
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::pipeline;
 use crh_pipeline::pipeline::{ReviewInputs, ReviewOutput};
+use crh_pipeline::plan::{CostEstimate, estimate, plan};
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
@@ -109,9 +111,9 @@ impl Scene {
         self
     }
 
-    /// Runs the review.
-    pub(crate) async fn review(&self, fake: &FakeModel) -> ReviewOutput {
-        let (_folder, workspace) = write_and_open(&self.contents);
+    /// The change in its own workspace, which lives as long as the folder.
+    fn change(&self) -> (TempDir, ChangeUnderReview) {
+        let (folder, workspace) = write_and_open(&self.contents);
         let diff = workspace.diff("1").unwrap();
         let (base, head) = (self.repo.id("HEAD~1"), self.repo.id("HEAD"));
         let bare = BareRepository::new(&self.repo.path().join(".git"));
@@ -125,7 +127,7 @@ impl Scene {
             max_file_bytes: 1 << 20,
             strict: false,
         };
-        let subject = ChangeUnderReview {
+        let change = ChangeUnderReview {
             tool_context: ToolContext::new().with_workspace(workspace).with_repository(open),
             scope: decide_scope(&diff, &DiffOnly, &rules),
             diff,
@@ -135,15 +137,34 @@ impl Scene {
             incremental: None,
             lessons: Arc::default(),
         };
+        (folder, change)
+    }
+
+    fn models(&self, fake: &FakeModel) -> ModelSet {
+        let model = |name: &str| model(fake, name, self.context);
+        let [cheap, reviewer, escalation] = ["cheap", "mid", "strong"].map(model);
+        ModelSet { reviewer, cheap, editor: escalation.clone(), escalation }
+    }
+
+    /// The estimate of the review.
+    pub(super) fn estimate(&self, fake: &FakeModel) -> CostEstimate {
+        let (_folder, change) = self.change();
+        let (options, origin) = (&self.terms, ChangeOrigin::default());
+        let context = context_without_models(&change, options, origin, self.context);
+        let plan = plan(&change, options.strategy, &CheckOptions::default(), &context);
+        estimate(&plan, &change, &self.models(fake), options, &context)
+    }
+
+    /// Runs the review.
+    pub(crate) async fn review(&self, fake: &FakeModel) -> ReviewOutput {
+        let (_folder, change) = self.change();
         let events = self.events.clone();
         let listen = move |event: &ReviewEvent| events.lock().unwrap().push(event.clone());
         let (earlier, logged) = (self.earlier.clone(), Logged::LengthsOnly);
-        let model = |name: &str| model(fake, name, self.context);
-        let [cheap, reviewer, escalation] = ["cheap", "mid", "strong"].map(model);
         let review = ReviewInputs {
-            change: Arc::new(subject),
+            change: Arc::new(change),
             checks: Arc::new(CheckOptions::default()),
-            models: Some(ModelSet { reviewer, cheap, editor: escalation.clone(), escalation }),
+            models: Some(self.models(fake)),
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             options: Arc::new(self.terms.clone()),
             remembered: PastDecisions::default(),

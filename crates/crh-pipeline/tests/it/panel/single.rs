@@ -1,11 +1,12 @@
 //! The strategy `single`: a panel of one finder, and its budget of two calls.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports};
+use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports, scouts};
 use crate::test_change;
 use crh_pipeline::review_options::{MIN_CONTEXT, Profile};
 use crh_review::report::{CoverageState, Report, Status, Strategy, Validation};
@@ -143,6 +144,38 @@ async fn smallest_context_is_enough_for_a_small_change() {
     assert!(failure.contains("the model's context has 2048; start the model server"), "{failure}");
 }
 
+/// The prompts of the review also have the findings of static checks and the scout's intent.
+#[tokio::test]
+async fn estimate_and_review_agree_whether_the_prompts_fit() {
+    let intent = "Prints the orders that wait for a payment. ".repeat(40);
+    let fake = FakeModel::answering_all(move |asked| match asked.caller.as_str() {
+        "scout" => scouts(&intent, &[]),
+        _ => reports(&[]),
+    });
+    for strategy in [Strategy::Single, Strategy::Panel] {
+        let mut outcomes = BTreeSet::new();
+        for context in (4_600..=13_100).step_by(500).chain([8_192]) {
+            let repo = Repo::new();
+            repo.commit("base");
+            repo.write("orders.js", "function wait() {\n  debugger;\n}\n".repeat(30));
+            repo.commit("change");
+            let scene = Scene::from_repo(repo).with_change(|scene| {
+                scene.terms = test_change::options(strategy);
+                scene.context = context;
+            });
+            let notes = scene.estimate(&fake).notes;
+            let fits = !notes.iter().any(|note| note.contains("the request needs about"));
+            let report = scene.review(&fake).await.report;
+            let failed = report.failed_reviewers().map(|row| row.note.as_str());
+            let failed: Vec<&str> =
+                failed.filter(|note| note.contains("the request needs about")).collect();
+            assert_eq!(fits, failed.is_empty(), "{strategy} {context}: {notes:?} {failed:?}");
+            outcomes.insert(fits);
+        }
+        assert_eq!(outcomes.len(), 2, "{strategy}: both outcomes occur");
+    }
+}
+
 /// Each part would show the signatures of the others, which alone would fill the context.
 #[tokio::test]
 async fn parts_of_a_large_change_fit_into_a_small_context() {
@@ -170,6 +203,35 @@ async fn parts_of_a_large_change_fit_into_a_small_context() {
     let (failures, unreviewed) = review(FakeModel::start(), 4_096).await;
     assert!(failures.starts_with("the request needs about "), "{failures}");
     assert_eq!(unreviewed, 4);
+}
+
+/// A line that fits into no prompt: a reviewer can read it only with a tool.
+#[tokio::test]
+async fn file_that_no_prompt_shows_is_not_reviewed() {
+    let review = async |fake: FakeModel, context: u64| {
+        let repo = Repo::new();
+        repo.commit("base");
+        repo.write("small.py", "ready = True\n");
+        repo.write("table.py", format!("TABLE = \"{}\"\n", "7 1".repeat(12_000)));
+        repo.commit("change");
+        let scene = single(Scene::from_repo(repo), Profile::Standard);
+        let report = scene.with_change(|scene| scene.context = context).review(&fake).await.report;
+        let file = report.coverage.iter().find(|file| file.path == "table.py").unwrap();
+        (file.state, file.reason.clone())
+    };
+    let too_small = "the model's context is too small by about ";
+    let without_tool = || FakeModel::start().on("single", [reports(&[])]);
+    let (state, reason) = review(without_tool().on("single-2", [reports(&[])]), 8_192).await;
+    assert_eq!(state, CoverageState::NotReviewed);
+    assert!(reason.starts_with(too_small), "{reason}");
+    let reads = calls("repo_read", json!({ "path": "table.py" }));
+    let with_tool = without_tool().on("single-2", [reads, reports(&[])]);
+    let not_shown = "its diff did not fit into the prompt".to_owned();
+    assert_eq!(review(with_tool, 30_000).await, (CoverageState::Truncated, not_shown));
+    // The instructions alone do not fit.
+    let (state, reason) = review(FakeModel::start(), 4_096).await;
+    assert_eq!(state, CoverageState::NotReviewed);
+    assert!(reason.starts_with(too_small), "{reason}");
 }
 
 /// The report says that the editor and the validator gave no answer, and prints no probability.
@@ -217,8 +279,8 @@ async fn two_calls_repair_only_urgent_findings() {
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it
-        ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request
-        ! the model run that selects the issues to show failed (the remaining budget for model calls is too small for another request); crh selected them by the reviewers' confidence
+        ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
+        ! the model run that selects the issues to show failed (the remaining budget for model calls is too small for another request; raise `--max-llm-calls`); crh selected them by the reviewers' confidence
     "#]].assert_eq(&report);
 }
 

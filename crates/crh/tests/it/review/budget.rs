@@ -45,13 +45,13 @@ fn review_is_truncated_when_calls_run_out() {
 
         Review coverage
           - reviewer orchestrator failed: the remaining budget for model calls is too
-            small for another request
+            small for another request; raise `--max-llm-calls`
           - reviewer sub-agent-2 failed: sub-agent ended without calling
             report_findings: the remaining budget for model calls is too small for
-            another request
+            another request; raise `--max-llm-calls`
           - shop/mail.py: not reviewed (sub-agent-2 failed)
           - the orchestrator did not submit (the remaining budget for model calls is too
-            small for another request); all findings are kept
+            small for another request; raise `--max-llm-calls`); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-2; 1 file not fully
           reviewed (shop/mail.py)
@@ -66,9 +66,9 @@ fn review_is_truncated_when_calls_run_out() {
         consistency completed: 
         patterns completed: 
         injection completed: 
-        orchestrator failed: the remaining budget for model calls is too small for another request
+        orchestrator failed: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
         sub-agent-1 completed: Looked at all of it.
-        sub-agent-2 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request
+        sub-agent-2 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
     "#]].assert_eq(&reviewed.reviewers());
 }
 

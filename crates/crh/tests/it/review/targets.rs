@@ -236,8 +236,7 @@ fn diff_is_reviewed_without_repository() {
         Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
-          - static checks: secrets, syntax, references, leftovers, workflows,
-            consistency, patterns, injection
+          - static checks: secrets, workflows, injection
 
         2 issues (1 P1, 1 P2) in 2 reviewed files.
         The change rewrites how orders are added up.
@@ -261,16 +260,8 @@ fn diff_is_reviewed_without_repository() {
           - 1 P1 shop/orders.py:5: a person must decide this
 
         Review coverage
-          - syntax: nothing was checked: the change is only a diff: there is no
-            repository to read from
-          - references: nothing was checked: the change is only a diff: there is no
-            repository to read from
-          - leftovers: nothing was checked: the change is only a diff: there is no
-            repository to read from
-          - consistency: nothing was checked: the change is only a diff: there is no
-            repository to read from
-          - patterns: nothing was checked: the change is only a diff: there is no
-            repository to read from
+          - checks not run: syntax, references, leftovers, consistency, patterns (the
+            change is only a diff: there is no repository to read from)
 
         Ready with fixes: 1 issue to fix
     "#]]
