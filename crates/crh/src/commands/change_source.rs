@@ -40,7 +40,7 @@ use crh_pipeline::target_args::{
     ParsedTarget, RequestedMode, Target, TargetArgsError, TargetFlags, parse_range,
 };
 use crh_pipeline::{resolve, scope};
-use crh_review::diff::{Diff, FileDiff, RepoPath};
+use crh_review::diff::{Diff, FileDiff, RepoPath, UnsupportedDiff};
 
 /// Maximum untracked files in a warning. The summary of `crh prepare` lists all of them.
 const UNTRACKED_SHOWN_MAX: usize = 20;
@@ -596,7 +596,7 @@ impl ChangeSource {
         let Some(store) = &self.store else {
             return match target {
                 Target::Diff(bytes) => resolve::from_diff(bytes.clone()),
-                _ => Err(TargetError::NotADiff),
+                _ => Err(UnsupportedDiff::NoDiff.into()),
             };
         };
         let options = ResolveOptions {
