@@ -110,9 +110,11 @@ fn parse_object<T: DeserializeOwned>(
 /// parsed.
 pub(crate) fn diff(path: &Path) -> Result<Diff, Failure> {
     let diff = Diff::read(bytes(path)?);
-    if diff.files().is_empty() && !diff.raw().trim_ascii().is_empty() {
-        return Err(Failure::usage(format!("no diff in {}", display_name(path)))
-            .hint("pass the output of `git diff`"));
+    if let Err(error) = diff.check_supported()
+        && diff.files().is_empty()
+        && !diff.raw().trim_ascii().is_empty()
+    {
+        return Err(Failure::usage(format!("no diff in {}", display_name(path))).hint(error.hint()));
     }
     for problem in diff.problems() {
         ui::warn(&format!("{}, {problem}", display_name(path)));

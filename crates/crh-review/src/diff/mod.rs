@@ -8,6 +8,7 @@ mod counterpart;
 mod line_map;
 mod path;
 mod reader;
+mod unsupported;
 
 use std::fmt;
 use std::ops::Range;
@@ -17,6 +18,7 @@ pub use line_map::{LineMap, LineMapEntry, MappedLine};
 pub use path::RepoPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use unsupported::UnsupportedDiff;
 
 /// Maximum number of leading folders of a name that are not part of the path. `diff -ru` of two
 /// checkouts in temporary folders prints about five.

@@ -28,7 +28,7 @@ pub use envelope::{envelope, failure_line, stopped_envelope};
 pub use html::{PageError, html};
 pub use inline::{SuggestionStyle, comment_line, comment_title, inline, title_in_comment};
 pub use markdown::markdown;
-pub use quickfix::quickfix;
+pub use quickfix::{quickfix, relative_path};
 pub use reply::{QuotedLine, reply};
 pub use sarif::sarif;
 pub use text::{Colour, FileLinks, ListedFindings, TextStyle, text};

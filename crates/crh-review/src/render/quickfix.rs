@@ -31,7 +31,7 @@ pub fn quickfix(report: &Report, folder: &str) -> String {
 }
 
 /// A path from the repository root as seen from a folder of the repository.
-fn relative_path(file: &str, folder: &str) -> String {
+pub fn relative_path(file: &str, folder: &str) -> String {
     let mut file_parts = file.split('/').peekable();
     let mut folders = folder.split('/').filter(|part| !part.is_empty()).peekable();
     while folders.peek().is_some() && folders.peek() == file_parts.peek() {

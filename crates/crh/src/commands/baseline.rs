@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 
-use super::change_source::ChangeSource;
+use super::change_source::{ChangeSource, unmatched_paths_warning};
 use super::require_parent_folder;
 use super::review::checks;
 use super::review::checks::{BaselineAt, SuppressionSettings};
@@ -47,6 +47,8 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     let diff = Diff::read(bare.diff(EMPTY_TREE, &head).or_fail(FailureKind::External)?);
     let objects = bare.objects().or_fail(FailureKind::External)?;
     let (scope, _) = source.scope(&diff, Some((EMPTY_TREE, &head)), Some(&objects))?;
+    let unmatched = unmatched_paths_warning(&scope, &source.settings, environment)?;
+    unmatched.iter().for_each(|warning| ui::warn(warning));
     let revisions =
         Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(FailureKind::External)?;
     let flags = args.sarif_flags();

@@ -7,6 +7,7 @@ mod target_failure;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+pub(super) use path_args::unmatched_paths_warning;
 use serde::{Deserialize, Serialize};
 pub(super) use target_failure::target_failure;
 
@@ -39,7 +40,7 @@ use crh_pipeline::target_args::{
     ParsedTarget, RequestedMode, Target, TargetArgsError, TargetFlags, parse_range,
 };
 use crh_pipeline::{resolve, scope};
-use crh_review::diff::{Diff, FileDiff, RepoPath};
+use crh_review::diff::{Diff, FileDiff, RepoPath, UnsupportedDiff};
 
 /// Maximum untracked files in a warning. The summary of `crh prepare` lists all of them.
 const UNTRACKED_SHOWN_MAX: usize = 20;
@@ -78,7 +79,7 @@ pub(super) fn parse_target(
             _ => None,
         };
         match unknown {
-            Some(word) => path_args::unknown_word_failure(word),
+            Some(word) => path_args::unknown_word_failure(word, environment),
             None => Failure::new(FailureKind::Usage, error),
         }
     })
@@ -286,7 +287,7 @@ impl ChangeSource {
             (TargetError::NoSuchName(name), Target::Named(word))
                 if name == word && !name.bytes().all(|byte| byte.is_ascii_digit()) =>
             {
-                path_args::unknown_word_failure(name)
+                path_args::unknown_word_failure(name, environment)
             }
             _ => target_failure(error, *mode, pull_forge),
         };
@@ -595,7 +596,7 @@ impl ChangeSource {
         let Some(store) = &self.store else {
             return match target {
                 Target::Diff(bytes) => resolve::from_diff(bytes.clone()),
-                _ => Err(TargetError::NotADiff),
+                _ => Err(UnsupportedDiff::NoDiff.into()),
             };
         };
         let options = ResolveOptions {
@@ -634,11 +635,6 @@ impl ChangeSource {
         objects: Option<&Objects>,
     ) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
         decide_scope(&self.settings, diff, commits, objects, &self.attributes)
-    }
-
-    /// A warning about paths of the command line in which the change has no file.
-    pub(super) fn unmatched_paths_warning(&self, scope: &Scope) -> Result<Option<String>, Failure> {
-        path_args::unmatched_warning(scope, &self.settings)
     }
 
     /// A warning if the change itself, or the uncommitted config of the checkout, excludes files
@@ -762,9 +758,7 @@ pub(super) fn decide_scope(
         strict: settings.scope_strict.value,
     };
     let (Some(objects), Some((base, head))) = (objects, commits) else {
-        let scope = scope::decide_scope(diff, &DiffOnly, &rules);
-        path_args::require_match(&scope, settings)?;
-        return Ok((scope, Vec::new()));
+        return Ok((scope::decide_scope(diff, &DiffOnly, &rules), Vec::new()));
     };
     let attributes = match attributes {
         AttributesAt::Old => base,
@@ -777,9 +771,7 @@ pub(super) fn decide_scope(
         (String::from_utf8_lossy(path).into_owned(), error.to_string())
     };
     let unreadable = files.unreadable_attributes().iter().map(describe).collect();
-    let scope = scope::decide_scope(diff, &files, &rules);
-    path_args::require_match(&scope, settings)?;
-    Ok((scope, unreadable))
+    Ok((scope::decide_scope(diff, &files, &rules), unreadable))
 }
 
 /// Whether HEAD has `crh.toml` with the expected text, or lacks it if `expected` is `None`. True

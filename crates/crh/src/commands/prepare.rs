@@ -149,8 +149,8 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let mut workspace = PreparedWorkspace { contents, commits, objects, tip_objects };
     let extras = PackExtras { bundle: None, previous_review: last, policy };
     let (scope, unreadable) = workspace.add_context(&source)?;
+    let unmatched = change_source::unmatched_paths_warning(&scope, &source.settings, environment)?;
     request.write(&workspace, &source, extras)?;
-    let unmatched = source.unmatched_paths_warning(&scope)?;
     let summary = summary.with_scope(scope, unreadable, unmatched);
     ui::result_text(&stable_json(&summary).or_fail(FailureKind::Bug)?)
 }

@@ -125,7 +125,7 @@ fn wrong_input_gets_a_hint_or_a_warning() {
     expect![[r#"
         exit 2
         error: no diff in standard input
-        hint: pass the output of `git diff`
+        hint: pass the output of `git diff`, `git show` or `diff -u`
         ---
     "#]]
     .assert_eq(&crh(&["diff", "files"]).stdin("Shall I compare thee\n").run().shown());

@@ -195,7 +195,7 @@ fn bad_input_exits_with_2_and_a_hint() {
     expect![[r#"
         exit 2
         error: no diff in `README.md`
-        hint: pass the output of `git diff`
+        hint: pass the output of `git diff`, `git show` or `diff -u`
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", "README.md", "-"], "{}"));

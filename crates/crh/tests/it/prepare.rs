@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::Value;
 
 use crate::user::{User, assert_same, summary, tree};
@@ -348,6 +348,42 @@ fn paths_restrict_the_scope() {
         let output = user.crh(repo.path(), &[command, "--", "services/c", "README.md"]).run();
         unmatched.assert_eq(&output.shown());
     }
+}
+
+#[test]
+fn unknown_path_gets_a_suggestion_from_the_current_folder() {
+    let repo = Repo::new();
+    repo.write("README.md", "text\n");
+    repo.write("services/a/x.py", "x = 1\n");
+    repo.commit("first");
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("services/a/x.py", "x = 2\n");
+    repo.commit("second");
+    let user = User::new();
+    let check = |folder: &str, args: &[&str], expected: Expect| {
+        let output = user.crh(&repo.path().join(folder), args).run();
+        expected.assert_eq(&output.shown());
+    };
+    check(
+        "",
+        &["check", "a"],
+        expect![[r#"
+            exit 2
+            error: no branch, commit or path named `a` (did you mean `services/a`?)
+            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
+            ---
+        "#]],
+    );
+    check(
+        "services",
+        &["check", "--", "services/a", "../README.md"],
+        expect![[r#"
+            exit 2
+            error: nothing to review: the change does not contain `services/a` (did you mean `a`?), `../README.md`
+            hint: the change has `a/x.py`; name one of these, or a folder with one
+            ---
+        "#]],
+    );
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::super::render::folder_in_repository;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
-use crh_git::{PathGlobs, Repository};
+use crh_git::{Objects, PathGlobs, Repository};
 use crh_os::names::{as_repository_path, canonical};
 use crh_pipeline::scope::{Scope, ScopeDecision, ScopeFile, SkipReason};
 use crh_pipeline::target_args::parse_range;
+use crh_review::render::relative_path;
 
 /// Maximum changed files in a hint.
 const CHANGED_SHOWN_MAX: usize = 5;
@@ -47,8 +49,9 @@ pub(super) fn unknown_word<'a>(
 }
 
 /// The failure for a word that is neither a revision nor a path.
-pub(super) fn unknown_word_failure(word: &str) -> Failure {
-    Failure::usage(format!("no branch, commit or path named `{word}`")).hint(
+pub(super) fn unknown_word_failure(word: &str, environment: &Environment) -> Failure {
+    let similar = did_you_mean(similar_tracked_path(word, environment));
+    Failure::usage(format!("no branch, commit or path named `{word}`{similar}")).hint(
         "if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`",
     )
 }
@@ -114,55 +117,100 @@ pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<Glob
     Ok(GlobList(globs))
 }
 
-/// Fails if paths restrict the review and no file of the change is in them.
-pub(super) fn require_match(scope: &Scope, settings: &Settings) -> Result<(), Failure> {
+/// A warning about paths in which the change has no file. Fails if it has no file in any of them.
+pub(in crate::commands) fn unmatched_paths_warning(
+    scope: &Scope,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Option<String>, Failure> {
+    let folder = folder_in_repository(environment);
+    let changed: Vec<String> = scope.files.iter().map(|file| file.path.shown().into()).collect();
+    let mut unmatched = Vec::new();
+    for glob in path_globs(settings) {
+        let globs = PathGlobs::new([glob.to_owned(), format!("{}/", glob.trim_end_matches('/'))]);
+        let globs = globs.or_fail(FailureKind::Usage)?;
+        if scope.files.iter().any(|file| globs.is_match(file.path.as_bytes())) {
+            continue;
+        }
+        unmatched.push(match glob.strip_prefix('/') {
+            Some(path) => {
+                let path = path_from(&folder, &path.replace('\\', ""));
+                let similar = similar_path(&path, changed.iter().map(String::as_str), &folder);
+                format!("`{path}`{}", did_you_mean(similar))
+            }
+            // A glob of the user's configuration file.
+            None => format!("`{glob}`"),
+        });
+    }
+    if unmatched.is_empty() {
+        return Ok(None);
+    }
+    let warning = format!("the change does not contain {}", unmatched.join(", "));
     let is_outside =
         |file: &ScopeFile| file.decision == ScopeDecision::Out(SkipReason::OutsidePaths);
     if scope.files.is_empty() || !scope.files.iter().all(is_outside) {
-        return Ok(());
+        return Ok(Some(warning));
     }
-    let paths: Vec<String> = path_globs(settings).map(shown_path).collect();
-    let changed: Vec<String> = scope.files.iter().map(|file| file.path.shown().into()).collect();
-    let listed = changed.iter().take(CHANGED_SHOWN_MAX).map(|path| format!("`{path}`"));
-    let listed = listed.collect::<Vec<_>>().join(", ");
+    let listed = changed.iter().take(CHANGED_SHOWN_MAX);
+    let listed: Vec<String> =
+        listed.map(|path| format!("`{}`", path_from(&folder, path))).collect();
     let more = match changed.len().saturating_sub(CHANGED_SHOWN_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Err(Failure::usage(format!(
-        "nothing to review: the change does not contain {}",
-        paths.join(", ")
-    ))
-    .hint(format!("the change has {listed}{more}; name one of these, or a folder with one")))
+    let listed = listed.join(", ");
+    Err(Failure::usage(format!("nothing to review: {warning}"))
+        .hint(format!("the change has {listed}{more}; name one of these, or a folder with one")))
 }
 
-/// A warning about paths in which the change has no file. Call this function after
-/// [`require_match`].
-pub(super) fn unmatched_warning(
-    scope: &Scope,
-    settings: &Settings,
-) -> Result<Option<String>, Failure> {
-    let mut unmatched = Vec::new();
-    for glob in path_globs(settings) {
-        let globs =
-            PathGlobs::new([glob.to_owned(), format!("{glob}/")]).or_fail(FailureKind::Usage)?;
-        if !scope.files.iter().any(|file| globs.is_match(file.path.as_bytes())) {
-            unmatched.push(shown_path(glob));
-        }
-    }
-    let text = || format!("the change does not contain {}", unmatched.join(", "));
-    Ok((!unmatched.is_empty()).then(text))
-}
-
-/// The first of the two globs of each path. The second one ends with a slash and matches folders.
+/// The globs without the second one of each path, which ends with a slash and matches folders.
 fn path_globs(settings: &Settings) -> impl Iterator<Item = &str> {
     let globs = settings.scope_paths.value.0.iter().map(GlobPattern::as_str);
-    globs.filter(|glob| !glob.ends_with('/'))
+    let others = globs.clone();
+    globs.filter(move |glob| {
+        let first = glob.strip_suffix('/');
+        first.is_none_or(|first| others.clone().all(|other| other != first))
+    })
 }
 
-/// The path of a glob, relative to the repository, in backticks.
-fn shown_path(glob: &str) -> String {
-    format!("`{}`", glob.trim_start_matches('/').replace('\\', ""))
+/// A path from the repository root as seen from a folder of the repository.
+fn path_from(folder: &str, path: &str) -> String {
+    match relative_path(path, folder) {
+        relative if relative.is_empty() => ".".to_owned(),
+        relative => relative,
+    }
+}
+
+/// The shortest path of one of the files, or of a folder with one, that ends with the typed path.
+/// In a subfolder, users type paths from the root; in the root, they leave out folders.
+fn similar_path<'a>(
+    typed: &str,
+    files: impl Iterator<Item = &'a str>,
+    folder: &str,
+) -> Option<String> {
+    let parts = typed.split('/').filter(|part| !matches!(*part, "" | "." | ".."));
+    let end = format!("/{}/", parts.collect::<Vec<_>>().join("/"));
+    let paths = files.filter_map(|file| {
+        let file = format!("/{file}/");
+        let start = file.find(&end)?;
+        Some(file[1..start + end.len() - 1].to_owned())
+    });
+    paths.min_by_key(String::len).map(|path| path_from(folder, &path))
+}
+
+/// Like [`similar_path`], with the files of the last commit.
+fn similar_tracked_path(word: &str, environment: &Environment) -> Option<String> {
+    let repository = Repository::discover(&environment.folder).ok()?;
+    let head = repository.commit("HEAD")?;
+    let files = Objects::open(&repository.common_dir).ok()?.files(&head).ok()?;
+    let files = files.iter().filter_map(|file| std::str::from_utf8(&file.path).ok());
+    let word = as_repository_path(Path::new(word))?;
+    similar_path(&word, files, &folder_in_repository(environment))
+}
+
+/// A suggestion for a message. Empty without a path.
+fn did_you_mean(similar: Option<String>) -> String {
+    similar.map_or_else(String::new, |path| format!(" (did you mean `{path}`?)"))
 }
 
 /// Resolves `.` and `..` without reading the file system, since a path may be deleted.

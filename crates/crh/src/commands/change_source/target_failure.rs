@@ -53,7 +53,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)
         | TargetError::EmptyDiff
-        | TargetError::NotADiff
+        | TargetError::UnsupportedDiff(_)
         | TargetError::CutDiff { .. }
         | TargetError::TooLarge { .. }
         | TargetError::Deepen { .. }
@@ -109,9 +109,7 @@ fn kind_and_hint(
         TargetError::EmptyDiff => {
             (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
         }
-        TargetError::NotADiff => {
-            (FailureKind::Usage, Some("pass the output of `git diff`, `git show` or `diff -u`"))
-        }
+        TargetError::UnsupportedDiff(error) => (FailureKind::Usage, Some(error.hint())),
         TargetError::CutDiff { .. } => (
             FailureKind::Usage,
             Some("pass the whole diff; a download or a copy may have lost some of its lines"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::change_source::{AttributesAt, ChangeSource};
+use super::super::change_source::{AttributesAt, ChangeSource, unmatched_paths_warning};
 use super::super::forge::ForgeProposal;
 use super::super::{change_source, tool};
 use super::checks::{BaselineAt, SuppressionSettings};
@@ -178,9 +178,9 @@ impl ResolvedChange {
         let commits = change.base.clone().zip(change.head.clone());
         let commit_ids = commits.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) = opened.scope(&change.diff, commit_ids, objects.as_ref())?;
+        let unmatched = unmatched_paths_warning(&scope, &opened.settings, environment)?;
         let self_excluded =
             opened.self_exclusion_warning(&scope, &change.diff, commit_ids, objects.as_ref())?;
-        let unmatched = opened.unmatched_paths_warning(&scope)?;
         unmatched.iter().for_each(|warning| ui::warn(warning));
         let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.target_tip.clone());
@@ -274,6 +274,7 @@ impl ResolvedChange {
         let ends = shown.filter(|_| read.is_some());
         let (scope, unread) =
             change_source::decide_scope(&settings, &diff, ends, read.as_ref(), &attributes)?;
+        let unmatched = unmatched_paths_warning(&scope, &settings, environment)?;
         let ignore = &settings.checks_ignore.value;
         let silencing = match (resumed, &policy) {
             (Some(ResumedRun { change_facts, .. }), _) => change_facts.silencing.clone(),
@@ -289,7 +290,7 @@ impl ResolvedChange {
         };
         let change =
             naming::of_workspace(&workspace, &diff, packed.is_none(), args, environment, &settings);
-        let notes = unusable.into_iter().chain(settings.milder_fail_on());
+        let notes = unusable.into_iter().chain(unmatched).chain(settings.milder_fail_on());
         let notes = notes.chain(unread.into_iter().map(unread_attributes)).collect();
         let resolved = Self {
             silencing,
