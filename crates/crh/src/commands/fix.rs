@@ -95,6 +95,16 @@ fn without_dismissed(
     Ok(numbers)
 }
 
+/// Leaves out the chosen issues that are already fixed.
+fn without_fixed(chosen: &[u32], report: &Report) -> BTreeSet<u32> {
+    let (fixed, open): (BTreeSet<u32>, BTreeSet<u32>) =
+        chosen.iter().copied().partition(|number| report.is_fixed(*number));
+    for number in fixed {
+        ui::note(&format!("#{number} is already fixed"));
+    }
+    open
+}
+
 pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     require_repository(environment)?;
     roll_back_interrupted_fix(environment)?;
@@ -133,7 +143,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     fix::update_from_journals(&session, &mut report)?;
     let (numbers, rejected) = match args.issue.is_empty() {
         true => safe_to_try(&report, &session.settings, &stored_run)?,
-        false => (args.issue.iter().copied().collect(), Vec::new()),
+        false => (without_fixed(&args.issue, &report), Vec::new()),
     };
     let rejected = FixPass::leaving(rejected);
     if !applied_fixes.is_empty() {
