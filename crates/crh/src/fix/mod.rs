@@ -13,6 +13,7 @@ pub(crate) mod found_on;
 pub(crate) mod interrupted_fix;
 pub(crate) mod journal;
 mod missing_fixes;
+pub(crate) mod moved_checkout;
 pub(crate) mod outcome;
 mod planned_fixes;
 mod refusal;
@@ -38,8 +39,8 @@ use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
-pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
 use self::reviewed_checkout::{FIXES, ReviewedCheckout, WriteFailure, reason_if_edited};
+pub(crate) use self::reviewed_checkout::{FixObstacle, fixes_of, with_crlf};
 pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
@@ -109,7 +110,9 @@ pub(crate) fn would_fix(
     let (issues, left) = verifiable(session, report, numbers, FixOrigin::Command);
     let reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
-        Err(why) => return Ok((Vec::new(), skip_all(report, numbers, &why))),
+        Err(obstacle) => {
+            return Ok((Vec::new(), skip_all(report, numbers, &obstacle.to_string())));
+        }
     };
     let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
@@ -176,7 +179,7 @@ pub(crate) fn is_needed(run: &Path) -> bool {
 }
 
 /// Why nothing of this review can be fixed, or `None`.
-pub(crate) fn not_the_checkout(session: &ReviewSession) -> Option<String> {
+pub(crate) fn obstacle(session: &ReviewSession) -> Option<FixObstacle> {
     ReviewedCheckout::open(session).err()
 }
 
@@ -339,7 +342,7 @@ fn fix_in_tree(
     let all = |why: &str| skip_all(report, numbers, why);
     let reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
-        Err(why) => return Ok(all(&why)),
+        Err(obstacle) => return Ok(all(&obstacle.to_string())),
     };
     let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,

@@ -27,12 +27,24 @@ const FIXERS_MAX: u32 = 1_000;
 /// Folder of the journals in a run folder.
 pub(super) const FIXES: &str = "fixes";
 
-/// Why a change that is not checked out cannot be fixed.
-pub(crate) const ELSEWHERE: &str = "the reviewed change is not the current checkout";
-const WITH_MORE: &str =
-    "the checkout has uncommitted changes, and its branch was reviewed without them";
-const ONLY_A_DIFF: &str = "only a diff was reviewed";
-const NOT_KEPT: &str = "this review is not stored, so crh could not undo the fixes";
+/// Why no issue of a review can be fixed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FixObstacle {
+    #[error("the reviewed change is not the current checkout")]
+    NotCheckedOut,
+    #[error("the checkout has uncommitted changes, and its branch was reviewed without them")]
+    UnreviewedChanges,
+    #[error("only a diff was reviewed")]
+    OnlyADiff,
+    #[error("this review is not stored, so crh could not undo the fixes")]
+    NotStored,
+    #[error("the stored state after the last fix is missing")]
+    LostState,
+    #[error("{0}")]
+    Unsupported(&'static str),
+    #[error("{0}")]
+    Journal(String),
+}
 
 pub(super) struct ReviewedCheckout<'b> {
     pub(super) session: &'b ReviewSession,
@@ -105,27 +117,26 @@ impl From<ApplyError> for WriteFailure {
 }
 
 impl<'b> ReviewedCheckout<'b> {
-    /// Opens the reviewed checkout. The error says in a sentence why nothing can be fixed.
-    pub(super) fn open(session: &'b ReviewSession) -> Result<Self, String> {
+    /// Opens the reviewed checkout.
+    pub(super) fn open(session: &'b ReviewSession) -> Result<Self, FixObstacle> {
         if let Some(refusal) = tree::refusal() {
-            return Err(refusal.to_owned());
+            return Err(FixObstacle::Unsupported(refusal));
         }
-        let no_checkout_reason = match session.checked_out {
-            CheckoutMatch::WithUnreviewedChanges => WITH_MORE,
-            CheckoutMatch::AsReviewed | CheckoutMatch::Different => ELSEWHERE,
+        let no_checkout = match session.checked_out {
+            CheckoutMatch::WithUnreviewedChanges => FixObstacle::UnreviewedChanges,
+            CheckoutMatch::AsReviewed | CheckoutMatch::Different => FixObstacle::NotCheckedOut,
         };
-        let root = session.checkout.as_deref().ok_or(no_checkout_reason)?;
-        let (bare, reviewed) = session.files.as_ref().ok_or(ONLY_A_DIFF)?;
-        let run = session.place.folder().ok_or(NOT_KEPT)?;
-        let applied_fixes =
-            journal::applied_fixes(&fixes_of(run)).map_err(|why| why.to_string())?;
+        let root = session.checkout.as_deref().ok_or(no_checkout)?;
+        let (bare, reviewed) = session.files.as_ref().ok_or(FixObstacle::OnlyADiff)?;
+        let run = session.place.folder().ok_or(FixObstacle::NotStored)?;
+        let applied_fixes = journal::applied_fixes(&fixes_of(run))
+            .map_err(|why| FixObstacle::Journal(why.to_string()))?;
         let journals = applied_fixes.values().map(|(_, journal)| journal);
         let edited = journals.flat_map(|journal| journal.edited.iter().cloned()).collect();
         let last = applied_fixes.into_values().next_back().and_then(|(_, journal)| journal.after);
         let now = last.unwrap_or_else(|| reviewed.clone());
         if !bare.has(&now) {
-            let lost = "the stored state after the last fix is missing";
-            return Err(lost.to_owned());
+            return Err(FixObstacle::LostState);
         }
         let found_on = found_on(run);
         Ok(Self { session, root, run, bare, reviewed, found_on, now, edited })
@@ -133,6 +144,10 @@ impl<'b> ReviewedCheckout<'b> {
 
     pub(super) fn run(&self) -> &RunFolder {
         self.run
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        self.root
     }
 
     /// Number of the next fixer run, from 1.

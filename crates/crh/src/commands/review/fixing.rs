@@ -15,7 +15,7 @@ use crate::fix::edit_authority::{EditAuthority, SafeFixTiming};
 use crate::fix::outcome::FixPass;
 use crate::fix::residual::left_before;
 use crate::fix::review_marks::{FixReviewEnd, mark_files};
-use crate::fix::{AppliedFixes, FixOrigin};
+use crate::fix::{AppliedFixes, FixObstacle, FixOrigin};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
 use crate::{fix, ui};
@@ -183,8 +183,9 @@ pub(super) fn fix(
             }
         }
         EditAuthority::AsAsked(_) => {
-            let elsewhere = fix::not_the_checkout(session).filter(|_| session.checkout.is_none());
-            fix::warn(report, elsewhere.map(|why| not_applied(session, &why)).as_slice());
+            let obstacle = fix::obstacle(session).filter(|_| session.checkout.is_none());
+            let warning = obstacle.map(|obstacle| not_applied(session, &obstacle.to_string()));
+            fix::warn(report, warning.as_slice());
             store_without_fixes(session, report)
         }
         EditAuthority::Unasked => store_without_fixes(session, report),
@@ -339,11 +340,13 @@ fn rounds_of_fixes(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> FixPass {
-    let Some(run) = session.place.folder().filter(|_| fix::not_the_checkout(session).is_none())
-    else {
-        let why = fix::not_the_checkout(session).unwrap_or_default();
-        fix::warn(report, &[not_applied(session, &why)]);
-        return FixPass::default();
+    let run = match (session.place.folder(), fix::obstacle(session)) {
+        (Some(run), None) => run,
+        (_, obstacle) => {
+            let why = obstacle.unwrap_or(FixObstacle::NotStored).to_string();
+            fix::warn(report, &[not_applied(session, &why)]);
+            return FixPass::default();
+        }
     };
     // Without a handler, the first Ctrl-C ends the process.
     let _watch = InterruptGuard::watch(|| {}).ok();
