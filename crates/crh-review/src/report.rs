@@ -193,6 +193,10 @@ pub struct ReviewedChange {
     pub base_sha: String,
     /// Head commit, or the hash of the tree that a dirty checkout would commit.
     pub head_sha: String,
+    /// Whether the checkout did not have the change when the review began, so that crh cannot fix
+    /// its issues.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
 }
 
 /// Size of the reviewed change.

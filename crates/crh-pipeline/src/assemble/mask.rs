@@ -131,6 +131,7 @@ impl ReportMask<'_> {
             head_ref,
             base_sha: _,
             head_sha: _,
+            is_elsewhere: _,
         } = change;
         self.mask_texts([url, title, author, base_ref, head_ref]);
     }

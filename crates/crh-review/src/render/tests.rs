@@ -466,18 +466,23 @@ fn empty_report_is_rendered() {
 }
 
 #[test]
-fn fix_command_is_named_only_for_a_stored_run() {
+fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
     let stored = full_report();
-    let unstored = Report { artifact: String::new(), ..stored.clone() };
     let texts = |report: &Report| {
         let texts =
             [text(report, &TextStyle::default()), markdown(report), html(report, None).unwrap()];
         texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
-        assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
-        assert_eq!(unstored.matches("this review is not stored").count(), 1, "{unstored}");
-    }
+    let check = |unfixable: &Report, reason: &str| {
+        for (stored, unfixable) in texts(&stored).iter().zip(texts(unfixable)) {
+            assert!(stored.contains("crh fix") && !unfixable.contains("crh fix"), "{unfixable}");
+            assert_eq!(unfixable.matches(reason).count(), 1, "{unfixable}");
+        }
+    };
+    let unstored = Report { artifact: String::new(), ..stored.clone() };
+    check(&unstored, "this review is not stored");
+    let change = ReviewedChange { is_elsewhere: true, ..stored.change.clone() };
+    check(&Report { change, ..stored.clone() }, "check out this change and review it again");
 }
 
 #[test]
@@ -764,7 +769,7 @@ fn unverified_fix_is_tested_and_not_undone_before_that() {
     // The words name `crh fix`, but crh cannot fix this issue again.
     report.artifact.clear();
     assert_eq!(residual_step(&report, &report.issues[0]), step);
-    assert_eq!(unstored_note(&report), None);
+    assert_eq!(unfixable_note(&report), None);
 }
 
 #[test]
