@@ -633,6 +633,9 @@ pub struct DroppedFinding {
     pub fate: Fate,
     /// Reason.
     pub reason: String,
+    /// What the fate alone does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<DropCause>,
     /// The `dedupe_key` of the issue it was merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
@@ -652,11 +655,17 @@ pub struct DroppedFinding {
     pub raw: Option<serde_json::Value>,
 }
 
-/// Text in the reason of a finding that the change itself suppresses.
-pub const ADDED_BY_CHANGE: &str = ", added by this change";
-/// Marks the reason of a suppression by an old comment that did not cover this line before the
-/// change.
-pub const EXTENDED_BY_CHANGE: &str = ", for a line that it did not cover before this change";
+/// Why a finding has its fate, where the fate has several causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DropCause {
+    /// The model that selects issues does not expect maintainers to agree.
+    Improbable,
+    /// Findings of class `advisory` are not published.
+    Advisory,
+    /// The change itself adds the suppression, or extends it to this line.
+    ByChange,
+}
 
 impl DroppedFinding {
     /// A finding that is dropped for good.
@@ -664,6 +673,7 @@ impl DroppedFinding {
         Self {
             fate,
             reason: reason.into(),
+            cause: None,
             into: None,
             open: None,
             validation: None,
@@ -675,8 +685,7 @@ impl DroppedFinding {
 
     /// Whether the change itself suppresses this finding.
     pub fn is_suppressed_by_change(&self) -> bool {
-        let marks = [ADDED_BY_CHANGE, EXTENDED_BY_CHANGE];
-        self.fate == Fate::Suppressed && marks.iter().any(|mark| self.reason.contains(mark))
+        self.cause == Some(DropCause::ByChange)
     }
 
     /// A finding whose issue is hidden but still open.
@@ -994,6 +1003,7 @@ impl Report {
         self.suppressed.extend(issue.members.iter().map(|member| DroppedFinding {
             fate: Fate::Dismissed,
             reason: reason.to_owned(),
+            cause: None,
             into: None,
             open: None,
             validation: None,

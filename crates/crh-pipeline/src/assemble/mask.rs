@@ -242,6 +242,7 @@ impl ReportMask<'_> {
         let DroppedFinding {
             fate: _,
             reason,
+            cause: _,
             into: _,
             open: _,
             validation: _,

@@ -10,8 +10,8 @@ use super::*;
 use crate::diff::Diff;
 use crate::finding::{AutofixClass, Member, Origin, Severity};
 use crate::report::{
-    AppliedFix, CoverageState, Decimal, DroppedFinding, FileCoverage, FixOutcome, Issue, Plan,
-    PlanSource, Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes,
+    AppliedFix, CoverageState, Decimal, DropCause, DroppedFinding, FileCoverage, FixOutcome, Issue,
+    Plan, PlanSource, Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes,
     RunOutcome, SCHEMA_VERSION, Scope, Status, Strategy, not_fixed_warning,
 };
 use crate::verdict::{CommandKind, Verdict};
@@ -299,7 +299,7 @@ fn improbable_finding_is_not_called_unsure() {
     assert_eq!(coverage(&report), [improbable]);
     let mut report = full_report();
     for dropped in &mut report.suppressed {
-        dropped.reason = "the probability that maintainers agree is 0.42".to_owned();
+        dropped.cause = Some(DropCause::Improbable);
     }
     assert_eq!(coverage(&report), [improbable]);
 }
