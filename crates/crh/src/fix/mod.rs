@@ -39,7 +39,7 @@ use self::outcome::{FixPass, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
-use self::reviewed_checkout::{FIXES, ReviewedCheckout, WriteFailure, reason_if_edited};
+use self::reviewed_checkout::{FIXES, FixWriteFailure, ReviewedCheckout, reason_if_edited};
 pub(crate) use self::reviewed_checkout::{FixObstacle, fixes_of, with_crlf};
 pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
@@ -388,7 +388,7 @@ fn apply_planned(
     let edits = reviewed_checkout.edits(checkout, (&from, &commit), &paths, &fixes);
     let done = edits.and_then(|edits| {
         let done = checkout.apply(&reviewed_checkout.fixes(), &edits, purpose, UNDISTURBED);
-        done.map_err(WriteFailure::from)
+        done.map_err(FixWriteFailure::from)
     });
     match done {
         Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
@@ -454,7 +454,7 @@ fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
     FixPass::leaving(left).and(FixPass::leaving(more))
 }
 
-fn not_applied(fixes: &[AppliedFix], failure: &WriteFailure) -> FixPass {
+fn not_applied(fixes: &[AppliedFix], failure: &FixWriteFailure) -> FixPass {
     let why = format!("nothing was applied: {}", failure.why);
     let left = |fix: &AppliedFix| SkippedIssue {
         is_rejected: failure.refuses(&fix.files),

@@ -69,19 +69,19 @@ pub(super) struct FixStart {
     /// Files that the user has edited.
     pub(super) edited: BTreeSet<String>,
     /// Files that cannot be fixed, with the reason.
-    pub(super) barred: BTreeMap<String, WriteFailure>,
+    pub(super) barred: BTreeMap<String, FixWriteFailure>,
 }
 
 /// Why crh cannot write a fix.
 #[derive(Debug)]
-pub(super) struct WriteFailure {
+pub(super) struct FixWriteFailure {
     /// The reason, without a period.
     pub(super) why: String,
     /// The path that crh may not write, so that the same fix would fail again.
     refused_path: Option<String>,
 }
 
-impl WriteFailure {
+impl FixWriteFailure {
     fn new(why: impl Display) -> Self {
         Self { why: why.to_string(), refused_path: None }
     }
@@ -98,7 +98,7 @@ impl WriteFailure {
     }
 }
 
-impl From<ApplyError> for WriteFailure {
+impl From<ApplyError> for FixWriteFailure {
     fn from(error: ApplyError) -> Self {
         let why = error.to_string();
         match error {
@@ -201,8 +201,8 @@ impl<'b> ReviewedCheckout<'b> {
         let (mut edited, mut barred) = (BTreeMap::new(), BTreeMap::new());
         for path in paths {
             let known = objects.file_if_any(&self.now, path.as_bytes());
-            let known = known.map_err(WriteFailure::new);
-            let working = checkout.bytes(path).map_err(WriteFailure::from);
+            let known = known.map_err(FixWriteFailure::new);
+            let working = checkout.bytes(path).map_err(FixWriteFailure::from);
             match known.and_then(|known| Ok((known, working?))) {
                 Err(failure) => drop(barred.insert((*path).to_owned(), failure)),
                 Ok((known, working)) if is_same(working.as_deref(), known.as_deref()) => {}
@@ -256,18 +256,18 @@ impl<'b> ReviewedCheckout<'b> {
         (from, to): (&str, &str),
         paths: &BTreeSet<String>,
         fixes: &[AppliedFix],
-    ) -> Result<Vec<FileEdit>, WriteFailure> {
-        let objects = self.bare.objects().map_err(WriteFailure::new)?;
+    ) -> Result<Vec<FileEdit>, FixWriteFailure> {
+        let objects = self.bare.objects().map_err(FixWriteFailure::new)?;
         let mut edits = Vec::new();
         for path in paths {
             let at = |commit: &str| objects.file_if_any(commit, path.as_bytes());
-            let before = at(from).map_err(WriteFailure::new)?;
-            let after = at(to).map_err(WriteFailure::new)?;
+            let before = at(from).map_err(FixWriteFailure::new)?;
+            let after = at(to).map_err(FixWriteFailure::new)?;
             let working = checkout.bytes(path)?;
             let issues = fixes.iter().filter(|fix| fix.files.contains(path));
             let issues = issues.map(|fix| fix.number).collect();
             let edit = FileEdit { path: path.clone(), before, after, issues };
-            edits.push(adapt_line_endings(edit, working).map_err(WriteFailure::new)?);
+            edits.push(adapt_line_endings(edit, working).map_err(FixWriteFailure::new)?);
         }
         Ok(edits)
     }
@@ -344,7 +344,7 @@ mod tests {
     fn only_issues_with_the_refused_path_are_rejected() {
         let files = ["a.py", "b.py"].map(str::to_owned);
         let check = |error: ApplyError, expected: [bool; 2]| {
-            let failure = WriteFailure::from(error);
+            let failure = FixWriteFailure::from(error);
             let found = [0, 1].map(|at: usize| failure.refuses(&files[at..=at]));
             assert_eq!(found, expected, "{failure:?}");
         };
