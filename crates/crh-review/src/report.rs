@@ -86,6 +86,9 @@ pub struct Report {
     pub queues: Queues,
     /// Fixes that this run applied.
     pub applied_fixes: Vec<AppliedFix>,
+    /// Numbers of the issues that crh could not fix. `warnings` has the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_fixed: Vec<u32>,
     /// Issues that existed before the change.
     pub pre_existing: Vec<Issue>,
     /// Findings that are not shown, with the reason.
@@ -848,12 +851,6 @@ impl Report {
     pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
         let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
         self.warnings.iter().chain(note)
-    }
-
-    /// Why crh did not fix an issue, if a warning says so.
-    pub(crate) fn not_fixed_reason(&self, number: u32) -> Option<&str> {
-        let start = not_fixed_warning(number, "");
-        self.warnings.iter().find_map(|warning| warning.strip_prefix(start.as_str()))
     }
 
     /// Updates the note about issues over the limit after some of them left the report.

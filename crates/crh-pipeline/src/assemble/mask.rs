@@ -64,6 +64,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         over_cap_note: _,
         queues: _,
         applied_fixes,
+        not_fixed: _,
         pre_existing,
         suppressed,
         residual_risks,

@@ -58,9 +58,6 @@ const BY_HAND: &str = "needs a manual fix";
 
 /// The next step for an issue that crh tried to fix.
 const TRIED: &str = "crh could not fix this, see the warnings of the report";
-/// Part of a reason that names a missing flag. `crh fix` accepts the issue with this flag, and the
-/// next step names it, too.
-const VERIFY_FLAG: &str = "`--verify COMMAND`";
 
 /// What the reader can do about an issue.
 #[derive(Debug, PartialEq, Eq)]
@@ -226,10 +223,8 @@ fn next_step(report: &Report, issue: &Issue) -> NextStep {
             "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`",
         );
     }
-    let was_refused =
-        report.not_fixed_reason(issue.number).is_some_and(|why| !why.contains(VERIFY_FLAG));
     match open_step(report, issue) {
-        NextStep::Fix(_) if was_refused => NextStep::Tried,
+        NextStep::Fix(_) if report.not_fixed.contains(&issue.number) => NextStep::Tried,
         step => step,
     }
 }

@@ -845,14 +845,15 @@ fn fix_that_crh_refused_is_no_next_step() {
     let step = |report: &Report| residual_step(report, &report.issues[0]);
     let fixable = format!("`crh fix --issue {number}` can fix this");
     assert_eq!(step(&report), fixable);
-    report.warnings = vec![not_fixed_warning(number + 10, "its lines changed")];
+    report.not_fixed = vec![number + 10];
     assert_eq!(step(&report), fixable);
-    report.warnings = vec![not_fixed_warning(number, "its lines changed")];
+    report.not_fixed = vec![number];
     assert_eq!(step(&report), TRIED);
     report.issues[0].requires_verification = true;
     assert_eq!(step(&report), TRIED);
-    // `crh fix` accepts the issue with the flag.
-    report.warnings = vec![not_fixed_warning(number, "pass `--verify COMMAND`")];
+    // A warning alone says nothing: `crh fix` accepts the issue with the flag.
+    report.not_fixed.clear();
+    report.warnings = vec![not_fixed_warning(number, "its fix needs verification")];
     let step = step(&report);
     assert!(step.contains("--verify COMMAND` can fix this"), "{step}");
 }

@@ -35,9 +35,9 @@ pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::missing_fixes::drop_missing_fixes;
-use self::outcome::{FixPass, SkippedIssue};
+use self::outcome::{FixPass, SkipKind, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
-use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
+use self::residual::{RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
 use self::reviewed_checkout::{FIXES, FixWriteFailure, ReviewedCheckout, reason_if_edited};
 pub(crate) use self::reviewed_checkout::{FixObstacle, fixes_of, with_crlf};
@@ -88,6 +88,7 @@ pub(crate) fn fix(
     report
         .warnings
         .retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED) && !is_retried(warning));
+    report.not_fixed.retain(|number| !numbers.contains(number));
     warn(report, &fixed.warnings);
     match asker {
         FixOrigin::Command | FixOrigin::Questions => warn_not_fixed(report, &fixed.left),
@@ -122,7 +123,7 @@ pub(crate) fn would_fix(
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
-            FixPass { is_stopped: true, ..skip_all(report, numbers, NOT_ITS_TURN) },
+            FixPass { is_stopped: true, ..skip_each(report, numbers, SkippedIssue::not_tried) },
         ));
     }
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
@@ -201,13 +202,22 @@ fn is_not_fixed_warning(warning: &str, number: u32) -> bool {
 /// Adds warnings about open issues that crh tried to fix, so that the report does not recommend the
 /// same fix.
 fn warn_not_fixed(report: &mut Report, left: &[SkippedIssue]) {
-    let warned: &Report = report;
-    let is_tried = |left: &&SkippedIssue| {
-        let issue = warned.issue(left.number);
-        left.why != NOT_ITS_TURN && issue.is_some_and(|it| applied_already(warned, it).is_none())
-    };
-    let warnings: Vec<String> = left.iter().filter(is_tried).map(not_fixed_warning).collect();
-    warn(report, &warnings);
+    let mut left = left.to_vec();
+    left.retain(|left| {
+        let issue = report.issue(left.number);
+        left.kind != SkipKind::NotTried
+            && issue.is_some_and(|it| applied_already(report, it).is_none())
+    });
+    warn_skipped(report, &left);
+}
+
+/// Adds warnings about skipped issues, and lists those that crh could not fix.
+pub(crate) fn warn_skipped(report: &mut Report, left: &[SkippedIssue]) {
+    warn(report, &left.iter().map(not_fixed_warning).collect::<Vec<_>>());
+    let failed = left.iter().filter(|left| left.kind == SkipKind::Failed);
+    report.not_fixed.extend(failed.map(|left| left.number));
+    report.not_fixed.sort_unstable();
+    report.not_fixed.dedup();
 }
 
 /// The warning about an issue that the review of its fix found again.
@@ -223,6 +233,7 @@ fn drop_stale_warnings(report: &mut Report) {
         is_not_fixed_warning(warning, number) || warning == found_again_warning(number)
     };
     report.warnings.retain(|warning| !fixed.iter().any(|number| is_stale(warning, *number)));
+    report.not_fixed.retain(|number| !fixed.contains(number));
 }
 
 /// Removes the proposals that are in the tree from open issues: their replacements, and the
@@ -350,7 +361,8 @@ fn fix_in_tree(
     };
     let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
-        return Ok(FixPass { is_stopped: true, ..all(NOT_ITS_TURN) });
+        let left = skip_each(report, numbers, SkippedIssue::not_tried);
+        return Ok(FixPass { is_stopped: true, ..left });
     }
     let by_model = drop_if_tree_changed(&reviewed_checkout, &checkout, by_model)?;
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
@@ -449,8 +461,16 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
 
 /// Skips all issues for the same reason.
 fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
+    skip_each(report, numbers, |number| SkippedIssue::new(number, why))
+}
+
+fn skip_each(
+    report: &Report,
+    numbers: &BTreeSet<u32>,
+    skipped: impl Fn(u32) -> SkippedIssue,
+) -> FixPass {
     let (issues, left) = select_issues(report, numbers);
-    let more = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
+    let more = issues.iter().map(|issue| skipped(issue.number)).collect();
     FixPass::leaving(left).and(FixPass::leaving(more))
 }
 

@@ -160,8 +160,7 @@ pub(super) fn fix(
                     todo_error: None,
                 };
             }
-            let left = fixed.left.iter().map(fix::not_fixed_warning);
-            fix::warn(report, &left.collect::<Vec<_>>());
+            fix::warn_skipped(report, &fixed.left);
             let ended = finish_and_hand_off(session, report, fixed);
             if ended.todo_error.is_none() && ended.store_error.is_none() {
                 // Store this last, so that the user can resume a run that is interrupted before.
