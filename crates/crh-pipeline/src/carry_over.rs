@@ -111,6 +111,7 @@ fn dropped_issue(old: &OpenIssue, head: &str) -> DroppedFinding {
             "reported by the review of {}; the quoted code no longer exists",
             short_commit(head)
         ),
+        cause: None,
         into: None,
         open: None,
         validation: None,

@@ -162,6 +162,7 @@ mod tests {
         let dropped_finding = |raw: u32| DroppedFinding {
             fate: Fate::Malformed,
             reason: "no title".to_owned(),
+            cause: None,
             into: None,
             open: None,
             validation: None,

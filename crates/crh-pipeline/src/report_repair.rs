@@ -195,6 +195,7 @@ impl RefusedReport {
             report.dropped.push(DroppedFinding {
                 fate: Fate::Malformed,
                 reason: format!("the reviewer reported no finding, but wrote: \"{words}\""),
+                cause: None,
                 into: None,
                 validation: None,
                 open: None,
@@ -467,6 +468,7 @@ fn take_listed(
             Some((fate, reason)) if listed.len() < LISTED_MAX => listed.push(DroppedFinding {
                 fate,
                 reason,
+                cause: None,
                 into: None,
                 open: None,
                 validation: None,
@@ -521,6 +523,7 @@ mod tests {
         let malformed = |number: usize| DroppedFinding {
             fate: Fate::Malformed,
             reason: format!("problem {number}"),
+            cause: None,
             into: None,
             open: None,
             validation: None,

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::assignment::Assignment;
     use crh_review::finding::Origin;
-    use crh_review::report::DroppedFinding;
+    use crh_review::report::{DropCause, DroppedFinding};
 
     fn member(path: &str, rule: &str) -> Member {
         let finding = json!({
@@ -166,10 +166,11 @@ mod tests {
         Member { origin: Origin::Code, rule, ..Member::new("leftovers", finding) }
     }
 
-    fn silenced(rule: &str, reason: &str) -> DroppedFinding {
+    fn silenced(rule: &str, cause: Option<DropCause>) -> DroppedFinding {
         DroppedFinding {
             fate: Fate::Suppressed,
-            reason: reason.to_owned(),
+            reason: "`# noqa` on line 3".to_owned(),
+            cause,
             into: None,
             open: None,
             validation: None,
@@ -199,8 +200,8 @@ mod tests {
         let record = RunRecord {
             members: vec![member("b.js", "x/two"), member("a.js", "x/one"), member("c.js", "x/no")],
             dropped: vec![
-                silenced("x/silenced", "ignored"),
-                silenced("x/own", "`# noqa` on line 3, added by this change"),
+                silenced("x/silenced", None),
+                silenced("x/own", Some(DropCause::ByChange)),
             ],
             ..RunRecord::new(assignment())
         };

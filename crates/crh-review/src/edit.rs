@@ -23,7 +23,7 @@ use crate::grade::{downgrade_reason, members_severity_cap};
 use crate::issue::{places_sentence, regrade};
 use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_issues};
 use crate::place::{Location, Placer};
-use crate::report::{Fate, Issue, Validation};
+use crate::report::{DropCause, Fate, Issue, Validation};
 use crate::shape::shorten_title;
 use crate::words::collapse_whitespace;
 
@@ -101,8 +101,7 @@ pub struct PublishRules {
 }
 
 /// Why a true advisory finding is not published.
-pub(crate) const ADVISORY_NOT_PUBLISHED: &str =
-    "advisory findings are shown only with `--min-severity P3`";
+const ADVISORY_NOT_PUBLISHED: &str = "advisory findings are shown only with `--min-severity P3`";
 
 /// What happens to an issue.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,8 +111,8 @@ enum Publication {
     /// confirms the claim, or it is a P0.
     Rescued,
     /// Not published, but it counts for the verdict.
-    Open(Fate, String),
-    Dropped(Fate, String),
+    Open(Fate, String, Option<DropCause>),
+    Dropped(Fate, String, Option<DropCause>),
 }
 
 /// Splits each group that the editor calls minor or refutes by place: findings whose lines overlap
@@ -184,14 +183,25 @@ pub fn apply_edit(
         };
         let claimed_severity = issue.severity;
         edit_issue(&mut issue, group, validation.as_ref());
+        let known_count = merged.dropped.len();
+        let mut cause_of_drop = None;
         match decide(&issue, claimed_severity, group, validation.as_ref(), rules) {
             Publication::Published => merged.issues.push(issue),
             Publication::Rescued => {
                 issue.probability = validation.and_then(|judgement| judgement.probability);
                 merged.issues.push(issue);
             }
-            Publication::Open(fate, reason) => merged.hide_open_issue(issue, fate, &reason),
-            Publication::Dropped(fate, reason) => merged.drop_issue(issue, fate, &reason),
+            Publication::Open(fate, reason, cause) => {
+                cause_of_drop = cause;
+                merged.hide_open_issue(issue, fate, &reason);
+            }
+            Publication::Dropped(fate, reason, cause) => {
+                cause_of_drop = cause;
+                merged.drop_issue(issue, fate, &reason);
+            }
+        }
+        for dropped in &mut merged.dropped[known_count..] {
+            dropped.cause = cause_of_drop;
         }
     }
     number_issues(merged)
@@ -251,7 +261,7 @@ fn decide(
 ) -> Publication {
     let refuted = validation.filter(|judgement| judgement.result == JudgementResult::Refuted);
     if let Some(judgement) = refuted {
-        return Publication::Dropped(Fate::Refuted, judgement.reason.clone());
+        return Publication::Dropped(Fate::Refuted, judgement.reason.clone(), None);
     }
     let forgotten = match group.judgement {
         EditorJudgement::Probable(confidence) if group.is_forgotten => Some(confidence),
@@ -308,7 +318,26 @@ fn decide(
         Some(cap) => format!("{reason}; lowered to {}: {cap}", issue.severity),
         None => reason,
     };
-    if is_urgent { Publication::Open(fate, reason) } else { Publication::Dropped(fate, reason) }
+    let cause = drop_cause(group, fate, is_advisory);
+    match is_urgent {
+        true => Publication::Open(fate, reason, cause),
+        false => Publication::Dropped(fate, reason, cause),
+    }
+}
+
+/// The cause of a fate that the editor's judgement on a group decided.
+fn drop_cause(group: &EditedGroup, fate: Fate, is_advisory: bool) -> Option<DropCause> {
+    match (&group.judgement, fate) {
+        (EditorJudgement::Probable(_), Fate::Minor) => is_advisory.then_some(DropCause::Advisory),
+        (EditorJudgement::Probable(_), Fate::BelowGate) => {
+            (!group.is_forgotten).then_some(DropCause::Improbable)
+        }
+        (EditorJudgement::Refuted(_), Fate::BelowGate) => Some(DropCause::Improbable),
+        (
+            EditorJudgement::Probable(_) | EditorJudgement::Minor | EditorJudgement::Refuted(_),
+            _,
+        ) => None,
+    }
 }
 
 /// The judgement on a group of findings: confirmed if one is, else unsure if one is, else failed if

@@ -86,6 +86,9 @@ pub struct Report {
     pub queues: Queues,
     /// Fixes that this run applied.
     pub applied_fixes: Vec<AppliedFix>,
+    /// Numbers of the issues that crh could not fix. `warnings` has the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_fixed: Vec<u32>,
     /// Issues that existed before the change.
     pub pre_existing: Vec<Issue>,
     /// Findings that are not shown, with the reason.
@@ -193,6 +196,10 @@ pub struct ReviewedChange {
     pub base_sha: String,
     /// Head commit, or the hash of the tree that a dirty checkout would commit.
     pub head_sha: String,
+    /// Whether the checkout did not have the change when the review began, so that crh cannot fix
+    /// its issues.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
 }
 
 /// Size of the reviewed change.
@@ -629,6 +636,9 @@ pub struct DroppedFinding {
     pub fate: Fate,
     /// Reason.
     pub reason: String,
+    /// What the fate alone does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<DropCause>,
     /// The `dedupe_key` of the issue it was merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
@@ -648,11 +658,17 @@ pub struct DroppedFinding {
     pub raw: Option<serde_json::Value>,
 }
 
-/// Text in the reason of a finding that the change itself suppresses.
-pub const ADDED_BY_CHANGE: &str = ", added by this change";
-/// Marks the reason of a suppression by an old comment that did not cover this line before the
-/// change.
-pub const EXTENDED_BY_CHANGE: &str = ", for a line that it did not cover before this change";
+/// Why a finding has its fate, where the fate has several causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DropCause {
+    /// The model that selects issues does not expect maintainers to agree.
+    Improbable,
+    /// Findings of class `advisory` are not published.
+    Advisory,
+    /// The change itself adds the suppression, or extends it to this line.
+    ByChange,
+}
 
 impl DroppedFinding {
     /// A finding that is dropped for good.
@@ -660,6 +676,7 @@ impl DroppedFinding {
         Self {
             fate,
             reason: reason.into(),
+            cause: None,
             into: None,
             open: None,
             validation: None,
@@ -671,8 +688,7 @@ impl DroppedFinding {
 
     /// Whether the change itself suppresses this finding.
     pub fn is_suppressed_by_change(&self) -> bool {
-        let marks = [ADDED_BY_CHANGE, EXTENDED_BY_CHANGE];
-        self.fate == Fate::Suppressed && marks.iter().any(|mark| self.reason.contains(mark))
+        self.cause == Some(DropCause::ByChange)
     }
 
     /// A finding whose issue is hidden but still open.
@@ -837,12 +853,6 @@ impl Report {
         self.warnings.iter().chain(note)
     }
 
-    /// Why crh did not fix an issue, if a warning says so.
-    pub(crate) fn not_fixed_reason(&self, number: u32) -> Option<&str> {
-        let start = not_fixed_warning(number, "");
-        self.warnings.iter().find_map(|warning| warning.strip_prefix(start.as_str()))
-    }
-
     /// Updates the note about issues over the limit after some of them left the report.
     pub fn recount_over_cap(&mut self) {
         if let Some((_, limit)) = self.over_cap_note.split_once(OVER_CAP_CAUSE) {
@@ -990,6 +1000,7 @@ impl Report {
         self.suppressed.extend(issue.members.iter().map(|member| DroppedFinding {
             fate: Fate::Dismissed,
             reason: reason.to_owned(),
+            cause: None,
             into: None,
             open: None,
             validation: None,

@@ -171,6 +171,7 @@ impl ReviewerReturn {
             self.dropped.push(DroppedFinding {
                 fate,
                 reason,
+                cause: None,
                 into: None,
                 open: None,
                 validation: None,

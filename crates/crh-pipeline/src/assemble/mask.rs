@@ -64,6 +64,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         over_cap_note: _,
         queues: _,
         applied_fixes,
+        not_fixed: _,
         pre_existing,
         suppressed,
         residual_risks,
@@ -131,6 +132,7 @@ impl ReportMask<'_> {
             head_ref,
             base_sha: _,
             head_sha: _,
+            is_elsewhere: _,
         } = change;
         self.mask_texts([url, title, author, base_ref, head_ref]);
     }
@@ -241,6 +243,7 @@ impl ReportMask<'_> {
         let DroppedFinding {
             fate: _,
             reason,
+            cause: _,
             into: _,
             open: _,
             validation: _,

@@ -14,7 +14,7 @@ use crate::runs::RunRecord;
 use crate::text::one_line;
 use crh_lint::{ChangedFile, IgnoreComments, InvalidIgnore, Project, name_matches_rule};
 use crh_review::finding::{Finding, Member, Severity, Side};
-use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, EXTENDED_BY_CHANGE, Fate};
+use crh_review::report::{DropCause, DroppedFinding, Fate};
 use crh_syntax::{Language, SyntaxTree};
 
 /// Settings file of the repository.
@@ -30,6 +30,12 @@ const STATEMENT_LINES_MAX: usize = 200;
 /// Maximum number of lines that an ineffective `crh:ignore` may be above a finding. crh reports
 /// only comments that are at least this near.
 const INVALID_IGNORE_LINES_MAX: u32 = 3;
+
+/// Part of the reason of a suppression that the change adds.
+const ADDED_BY_CHANGE: &str = ", added by this change";
+/// Part of the reason of a suppression by an old comment that did not cover this line before the
+/// change.
+const EXTENDED_BY_CHANGE: &str = ", for a line that it did not cover before this change";
 
 struct SuppressionReason {
     reason: String,
@@ -64,11 +70,13 @@ pub(super) fn suppress(
                     record.members.push(member);
                 }
                 Some(SuppressionReason { reason, added_at }) => {
+                    let cause = added_at.as_ref().map(|_| DropCause::ByChange);
                     silenced.extend(
                         added_at
                             .map(|place| format!("{} ({place})", one_line(&member.finding.title))),
                     );
-                    record.dropped.push(dropped_as_suppressed(member, reason));
+                    let dropped = dropped_as_suppressed(member, reason);
+                    record.dropped.push(DroppedFinding { cause, ..dropped });
                 }
             }
         }

@@ -34,7 +34,7 @@ pub(super) fn accept_work(
         .iter()
         .map(|(issue, repair)| (issue.number, edits_for(issue, repair, &edits, &done)))
         .collect();
-    for (number, _) in fix_task.issue_files() {
+    for number in fix_task.shown_issues().map(|issue| issue.number) {
         let outcome = match reported.get(&number) {
             Some(ReportedRepair { outcome: IssueOutcome::Done(sentence), .. }) => {
                 match made.get(&number).unwrap_or(&Err(NO_FILE)) {

@@ -139,9 +139,8 @@ fn submit_tool(
     fix_task: &FixTask,
     sandbox: &Arc<FixSandbox>,
 ) -> SubmitTool<BTreeMap<u32, ReportedRepair>> {
-    let owned_pair = |(number, file): (u32, &str)| (number, file.to_owned());
     let expectations = ReportExpectations {
-        issues: fix_task.issue_files().map(owned_pair).collect(),
+        issues: fix_task.issue_files().collect(),
         files: fix_task.files.clone(),
     };
     let sandbox = sandbox.clone();

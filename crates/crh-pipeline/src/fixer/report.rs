@@ -56,9 +56,9 @@ impl SessionTool for ReportRepairs {
 pub(super) struct ReportedRepair {
     #[serde(rename = "told")]
     pub(super) outcome: IssueOutcome,
-    /// Files changed for the issue: its own file and the files that the report names.
+    /// Files that may be changed for the issue: those of its places and those in the report.
     pub(super) files: BTreeSet<String>,
-    /// The files that the report names.
+    /// The files that the report names, without that of the issue's location.
     #[serde(skip)]
     pub(super) named: BTreeSet<String>,
 }
@@ -66,8 +66,8 @@ pub(super) struct ReportedRepair {
 /// Issues and files of the task, to check a report against.
 #[derive(Debug, Clone)]
 pub(super) struct ReportExpectations {
-    /// File of each issue, by issue number.
-    pub(super) issues: BTreeMap<u32, String>,
+    /// Files of the places of each issue, that of its location first, by issue number.
+    pub(super) issues: BTreeMap<u32, Vec<String>>,
     /// Files that the fixer may write.
     pub(super) files: BTreeSet<String>,
 }
@@ -85,7 +85,7 @@ pub(super) fn parse_report(
     let answers_an_issue = repairs.iter().any(is_known);
     let mut reported = BTreeMap::new();
     for IssueRepair { number, outcome, sentence, files } in repairs {
-        let Some(issue_file) = expectations.issues.get(&number) else {
+        let Some(issue_files) = expectations.issues.get(&number) else {
             // Models also report issues that crh has fixed itself.
             if answers_an_issue {
                 continue;
@@ -107,8 +107,9 @@ pub(super) fn parse_report(
             RepairOutcome::Done => IssueOutcome::Done(sentence),
             RepairOutcome::NotDone => IssueOutcome::NotDone(sentence),
         };
-        let named: BTreeSet<String> = files.into_iter().filter(|file| file != issue_file).collect();
-        let files = named.iter().chain([issue_file]).cloned().collect();
+        let is_other = |file: &String| Some(file) != issue_files.first();
+        let named: BTreeSet<String> = files.into_iter().filter(is_other).collect();
+        let files = named.iter().chain(issue_files).cloned().collect();
         let repair = ReportedRepair { outcome: issue_outcome, files, named };
         if reported.insert(number, repair).is_some() {
             return Err(format!("issue {number} is answered twice; give one entry for each."));
@@ -120,10 +121,11 @@ pub(super) fn parse_report(
         .collect();
     let belongs_to_no_issue =
         |path: &&String| !done_repairs.iter().any(|repair| repair.files.contains(*path));
-    let is_unanswered = |(number, file): &(&u32, &String)| {
-        changed.contains(*file) && !reported.contains_key(*number)
-    };
-    if let Some((number, file)) = expectations.issues.iter().find(is_unanswered)
+    let unanswered =
+        expectations.issues.iter().filter(|(number, _)| !reported.contains_key(*number));
+    let mut unanswered_files =
+        unanswered.flat_map(|(number, files)| files.iter().map(move |file| (number, file)));
+    if let Some((number, file)) = unanswered_files.find(|(_, file)| changed.contains(*file))
         && !done_repairs.is_empty()
     {
         return Err(format!(
@@ -148,8 +150,17 @@ mod tests {
     use super::*;
 
     fn check(repairs: Value, changed: &[&str], expected: Expect) {
+        let issues = [(1, vec!["a.py".to_owned()]), (2, vec!["b.py".to_owned()])].into();
+        check_issues(issues, repairs, changed, expected);
+    }
+
+    fn check_issues(
+        issues: BTreeMap<u32, Vec<String>>,
+        repairs: Value,
+        changed: &[&str],
+        expected: Expect,
+    ) {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let issues = [(1, "a.py".to_owned()), (2, "b.py".to_owned())].into();
         let expectations = ReportExpectations { issues, files: names(&["a.py", "b.py", "c.py"]) };
         let actual =
             match parse_report(json!({ "repairs": repairs }), &expectations, &names(changed)) {
@@ -240,6 +251,15 @@ mod tests {
                 "`b.py` is changed, and issue 2 in it is not answered; give one entry for each."
             ],
         );
+    }
+
+    #[test]
+    fn file_of_another_place_belongs_to_the_issue() {
+        let issues = BTreeMap::from([(1, vec!["a.py".to_owned(), "b.py".to_owned()])]);
+        let expected = expect![[r#"
+            1 Done("The guard is there.") {"a.py", "b.py"}
+        "#]];
+        check_issues(issues, json!([entry(1, "done")]), &["a.py", "b.py"], expected);
     }
 
     #[test]

@@ -11,11 +11,15 @@ use crate::review_context::ReviewContext;
 use crate::text::one_line;
 use crate::validate::excerpt::excerpt;
 use crh_llm::Conversation;
+use crh_review::Location;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
 /// Maximum number of issues per run. With more issues, the model works less carefully.
 const ISSUES_MAX: usize = 40;
+
+/// Maximum places of an issue with code in the prompt. The fixer can read the others itself.
+const EXCERPTS_MAX: usize = 8;
 
 /// Issues to repair and files to edit.
 #[derive(Debug, Clone, Default)]
@@ -50,9 +54,12 @@ impl FixTask {
         }
     }
 
-    /// Numbers and files of the issues in the prompt.
-    pub(super) fn issue_files(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.shown_issues().map(|issue| (issue.number, issue.location.file.as_str()))
+    /// Numbers of the issues in the prompt, with the files of their places.
+    pub(super) fn issue_files(&self) -> impl Iterator<Item = (u32, Vec<String>)> {
+        self.shown_issues().map(|issue| {
+            let files = places(issue).map(|place| place.file.clone());
+            (issue.number, files.collect())
+        })
     }
 
     /// Issues that one run takes.
@@ -70,8 +77,8 @@ impl FixTask {
     /// Result if nothing is accepted.
     pub(super) fn none_done(&self, reason: &str) -> AcceptedWork {
         let prompt_issues = self
-            .issue_files()
-            .map(|(number, _)| (number, IssueOutcome::NotDone(reason.to_owned())));
+            .shown_issues()
+            .map(|issue| (issue.number, IssueOutcome::NotDone(reason.to_owned())));
         let outcomes: BTreeMap<u32, IssueOutcome> =
             prompt_issues.chain(self.issues_over_limit()).collect();
         AcceptedWork { edits: Vec::new(), outcomes, notes: Vec::new() }
@@ -94,18 +101,28 @@ impl FixTask {
     }
 }
 
-/// An issue with the code around it.
+/// The place of an issue, and its other places.
+fn places(issue: &Issue) -> impl Iterator<Item = &Location> {
+    std::iter::once(&issue.location).chain(&issue.other_places)
+}
+
+/// An issue with the code around its places.
 fn describe_issue(
     issue: &Issue,
     sandbox: &FixSandbox,
     code: &CodeReader<'_>,
     context: &ReviewContext,
 ) -> String {
-    let Issue { number, severity, title, location, .. } = issue;
+    let Issue { number, severity, title, location, other_places, .. } = issue;
     let title = one_line(title);
     let why = one_line(&issue.why_it_matters);
     let mut text = format!("number: {number}\ntitle: {title}\nseverity: {severity}\n");
-    text += &format!("place: {location}\nwhy it matters: {why}\n");
+    text += &format!("place: {location}\n");
+    if !other_places.is_empty() {
+        let names: Vec<String> = other_places.iter().map(Location::to_string).collect();
+        text += &format!("other places: {}\n", names.join(", "));
+    }
+    text += &format!("why it matters: {why}\n");
     if let Some(fix) = &issue.suggested_fix {
         text += &format!("suggested: {}\n", one_line(fix));
     }
@@ -113,12 +130,27 @@ fn describe_issue(
         let fenced = fence("replacement", replacement);
         text += &format!("suggested text for these lines:\n{fenced}\n");
     }
-    let tree_excerpt = match location.side {
-        Side::New => sandbox.code_excerpt(&location.file, location.line_start..=location.line_end),
+    for (index, place) in places(issue).take(EXCERPTS_MAX).enumerate() {
+        if index > 0 {
+            text += &format!("code at {place}:\n");
+        }
+        let code_excerpt = code_around(place, sandbox, code, context);
+        text += &format!("{}\n", fence("code", &code_excerpt));
+    }
+    text
+}
+
+/// The code around a place of an issue.
+fn code_around(
+    place: &Location,
+    sandbox: &FixSandbox,
+    code: &CodeReader<'_>,
+    context: &ReviewContext,
+) -> String {
+    let tree_excerpt = match place.side {
+        Side::New => sandbox.code_excerpt(&place.file, place.line_start..=place.line_end),
         // The working tree does not contain removed lines.
         Side::Old => None,
     };
-    let code_excerpt =
-        tree_excerpt.unwrap_or_else(|| excerpt(location, code, &context.change.diff).text);
-    text + &format!("{}\n", fence("code", &code_excerpt))
+    tree_excerpt.unwrap_or_else(|| excerpt(place, code, &context.change.diff).text)
 }

@@ -107,6 +107,7 @@ fn finding_without_severity() -> DroppedFinding {
     DroppedFinding {
         fate: Fate::Malformed,
         reason: "`severity` is missing".to_owned(),
+        cause: None,
         into: None,
         open: None,
         validation: None,

@@ -187,6 +187,7 @@ fn report_contains_all_data() {
     first.dropped = vec![DroppedFinding {
         fate: Fate::Nit,
         reason: "too small".to_owned(),
+        cause: None,
         into: None,
         open: None,
         validation: None,
@@ -763,6 +764,7 @@ fn findings_over_the_limit_keep_their_severity() {
         DroppedFinding {
             fate: Fate::OverCap,
             reason,
+            cause: None,
             into: None,
             open: None,
             validation: None,
@@ -799,6 +801,7 @@ fn secrets_are_masked_in_every_text() {
     record.dropped = vec![DroppedFinding {
         fate: Fate::Malformed,
         reason: "unknown field `hunter2000`".to_owned(),
+        cause: None,
         into: None,
         open: None,
         validation: None,

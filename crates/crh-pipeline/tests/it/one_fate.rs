@@ -105,6 +105,7 @@ fn a_dropped() -> impl Strategy<Value = DroppedFinding> {
         DroppedFinding {
             fate,
             reason: "set aside".to_owned(),
+            cause: None,
             into: None,
             open: None,
             validation: None,

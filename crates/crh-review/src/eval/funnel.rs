@@ -248,6 +248,7 @@ mod tests {
         DroppedFinding {
             fate: Fate::Malformed,
             reason: "a title of 101 letters".to_owned(),
+            cause: None,
             into: None,
             open: None,
             validation: None,

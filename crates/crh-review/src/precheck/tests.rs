@@ -287,6 +287,7 @@ fn issue_of_an_earlier_review_whose_code_is_gone_is_no_gap() {
     report.suppressed.push(crate::report::DroppedFinding {
         fate: Fate::Unsupported,
         reason: "the quoted code no longer exists".to_owned(),
+        cause: None,
         into: None,
         open: None,
         validation: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, issue_remarks, location_label,
-    marked_verdict, next_step_in, reported_by, unjudged_reason, unstored_note, validation_note,
+    marked_verdict, next_step_in, reported_by, unfixable_note, unjudged_reason, validation_note,
     warnings_beside_failures,
 };
 use crate::finding::Side;
@@ -384,7 +384,8 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
     let warnings = warnings_beside_failures(report, report.all_warnings());
     items.extend(warnings.iter().map(|warning| prose(warning)));
-    items.extend(unstored_note(report).map(prose));
+    // The note about the checkout does not help the readers of a pull request.
+    items.extend(unfixable_note(report).filter(|_| !report.change.is_elsewhere).map(prose));
     items
 }
 

@@ -6,11 +6,10 @@ use super::{
     reviewer_with_reason, reviewers_or_disagreement, scope_line, verdict_label,
     warnings_beside_failures,
 };
-use crate::edit::ADVISORY_NOT_PUBLISHED;
 use crate::finding::{AutofixClass, Finding, Member, Owner, Side};
 use crate::grade::effective_severity;
 use crate::merge::min_confidence;
-use crate::report::{DroppedFinding, Fate, Issue, Plan, Report, Status};
+use crate::report::{DropCause, DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
 use crate::verdict::{HiddenHome, counted_hidden, plural};
 
@@ -160,7 +159,7 @@ fn unpublished_advisory(report: &Report) -> impl Iterator<Item = String> {
 }
 
 fn is_unpublished_advisory(dropped: &DroppedFinding) -> bool {
-    dropped.fate == Fate::Minor && dropped.reason == ADVISORY_NOT_PUBLISHED
+    dropped.cause == Some(DropCause::Advisory)
 }
 
 fn finding(report: &Report, issue: &Issue) -> String {
@@ -258,9 +257,9 @@ fn is_improbable(dropped: &DroppedFinding) -> bool {
         let severity = effective_severity(member);
         member.finding.confidence >= min_confidence(severity)
     };
-    let is_by_confidence = dropped.reason.starts_with("confidence ");
     dropped.fate == Fate::BelowGate
-        && (!is_by_confidence || dropped.member.as_ref().is_some_and(is_sure))
+        && (dropped.cause == Some(DropCause::Improbable)
+            || dropped.member.as_ref().is_some_and(is_sure))
 }
 
 fn coverage(report: &Report) -> Vec<String> {

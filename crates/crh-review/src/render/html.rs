@@ -15,7 +15,7 @@ use serde_json::{Value as JsonValue, json};
 use self::issue::IssueView;
 use self::prose::{Prose, ProsePiece, paragraphs, prose, prose_list};
 use super::{
-    fate_label, requirement_state, reviewer_reason, scope_line, unstored_note,
+    fate_label, requirement_state, reviewer_reason, scope_line, unfixable_note,
     warnings_beside_failures,
 };
 use crate::diff::Diff;
@@ -131,7 +131,7 @@ impl ReportPage {
 
 fn warnings(report: &Report) -> Vec<Prose> {
     let mut warnings = warnings_beside_failures(report, report.all_warnings());
-    warnings.extend(unstored_note(report).map(str::to_owned));
+    warnings.extend(unfixable_note(report).map(str::to_owned));
     warnings.dedup();
     prose_list(&warnings)
 }

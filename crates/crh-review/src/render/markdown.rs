@@ -3,7 +3,7 @@
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, is_residual, issue_remarks,
     location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
-    scope_line, team, unstored_note, validation_note, verdict_label, warnings_beside_failures,
+    scope_line, team, unfixable_note, validation_note, verdict_label, warnings_beside_failures,
 };
 use crate::finding::Severity;
 use crate::report::{Issue, Report, RequirementState};
@@ -162,7 +162,7 @@ fn residual_work(report: &Report) -> Option<String> {
             cell(&residual_step(report, issue)),
         ]
     });
-    let note = unstored_note(report).map(|note| format!("\n{note}.\n")).unwrap_or_default();
+    let note = unfixable_note(report).map(|note| format!("\n{note}.\n")).unwrap_or_default();
     table("Residual Actionable Work", &columns, rows).map(|table| table + &note)
 }
 

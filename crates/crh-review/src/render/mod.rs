@@ -58,9 +58,6 @@ const BY_HAND: &str = "needs a manual fix";
 
 /// The next step for an issue that crh tried to fix.
 const TRIED: &str = "crh could not fix this, see the warnings of the report";
-/// Part of a reason that names a missing flag. `crh fix` accepts the issue with this flag, and the
-/// next step names it, too.
-const VERIFY_FLAG: &str = "`--verify COMMAND`";
 
 /// What the reader can do about an issue.
 #[derive(Debug, PartialEq, Eq)]
@@ -191,27 +188,31 @@ fn fate_label(fate: Fate) -> &'static str {
     }
 }
 
-/// What the reader can do about an issue of this report, such as `needs a manual fix`. If the
-/// review is not stored, `crh fix` would act on an issue of another review; [`unstored_note`] says
-/// so once.
+/// What the reader can do about an issue of this report, such as `needs a manual fix`. If `crh fix`
+/// would fix nothing, or an issue of another review, [`unfixable_note`] says so once.
 fn next_step_in(report: &Report, issue: &Issue) -> NextStep {
-    match needs_stored_review(report, issue) {
-        true => NextStep::Other("fixable by crh"),
-        false => next_step(report, issue),
+    match next_step(report, issue) {
+        NextStep::Fix(_) if !is_fixable(report) => NextStep::Other("fixable by crh"),
+        step => step,
     }
 }
 
-fn needs_stored_review(report: &Report, issue: &Issue) -> bool {
-    report.artifact.is_empty() && matches!(next_step(report, issue), NextStep::Fix(_))
+/// Whether `crh fix` can fix issues of this report: the review is stored, and of the checkout.
+fn is_fixable(report: &Report) -> bool {
+    !report.artifact.is_empty() && !report.change.is_elsewhere
 }
 
 /// Why crh cannot fix the open issues of this report now. `None` if it can, or if it cannot fix any.
-fn unstored_note(report: &Report) -> Option<&'static str> {
-    let is_needed = report.open_issues().any(|issue| needs_stored_review(report, issue));
-    is_needed.then_some("crh can fix only issues of a stored review, and this review is not stored")
+fn unfixable_note(report: &Report) -> Option<&'static str> {
+    let is_fix = |issue: &Issue| matches!(next_step(report, issue), NextStep::Fix(_));
+    let is_needed = !is_fixable(report) && report.open_issues().any(is_fix);
+    is_needed.then_some(match report.change.is_elsewhere {
+        true => "crh can fix only the checkout; check out this change and review it again",
+        false => "crh can fix only issues of a stored review, and this review is not stored",
+    })
 }
 
-/// What the reader can do about an issue of a stored review.
+/// What the reader can do about an issue of a stored review of the checkout.
 fn next_step(report: &Report, issue: &Issue) -> NextStep {
     // `crh fix` does not apply the same fix twice.
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
@@ -222,10 +223,8 @@ fn next_step(report: &Report, issue: &Issue) -> NextStep {
             "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`",
         );
     }
-    let was_refused =
-        report.not_fixed_reason(issue.number).is_some_and(|why| !why.contains(VERIFY_FLAG));
     match open_step(report, issue) {
-        NextStep::Fix(_) if was_refused => NextStep::Tried,
+        NextStep::Fix(_) if report.not_fixed.contains(&issue.number) => NextStep::Tried,
         step => step,
     }
 }
@@ -304,9 +303,8 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
         Action::Skip => NextStep::Other("choose a fix: the reviewers propose different ones"),
         Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
-    let is_unstored = report.artifact.is_empty();
     let has_fix = report.fix_of(issue.number).is_some();
-    let is_open = !is_unstored && !has_fix && step != NextStep::Tried;
+    let is_open = is_fixable(report) && !has_fix && step != NextStep::Tried;
     let suffix = match issue.requires_verification && is_open {
         true => ", then run the tests",
         false => "",

@@ -10,8 +10,8 @@ use super::*;
 use crate::diff::Diff;
 use crate::finding::{AutofixClass, Member, Origin, Severity};
 use crate::report::{
-    AppliedFix, CoverageState, Decimal, DroppedFinding, FileCoverage, FixOutcome, Issue, Plan,
-    PlanSource, Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes,
+    AppliedFix, CoverageState, Decimal, DropCause, DroppedFinding, FileCoverage, FixOutcome, Issue,
+    Plan, PlanSource, Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes,
     RunOutcome, SCHEMA_VERSION, Scope, Status, Strategy, not_fixed_warning,
 };
 use crate::verdict::{CommandKind, Verdict};
@@ -299,7 +299,7 @@ fn improbable_finding_is_not_called_unsure() {
     assert_eq!(coverage(&report), [improbable]);
     let mut report = full_report();
     for dropped in &mut report.suppressed {
-        dropped.reason = "the probability that maintainers agree is 0.42".to_owned();
+        dropped.cause = Some(DropCause::Improbable);
     }
     assert_eq!(coverage(&report), [improbable]);
 }
@@ -466,18 +466,23 @@ fn empty_report_is_rendered() {
 }
 
 #[test]
-fn fix_command_is_named_only_for_a_stored_run() {
+fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
     let stored = full_report();
-    let unstored = Report { artifact: String::new(), ..stored.clone() };
     let texts = |report: &Report| {
         let texts =
             [text(report, &TextStyle::default()), markdown(report), html(report, None).unwrap()];
         texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
-        assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
-        assert_eq!(unstored.matches("this review is not stored").count(), 1, "{unstored}");
-    }
+    let check = |unfixable: &Report, reason: &str| {
+        for (stored, unfixable) in texts(&stored).iter().zip(texts(unfixable)) {
+            assert!(stored.contains("crh fix") && !unfixable.contains("crh fix"), "{unfixable}");
+            assert_eq!(unfixable.matches(reason).count(), 1, "{unfixable}");
+        }
+    };
+    let unstored = Report { artifact: String::new(), ..stored.clone() };
+    check(&unstored, "this review is not stored");
+    let change = ReviewedChange { is_elsewhere: true, ..stored.change.clone() };
+    check(&Report { change, ..stored.clone() }, "check out this change and review it again");
 }
 
 #[test]
@@ -775,7 +780,7 @@ fn unverified_fix_is_tested_and_not_undone_before_that() {
     // The words name `crh fix`, but crh cannot fix this issue again.
     report.artifact.clear();
     assert_eq!(residual_step(&report, &report.issues[0]), step);
-    assert_eq!(unstored_note(&report), None);
+    assert_eq!(unfixable_note(&report), None);
 }
 
 #[test]
@@ -851,14 +856,15 @@ fn fix_that_crh_refused_is_no_next_step() {
     let step = |report: &Report| residual_step(report, &report.issues[0]);
     let fixable = format!("`crh fix --issue {number}` can fix this");
     assert_eq!(step(&report), fixable);
-    report.warnings = vec![not_fixed_warning(number + 10, "its lines changed")];
+    report.not_fixed = vec![number + 10];
     assert_eq!(step(&report), fixable);
-    report.warnings = vec![not_fixed_warning(number, "its lines changed")];
+    report.not_fixed = vec![number];
     assert_eq!(step(&report), TRIED);
     report.issues[0].requires_verification = true;
     assert_eq!(step(&report), TRIED);
-    // `crh fix` accepts the issue with the flag.
-    report.warnings = vec![not_fixed_warning(number, "pass `--verify COMMAND`")];
+    // A warning alone says nothing: `crh fix` accepts the issue with the flag.
+    report.not_fixed.clear();
+    report.warnings = vec![not_fixed_warning(number, "its fix needs verification")];
     let step = step(&report);
     assert!(step.contains("--verify COMMAND` can fix this"), "{step}");
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{
     counted_hidden_lines, coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks,
     location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
-    scope_line, team, unjudged_reason, unstored_note, validation_label, warnings_beside_failures,
+    scope_line, team, unfixable_note, unjudged_reason, validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -331,7 +331,7 @@ fn residual_work(report: &Report) -> Vec<String> {
         let (number, severity, step) = (issue.number, issue.severity, residual_step(report, issue));
         format!("{number} {severity} {}: {step}", location_label(issue))
     };
-    residual.map(line).chain(unstored_note(report).map(str::to_owned)).collect()
+    residual.map(line).chain(unfixable_note(report).map(str::to_owned)).collect()
 }
 
 fn coverage(report: &Report) -> Vec<String> {

@@ -18,9 +18,10 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix::found_on::forget_found_on;
 use crate::fix::interrupted_fix::roll_back_interrupted_fix;
 use crate::fix::journal::{ApplyError, LockedCheckout};
+use crate::fix::moved_checkout::MovedCheckout;
 use crate::fix::outcome::{FixPass, SkippedIssue};
 use crate::fix::residual::left_before;
-use crate::fix::{AppliedFixes, FixOrigin};
+use crate::fix::{AppliedFixes, FixObstacle, FixOrigin};
 use crate::hand_off::todos;
 use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
@@ -95,6 +96,16 @@ fn without_dismissed(
     Ok(numbers)
 }
 
+/// Leaves out the chosen issues that are already fixed.
+fn without_fixed(chosen: &[u32], report: &Report) -> BTreeSet<u32> {
+    let (fixed, open): (BTreeSet<u32>, BTreeSet<u32>) =
+        chosen.iter().copied().partition(|number| report.is_fixed(*number));
+    for number in fixed {
+        ui::note(&format!("#{number} is already fixed"));
+    }
+    open
+}
+
 pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     require_repository(environment)?;
     roll_back_interrupted_fix(environment)?;
@@ -111,29 +122,14 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     args.display.set(&mut flags);
     let reopening = ReopenRequest { run: &stored_run, trust: args.trust, flags };
     let session = review::reopened(reopening, environment)?;
-    if let Some(checkout) =
-        session.checkout.as_ref().filter(|path| !is_current_checkout(environment, path))
-    {
-        return Err(ApplyError::Elsewhere { checkout: checkout.clone() }.into());
-    }
     // If the list of applied fixes is unreadable, the command must stop.
     let applied_fixes =
         session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
-    if let Some(reason) = fix::not_the_checkout(&session) {
-        let run = &report.run_id;
-        let reason = match reason == fix::ELSEWHERE {
-            true => {
-                format!("it reviewed {}, not the current checkout", change_name(&report.change))
-            }
-            false => reason,
-        };
-        return Err(Failure::usage(format!("cannot fix the issues of run `{run}`: {reason}"))
-            .hint("check out what you want to fix, and review it with `crh review`"));
-    }
+    check_checkout(&session, &report, environment)?;
     fix::update_from_journals(&session, &mut report)?;
     let (numbers, rejected) = match args.issue.is_empty() {
         true => safe_to_try(&report, &session.settings, &stored_run)?,
-        false => (args.issue.iter().copied().collect(), Vec::new()),
+        false => (without_fixed(&args.issue, &report), Vec::new()),
     };
     let rejected = FixPass::leaving(rejected);
     if !applied_fixes.is_empty() {
@@ -186,6 +182,45 @@ fn note_changed_file(
         ));
     }
     Ok(())
+}
+
+/// Fails if the reviewed change is not the checkout of the current folder.
+fn check_checkout(
+    session: &ReviewSession,
+    report: &Report,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    if let Some(checkout) =
+        session.checkout.as_ref().filter(|path| !is_current_checkout(environment, path))
+    {
+        return Err(ApplyError::Elsewhere { checkout: checkout.clone() }.into());
+    }
+    let moved_failure = |moved: &MovedCheckout, next: &str| {
+        let hint = format!("run `{}`{next}", moved.switch_command());
+        unfixable(report, &moved.reason()).hint(hint)
+    };
+    let repository = Repository::discover(&environment.folder).or_fail(FailureKind::Usage)?;
+    let reason = match fix::obstacle(session) {
+        None => {
+            return match MovedCheckout::since_review(session)? {
+                Some(moved) => Err(moved_failure(&moved, ", then run `crh fix` again")),
+                None => Ok(()),
+            };
+        }
+        Some(FixObstacle::NotCheckedOut) => {
+            if let Some(moved) = MovedCheckout::from_branch(&report.change, &repository) {
+                return Err(moved_failure(&moved, ", then review it with `crh review`"));
+            }
+            format!("it reviewed {}, not the current checkout", change_name(&report.change))
+        }
+        Some(obstacle) => obstacle.to_string(),
+    };
+    Err(unfixable(report, &reason)
+        .hint("check out what you want to fix, and review it with `crh review`"))
+}
+
+fn unfixable(report: &Report, reason: &str) -> Failure {
+    Failure::usage(format!("cannot fix the issues of run `{}`: {reason}", report.run_id))
 }
 
 /// Name of the reviewed change for a message: its address, or its base and head.

@@ -97,7 +97,7 @@ pub(crate) fn replaced(
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Patch {
+struct LineReplacement {
     /// Lines of the current file, from 0.
     lines: Range<usize>,
     with: Vec<u8>,
@@ -109,7 +109,8 @@ fn one_file(
     issues: &[&Issue],
     texts: &BTreeMap<u32, Result<FileTexts, SkippedIssue>>,
 ) -> (Option<FileEdit>, Vec<SkippedIssue>) {
-    let (mut patches, mut left): (Vec<Patch>, Vec<SkippedIssue>) = (Vec::new(), Vec::new());
+    let (mut patches, mut left): (Vec<LineReplacement>, Vec<SkippedIssue>) =
+        (Vec::new(), Vec::new());
     // The current text, which is the same for all issues of the file. The reviewed text may differ.
     let mut now: &[u8] = &[];
     let mut issues = issues.to_vec();
@@ -133,8 +134,9 @@ fn one_file(
                 continue;
             }
         };
-        let overlaps =
-            |it: &Patch| it.lines.start < patch.lines.end && patch.lines.start < it.lines.end;
+        let overlaps = |it: &LineReplacement| {
+            it.lines.start < patch.lines.end && patch.lines.start < it.lines.end
+        };
         match patches.iter_mut().find(|it| overlaps(it)) {
             // Two issues with the same replacement share one fix.
             Some(other) if other.lines == patch.lines && other.with == patch.with => {
@@ -160,7 +162,7 @@ fn one_file(
 }
 
 /// The patch of an issue in the current file, or why its position is unclear.
-fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
+fn patch(issue: &Issue, texts: &FileTexts) -> Result<LineReplacement, &'static str> {
     let replacement = usable_replacement(issue)?;
     if texts.now.contains(&0) {
         return Err(NOT_TEXT);
@@ -186,7 +188,7 @@ fn patch(issue: &Issue, texts: &FileTexts) -> Result<Patch, &'static str> {
     if with == now[position.clone()].concat() {
         return Err(NOTHING_NEW);
     }
-    Ok(Patch { lines: position, with, issues: BTreeSet::from([issue.number]) })
+    Ok(LineReplacement { lines: position, with, issues: BTreeSet::from([issue.number]) })
 }
 
 /// The lines of an issue, from 0. `None` if the file is shorter.
@@ -264,7 +266,7 @@ fn with_line_endings_of_file(replacement: &str, now: &[&[u8]], position: &Range<
 }
 
 /// Applies patches that do not overlap.
-fn patched(now: &[u8], patches: &mut [Patch]) -> Vec<u8> {
+fn patched(now: &[u8], patches: &mut [LineReplacement]) -> Vec<u8> {
     patches.sort_by_key(|patch| patch.lines.start);
     let lines = lines(now);
     let (mut bytes, mut at) = (Vec::with_capacity(now.len()), 0);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::outcome::SkippedIssue;
+use super::outcome::{SkipKind, SkippedIssue};
 use super::{FixOrigin, select_issues};
 use crate::commands::review::session::ReviewSession;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::finding::AutofixClass;
-use crh_review::report::{Report, ReviewMode};
+use crh_review::report::{Issue, Report, ReviewMode};
 
 const CHANGES_BEHAVIOUR: &str = "its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`";
 const NO_VERIFICATION: &str =
@@ -88,7 +88,11 @@ pub(crate) fn unverifiable(
     }
     let (issues, _) = select_issues(report, numbers);
     let needing = issues.into_iter().filter(|issue| issue.requires_verification);
-    needing.map(|issue| SkippedIssue::new(issue.number, plan.gap(issue.autofix_class))).collect()
+    let skipped = |issue: &Issue| SkippedIssue {
+        kind: SkipKind::Unverifiable,
+        ..SkippedIssue::new(issue.number, plan.gap(issue.autofix_class))
+    };
+    needing.map(skipped).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub(crate) mod found_on;
 pub(crate) mod interrupted_fix;
 pub(crate) mod journal;
 mod missing_fixes;
+pub(crate) mod moved_checkout;
 pub(crate) mod outcome;
 mod planned_fixes;
 mod refusal;
@@ -34,12 +35,12 @@ pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::missing_fixes::drop_missing_fixes;
-use self::outcome::{FixPass, SkippedIssue};
+use self::outcome::{FixPass, SkipKind, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
-use self::residual::{NOT_ITS_TURN, RESIDUAL, residual, with_kept};
+use self::residual::{RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
-pub(crate) use self::reviewed_checkout::{ELSEWHERE, fixes_of, with_crlf};
-use self::reviewed_checkout::{FIXES, ReviewedCheckout, WriteFailure, reason_if_edited};
+use self::reviewed_checkout::{FIXES, FixWriteFailure, ReviewedCheckout, reason_if_edited};
+pub(crate) use self::reviewed_checkout::{FixObstacle, fixes_of, with_crlf};
 pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
@@ -87,6 +88,7 @@ pub(crate) fn fix(
     report
         .warnings
         .retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED) && !is_retried(warning));
+    report.not_fixed.retain(|number| !numbers.contains(number));
     warn(report, &fixed.warnings);
     match asker {
         FixOrigin::Command | FixOrigin::Questions => warn_not_fixed(report, &fixed.left),
@@ -109,7 +111,9 @@ pub(crate) fn would_fix(
     let (issues, left) = verifiable(session, report, numbers, FixOrigin::Command);
     let reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
-        Err(why) => return Ok((Vec::new(), skip_all(report, numbers, &why))),
+        Err(obstacle) => {
+            return Ok((Vec::new(), skip_all(report, numbers, &obstacle.to_string())));
+        }
     };
     let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
@@ -119,7 +123,7 @@ pub(crate) fn would_fix(
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
-            FixPass { is_stopped: true, ..skip_all(report, numbers, NOT_ITS_TURN) },
+            FixPass { is_stopped: true, ..skip_each(report, numbers, SkippedIssue::not_tried) },
         ));
     }
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
@@ -176,7 +180,7 @@ pub(crate) fn is_needed(run: &Path) -> bool {
 }
 
 /// Why nothing of this review can be fixed, or `None`.
-pub(crate) fn not_the_checkout(session: &ReviewSession) -> Option<String> {
+pub(crate) fn obstacle(session: &ReviewSession) -> Option<FixObstacle> {
     ReviewedCheckout::open(session).err()
 }
 
@@ -198,13 +202,22 @@ fn is_not_fixed_warning(warning: &str, number: u32) -> bool {
 /// Adds warnings about open issues that crh tried to fix, so that the report does not recommend the
 /// same fix.
 fn warn_not_fixed(report: &mut Report, left: &[SkippedIssue]) {
-    let warned: &Report = report;
-    let is_tried = |left: &&SkippedIssue| {
-        let issue = warned.issue(left.number);
-        left.why != NOT_ITS_TURN && issue.is_some_and(|it| applied_already(warned, it).is_none())
-    };
-    let warnings: Vec<String> = left.iter().filter(is_tried).map(not_fixed_warning).collect();
-    warn(report, &warnings);
+    let mut left = left.to_vec();
+    left.retain(|left| {
+        let issue = report.issue(left.number);
+        left.kind != SkipKind::NotTried
+            && issue.is_some_and(|it| applied_already(report, it).is_none())
+    });
+    warn_skipped(report, &left);
+}
+
+/// Adds warnings about skipped issues, and lists those that crh could not fix.
+pub(crate) fn warn_skipped(report: &mut Report, left: &[SkippedIssue]) {
+    warn(report, &left.iter().map(not_fixed_warning).collect::<Vec<_>>());
+    let failed = left.iter().filter(|left| left.kind == SkipKind::Failed);
+    report.not_fixed.extend(failed.map(|left| left.number));
+    report.not_fixed.sort_unstable();
+    report.not_fixed.dedup();
 }
 
 /// The warning about an issue that the review of its fix found again.
@@ -220,6 +233,7 @@ fn drop_stale_warnings(report: &mut Report) {
         is_not_fixed_warning(warning, number) || warning == found_again_warning(number)
     };
     report.warnings.retain(|warning| !fixed.iter().any(|number| is_stale(warning, *number)));
+    report.not_fixed.retain(|number| !fixed.contains(number));
 }
 
 /// Removes the proposals that are in the tree from open issues: their replacements, and the
@@ -339,7 +353,7 @@ fn fix_in_tree(
     let all = |why: &str| skip_all(report, numbers, why);
     let reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
-        Err(why) => return Ok(all(&why)),
+        Err(obstacle) => return Ok(all(&obstacle.to_string())),
     };
     let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
@@ -347,7 +361,8 @@ fn fix_in_tree(
     };
     let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
-        return Ok(FixPass { is_stopped: true, ..all(NOT_ITS_TURN) });
+        let left = skip_each(report, numbers, SkippedIssue::not_tried);
+        return Ok(FixPass { is_stopped: true, ..left });
     }
     let by_model = drop_if_tree_changed(&reviewed_checkout, &checkout, by_model)?;
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
@@ -385,7 +400,7 @@ fn apply_planned(
     let edits = reviewed_checkout.edits(checkout, (&from, &commit), &paths, &fixes);
     let done = edits.and_then(|edits| {
         let done = checkout.apply(&reviewed_checkout.fixes(), &edits, purpose, UNDISTURBED);
-        done.map_err(WriteFailure::from)
+        done.map_err(FixWriteFailure::from)
     });
     match done {
         Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
@@ -446,12 +461,20 @@ fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
 
 /// Skips all issues for the same reason.
 fn skip_all(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> FixPass {
+    skip_each(report, numbers, |number| SkippedIssue::new(number, why))
+}
+
+fn skip_each(
+    report: &Report,
+    numbers: &BTreeSet<u32>,
+    skipped: impl Fn(u32) -> SkippedIssue,
+) -> FixPass {
     let (issues, left) = select_issues(report, numbers);
-    let more = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
+    let more = issues.iter().map(|issue| skipped(issue.number)).collect();
     FixPass::leaving(left).and(FixPass::leaving(more))
 }
 
-fn not_applied(fixes: &[AppliedFix], failure: &WriteFailure) -> FixPass {
+fn not_applied(fixes: &[AppliedFix], failure: &FixWriteFailure) -> FixPass {
     let why = format!("nothing was applied: {}", failure.why);
     let left = |fix: &AppliedFix| SkippedIssue {
         is_rejected: failure.refuses(&fix.files),

@@ -1,8 +1,10 @@
 //! Result of a fix pass.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crh_review::report::AppliedFix;
+
+const NOT_ITS_TURN: &str = "fixing was stopped before";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct FixPass {
@@ -28,11 +30,38 @@ pub(crate) struct SkippedIssue {
     /// Whether crh or the fixer rejected the fix itself, so that the same fix would fail again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_rejected: bool,
+    #[serde(default, skip_serializing_if = "SkipKind::is_failed")]
+    pub(crate) kind: SkipKind,
+}
+
+/// Whether crh tried to fix a skipped issue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SkipKind {
+    /// crh could not fix it.
+    #[default]
+    Failed,
+    /// Nothing would verify its fix. With a verification command, crh can fix it.
+    Unverifiable,
+    /// The user stopped the pass before.
+    NotTried,
+}
+
+impl SkipKind {
+    /// For serde, which passes a reference.
+    pub(crate) fn is_failed(&self) -> bool {
+        *self == Self::Failed
+    }
 }
 
 impl SkippedIssue {
     pub(crate) fn new(number: u32, why: impl Into<String>) -> Self {
-        Self { number, why: why.into(), is_rejected: false }
+        Self { number, why: why.into(), is_rejected: false, kind: SkipKind::Failed }
+    }
+
+    /// An issue before whose turn the user stopped.
+    pub(crate) fn not_tried(number: u32) -> Self {
+        Self { kind: SkipKind::NotTried, ..Self::new(number, NOT_ITS_TURN) }
     }
 
     /// An issue whose fix was rejected.

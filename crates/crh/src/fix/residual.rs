@@ -3,14 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::SkippedIssue;
+use super::outcome::{SkipKind, SkippedIssue};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{Issue, Queue, Report};
 
 /// File in the run folder.
 pub(super) const RESIDUAL: &str = "residual-work.json";
-
-pub(super) const NOT_ITS_TURN: &str = "fixing was stopped before";
 
 /// An open issue that needs work.
 #[derive(Debug, Serialize)]
@@ -22,6 +20,8 @@ pub(super) struct Residual<'r> {
     /// Whether the fix was rejected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_rejected: bool,
+    #[serde(skip_serializing_if = "SkipKind::is_failed")]
+    kind: SkipKind,
 }
 
 /// The open issues that need work, with their reasons.
@@ -37,6 +37,7 @@ pub(super) fn residual<'r>(report: &'r Report, left: &'r [SkippedIssue]) -> Vec<
             issue,
             left: left.map(|it| it.why.as_str()),
             is_rejected: left.is_some_and(|it| it.is_rejected),
+            kind: left.map(|it| it.kind).unwrap_or_default(),
         }
     };
     waiting.map(residual).collect()
@@ -50,7 +51,7 @@ pub(super) fn with_kept(run: &RunFolder, left: &[SkippedIssue]) -> Vec<SkippedIs
 
 /// Stored reasons of earlier attempts, which would fail again.
 pub(crate) fn left_before(run: &RunFolder) -> Vec<SkippedIssue> {
-    stored_residuals(run).into_iter().filter(|left| left.why != NOT_ITS_TURN).collect()
+    stored_residuals(run).into_iter().filter(|left| left.kind != SkipKind::NotTried).collect()
 }
 
 /// Clears all reasons, because issues get new numbers or the fixes are undone.
@@ -69,6 +70,8 @@ struct StoredResidual {
     left: Option<String>,
     #[serde(default)]
     is_rejected: bool,
+    #[serde(default)]
+    kind: SkipKind,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,8 +85,8 @@ fn stored_residuals(run: &RunFolder) -> Vec<SkippedIssue> {
     stored
         .into_iter()
         .filter_map(|stored| {
-            let StoredResidual { issue, left, is_rejected } = stored;
-            Some(SkippedIssue { is_rejected, ..SkippedIssue::new(issue.number, left?) })
+            let StoredResidual { issue, left, is_rejected, kind } = stored;
+            Some(SkippedIssue { is_rejected, kind, ..SkippedIssue::new(issue.number, left?) })
         })
         .collect()
 }

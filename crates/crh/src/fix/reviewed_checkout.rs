@@ -27,12 +27,24 @@ const FIXERS_MAX: u32 = 1_000;
 /// Folder of the journals in a run folder.
 pub(super) const FIXES: &str = "fixes";
 
-/// Why a change that is not checked out cannot be fixed.
-pub(crate) const ELSEWHERE: &str = "the reviewed change is not the current checkout";
-const WITH_MORE: &str =
-    "the checkout has uncommitted changes, and its branch was reviewed without them";
-const ONLY_A_DIFF: &str = "only a diff was reviewed";
-const NOT_KEPT: &str = "this review is not stored, so crh could not undo the fixes";
+/// Why no issue of a review can be fixed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FixObstacle {
+    #[error("the reviewed change is not the current checkout")]
+    NotCheckedOut,
+    #[error("the checkout has uncommitted changes, and its branch was reviewed without them")]
+    UnreviewedChanges,
+    #[error("only a diff was reviewed")]
+    OnlyADiff,
+    #[error("this review is not stored, so crh could not undo the fixes")]
+    NotStored,
+    #[error("the stored state after the last fix is missing")]
+    LostState,
+    #[error("{0}")]
+    Unsupported(&'static str),
+    #[error("{0}")]
+    Journal(String),
+}
 
 pub(super) struct ReviewedCheckout<'b> {
     pub(super) session: &'b ReviewSession,
@@ -57,19 +69,19 @@ pub(super) struct FixStart {
     /// Files that the user has edited.
     pub(super) edited: BTreeSet<String>,
     /// Files that cannot be fixed, with the reason.
-    pub(super) barred: BTreeMap<String, WriteFailure>,
+    pub(super) barred: BTreeMap<String, FixWriteFailure>,
 }
 
 /// Why crh cannot write a fix.
 #[derive(Debug)]
-pub(super) struct WriteFailure {
+pub(super) struct FixWriteFailure {
     /// The reason, without a period.
     pub(super) why: String,
     /// The path that crh may not write, so that the same fix would fail again.
     refused_path: Option<String>,
 }
 
-impl WriteFailure {
+impl FixWriteFailure {
     fn new(why: impl Display) -> Self {
         Self { why: why.to_string(), refused_path: None }
     }
@@ -86,7 +98,7 @@ impl WriteFailure {
     }
 }
 
-impl From<ApplyError> for WriteFailure {
+impl From<ApplyError> for FixWriteFailure {
     fn from(error: ApplyError) -> Self {
         let why = error.to_string();
         match error {
@@ -105,27 +117,26 @@ impl From<ApplyError> for WriteFailure {
 }
 
 impl<'b> ReviewedCheckout<'b> {
-    /// Opens the reviewed checkout. The error says in a sentence why nothing can be fixed.
-    pub(super) fn open(session: &'b ReviewSession) -> Result<Self, String> {
+    /// Opens the reviewed checkout.
+    pub(super) fn open(session: &'b ReviewSession) -> Result<Self, FixObstacle> {
         if let Some(refusal) = tree::refusal() {
-            return Err(refusal.to_owned());
+            return Err(FixObstacle::Unsupported(refusal));
         }
-        let no_checkout_reason = match session.checked_out {
-            CheckoutMatch::WithUnreviewedChanges => WITH_MORE,
-            CheckoutMatch::AsReviewed | CheckoutMatch::Different => ELSEWHERE,
+        let no_checkout = match session.checked_out {
+            CheckoutMatch::WithUnreviewedChanges => FixObstacle::UnreviewedChanges,
+            CheckoutMatch::AsReviewed | CheckoutMatch::Different => FixObstacle::NotCheckedOut,
         };
-        let root = session.checkout.as_deref().ok_or(no_checkout_reason)?;
-        let (bare, reviewed) = session.files.as_ref().ok_or(ONLY_A_DIFF)?;
-        let run = session.place.folder().ok_or(NOT_KEPT)?;
-        let applied_fixes =
-            journal::applied_fixes(&fixes_of(run)).map_err(|why| why.to_string())?;
+        let root = session.checkout.as_deref().ok_or(no_checkout)?;
+        let (bare, reviewed) = session.files.as_ref().ok_or(FixObstacle::OnlyADiff)?;
+        let run = session.place.folder().ok_or(FixObstacle::NotStored)?;
+        let applied_fixes = journal::applied_fixes(&fixes_of(run))
+            .map_err(|why| FixObstacle::Journal(why.to_string()))?;
         let journals = applied_fixes.values().map(|(_, journal)| journal);
         let edited = journals.flat_map(|journal| journal.edited.iter().cloned()).collect();
         let last = applied_fixes.into_values().next_back().and_then(|(_, journal)| journal.after);
         let now = last.unwrap_or_else(|| reviewed.clone());
         if !bare.has(&now) {
-            let lost = "the stored state after the last fix is missing";
-            return Err(lost.to_owned());
+            return Err(FixObstacle::LostState);
         }
         let found_on = found_on(run);
         Ok(Self { session, root, run, bare, reviewed, found_on, now, edited })
@@ -133,6 +144,10 @@ impl<'b> ReviewedCheckout<'b> {
 
     pub(super) fn run(&self) -> &RunFolder {
         self.run
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        self.root
     }
 
     /// Number of the next fixer run, from 1.
@@ -186,8 +201,8 @@ impl<'b> ReviewedCheckout<'b> {
         let (mut edited, mut barred) = (BTreeMap::new(), BTreeMap::new());
         for path in paths {
             let known = objects.file_if_any(&self.now, path.as_bytes());
-            let known = known.map_err(WriteFailure::new);
-            let working = checkout.bytes(path).map_err(WriteFailure::from);
+            let known = known.map_err(FixWriteFailure::new);
+            let working = checkout.bytes(path).map_err(FixWriteFailure::from);
             match known.and_then(|known| Ok((known, working?))) {
                 Err(failure) => drop(barred.insert((*path).to_owned(), failure)),
                 Ok((known, working)) if is_same(working.as_deref(), known.as_deref()) => {}
@@ -241,18 +256,18 @@ impl<'b> ReviewedCheckout<'b> {
         (from, to): (&str, &str),
         paths: &BTreeSet<String>,
         fixes: &[AppliedFix],
-    ) -> Result<Vec<FileEdit>, WriteFailure> {
-        let objects = self.bare.objects().map_err(WriteFailure::new)?;
+    ) -> Result<Vec<FileEdit>, FixWriteFailure> {
+        let objects = self.bare.objects().map_err(FixWriteFailure::new)?;
         let mut edits = Vec::new();
         for path in paths {
             let at = |commit: &str| objects.file_if_any(commit, path.as_bytes());
-            let before = at(from).map_err(WriteFailure::new)?;
-            let after = at(to).map_err(WriteFailure::new)?;
+            let before = at(from).map_err(FixWriteFailure::new)?;
+            let after = at(to).map_err(FixWriteFailure::new)?;
             let working = checkout.bytes(path)?;
             let issues = fixes.iter().filter(|fix| fix.files.contains(path));
             let issues = issues.map(|fix| fix.number).collect();
             let edit = FileEdit { path: path.clone(), before, after, issues };
-            edits.push(adapt_line_endings(edit, working).map_err(WriteFailure::new)?);
+            edits.push(adapt_line_endings(edit, working).map_err(FixWriteFailure::new)?);
         }
         Ok(edits)
     }
@@ -329,7 +344,7 @@ mod tests {
     fn only_issues_with_the_refused_path_are_rejected() {
         let files = ["a.py", "b.py"].map(str::to_owned);
         let check = |error: ApplyError, expected: [bool; 2]| {
-            let failure = WriteFailure::from(error);
+            let failure = FixWriteFailure::from(error);
             let found = [0, 1].map(|at: usize| failure.refuses(&files[at..=at]));
             assert_eq!(found, expected, "{failure:?}");
         };

@@ -117,8 +117,7 @@ pub(crate) fn open_places_at(
     if open.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let reviewed_checkout = ReviewedCheckout::open(session)
-        .map_err(|why| Failure::new(FailureKind::External, anyhow::anyhow!(why)))?;
+    let reviewed_checkout = ReviewedCheckout::open(session).or_fail(FailureKind::External)?;
     let moved = issues_at(&reviewed_checkout, &open, commit)?;
     let places = |issue: Issue| {
         let Issue { number, location, other_places, .. } = issue;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::destination::{Checkout, Destination};
 use super::next::{
-    ActionPlan, Choice, Decision, DeferAvailability, FilingFailure, FindingQuestion, NextSink,
-    NextStep, PlanKind, PublishStep, Question, QuestionSubject, ResolvedCounts, SafeFixes,
+    ActionPlan, Choice, Decision, DeferAvailability, FilingFailure, FindingQuestion, FlowStep,
+    NextSink, PlanKind, PublishStep, Question, QuestionSubject, ResolvedCounts, SafeFixes,
 };
 use super::replacement::Replacement;
 use crate::fix;
@@ -132,35 +132,35 @@ impl Flow {
         flow
     }
 
-    pub(super) fn next(&self) -> NextStep {
+    pub(super) fn next(&self) -> FlowStep {
         match &self.state {
-            FlowState::SafeFixes => NextStep::FixSafe,
-            FlowState::Showing => NextStep::Show,
-            FlowState::Resolved => NextStep::Resolved(self.resolved),
-            FlowState::Detecting => NextStep::Detect,
-            FlowState::Routing => NextStep::Ask(self.routing()),
-            FlowState::Walking(at) => NextStep::Ask(self.finding(*at)),
-            FlowState::Preview { plan, .. } => NextStep::Ask(Question {
+            FlowState::SafeFixes => FlowStep::FixSafe,
+            FlowState::Showing => FlowStep::Show,
+            FlowState::Resolved => FlowStep::Resolved(self.resolved),
+            FlowState::Detecting => FlowStep::Detect,
+            FlowState::Routing => FlowStep::Ask(self.routing()),
+            FlowState::Walking(at) => FlowStep::Ask(self.finding(*at)),
+            FlowState::Preview { plan, .. } => FlowStep::Ask(Question {
                 about: QuestionSubject::Preview(plan.clone()),
                 picks: vec![Choice::Proceed, Choice::Cancel],
                 recommended: None,
             }),
             FlowState::Filing(filing) => match filing.left.front() {
-                Some(number) => NextStep::File(*number),
-                None => NextStep::End,
+                Some(number) => FlowStep::File(*number),
+                None => FlowStep::End,
             },
             FlowState::NotFiled { filing, not_filed } => {
-                NextStep::Ask(not_filed_question(filing, not_filed))
+                FlowStep::Ask(not_filed_question(filing, not_filed))
             }
-            FlowState::FallingBack(_) => NextStep::FallBack,
-            FlowState::Fixing => NextStep::Fix(self.waiting(&Decision::ToApply)),
-            FlowState::Dismissing => NextStep::Dismiss(self.waiting(&Decision::ToDismiss)),
-            FlowState::Undoing => NextStep::Undo,
-            FlowState::Completing => NextStep::Complete,
-            FlowState::FindingDestination => NextStep::FindDestination,
-            FlowState::NextSteps(destination) => NextStep::Ask(self.next_steps(destination)),
-            FlowState::Publishing(publish) => NextStep::Publish(*publish),
-            FlowState::Ended => NextStep::End,
+            FlowState::FallingBack(_) => FlowStep::FallBack,
+            FlowState::Fixing => FlowStep::Fix(self.waiting(&Decision::ToApply)),
+            FlowState::Dismissing => FlowStep::Dismiss(self.waiting(&Decision::ToDismiss)),
+            FlowState::Undoing => FlowStep::Undo,
+            FlowState::Completing => FlowStep::Complete,
+            FlowState::FindingDestination => FlowStep::FindDestination,
+            FlowState::NextSteps(destination) => FlowStep::Ask(self.next_steps(destination)),
+            FlowState::Publishing(publish) => FlowStep::Publish(*publish),
+            FlowState::Ended => FlowStep::End,
         }
     }
 
@@ -239,7 +239,7 @@ impl Flow {
     /// Receives the answer to the current question.
     pub(super) fn answered(&mut self, pick: Choice) {
         match (self.next(), self.state.clone()) {
-            (NextStep::Ask(ask), state) if ask.picks.contains(&pick) => self.advance(state, pick),
+            (FlowStep::Ask(ask), state) if ask.picks.contains(&pick) => self.advance(state, pick),
             _ => {}
         }
     }

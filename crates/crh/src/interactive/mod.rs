@@ -24,7 +24,7 @@ use self::destination::CheckoutPosition;
 use self::diffs::Diffs;
 use self::flow::Flow;
 pub(crate) use self::left::{left_open, others_fixes};
-use self::next::{FilingFailure, NextSink, NextStep, PublishStep, Question, ResolvedCounts};
+use self::next::{FilingFailure, FlowStep, NextSink, PublishStep, Question, ResolvedCounts};
 use self::words::RenderInput;
 use crate::commands::dismiss::dismiss_issue;
 use crate::commands::interrupts;
@@ -145,7 +145,7 @@ impl QuestionContext<'_> {
             // A fix pass watches for Ctrl-C itself, so the handler is set again in each iteration.
             let watch = InterruptGuard::watch(move || leave.store(true, Ordering::SeqCst))?;
             match flow.next() {
-                NextStep::FixSafe => {
+                FlowStep::FixSafe => {
                     drop(watch);
                     let fixed = safe_fixes(self.session, report, self.verbosity, self.environment);
                     warn_not_stored(&fixed);
@@ -155,7 +155,7 @@ impl QuestionContext<'_> {
                     diffs = Diffs::load(self.session);
                     flow.fixed(report, &fixed);
                 }
-                NextStep::Fix(numbers) => {
+                FlowStep::Fix(numbers) => {
                     drop(watch);
                     let fixed = self.fix_chosen(report, &numbers);
                     warn_not_stored(&fixed);
@@ -165,18 +165,18 @@ impl QuestionContext<'_> {
                     diffs = Diffs::load(self.session);
                     flow.fixed(report, &fixed);
                 }
-                NextStep::Show => {
+                FlowStep::Show => {
                     show(report)?;
                     flow.shown(report);
                 }
-                NextStep::Detect => {
+                FlowStep::Detect => {
                     let found = tickets.take();
                     let found =
                         found.unwrap_or_else(|| Tickets::detect(self.session, self.environment));
                     flow.detected(found.label().clone());
                     tickets = Some(found);
                 }
-                NextStep::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
+                FlowStep::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
                     MenuAnswer::Chosen(at) => flow.answered(ask.picks[at]),
                     MenuAnswer::Cancelled => match words::on_leave(&ask.about) {
                         LeaveEffect::Undo => return Ok(None),
@@ -186,41 +186,41 @@ impl QuestionContext<'_> {
                         }
                     },
                 },
-                NextStep::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
-                NextStep::FallBack => {
+                FlowStep::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
+                FlowStep::FallBack => {
                     let next = tickets.as_mut().and_then(|tickets| tickets.fall_back().cloned());
                     flow.fell_back(next);
                 }
-                NextStep::Resolved(resolved) => {
+                FlowStep::Resolved(resolved) => {
                     self.print_resolved(resolved, report);
                     flow.completed();
                 }
-                NextStep::Dismiss(numbers) => {
+                FlowStep::Dismiss(numbers) => {
                     for number in numbers {
                         flow.dismissed(number, self.dismiss(number, report));
                     }
                     fix::up_to_date(self.session, report);
                     fix::store_or_warn(self.session, report);
                 }
-                NextStep::Undo => {
+                FlowStep::Undo => {
                     drop(watch);
                     self.undo(place, report, reviewed);
                     flow.undone(report);
                 }
-                NextStep::Complete => {
+                FlowStep::Complete => {
                     let columns = self.person.columns();
                     self.person.print(&completion::text(report, &flow, columns));
                     flow.completed();
                 }
-                NextStep::FindDestination => {
+                FlowStep::FindDestination => {
                     let destination =
                         destination::destination(self.session, report, place, self.environment);
                     flow.leads_to(destination);
                 }
-                NextStep::Publish(publish) => {
+                FlowStep::Publish(publish) => {
                     return Ok(Some(self.publish_fixes(publish, &flow, report, place)));
                 }
-                NextStep::End => {
+                FlowStep::End => {
                     left::keep_answered(self.session, &flow);
                     return Ok(Some(ConversationEnd::Ended));
                 }

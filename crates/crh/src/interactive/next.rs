@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::destination::Destination;
 use crh_review::report::FixOutcome;
 
-/// The next step.
+/// The next step of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NextStep {
+pub(super) enum FlowStep {
     /// Apply the safe fixes.
     FixSafe,
     /// Apply fixes for these issues in one pass.

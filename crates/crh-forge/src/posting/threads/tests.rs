@@ -13,7 +13,7 @@ use crate::posting::{
     PostingSkip, WriteAnswer, last_saved_review, plan,
 };
 use crh_review::finding::Severity;
-use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Issue, Report};
+use crh_review::report::{DropCause, DroppedFinding, Fate, Issue, Report};
 use crh_testkit::runs_all_cases;
 
 /// Names of the planned writes.
@@ -479,7 +479,8 @@ fn thread_of_an_earlier_version_is_resolved_if_its_issue_is_no_longer_posted() {
 fn self_suppressed_report(report: Report) -> Report {
     let dropped = DroppedFinding {
         fate: Fate::Suppressed,
-        reason: format!("`# noqa` on line 3{ADDED_BY_CHANGE}"),
+        reason: "`# noqa` on line 3, added by this change".to_owned(),
+        cause: Some(DropCause::ByChange),
         into: None,
         open: None,
         validation: None,

@@ -53,6 +53,53 @@ async fn repair_is_the_tree_difference_by_issue() {
     assert_eq!(repair.record.answer["told"]["1"]["done"], "It is done.");
 }
 
+/// The issues in the first prompt, with a mark instead of each fence.
+fn issues_of_prompt(prompt: &str) -> String {
+    let issues = prompt.split("Lines with numbers").next().unwrap();
+    let lines = issues.lines().map(|line| match line.contains("data-") {
+        true => "<fence>\n".to_owned(),
+        false => format!("{}\n", line.trim_end()),
+    });
+    lines.collect()
+}
+
+#[tokio::test]
+async fn fixer_prompt_has_all_places_of_an_issue() {
+    let model = FakeModel::start().on("fixer-1", [reports(&[])]);
+    let mut scene = Scene::new(&model);
+    let label = scene.fix_task.issues.remove(1);
+    scene.fix_task.issues[0].other_places = vec![label.location];
+    scene.repair().await;
+    let prompt = model.requests()[0].prompt_parts().into_iter().find_map(|part| match part {
+        PromptPart::User(text) => Some(text),
+        _ => None,
+    });
+    expect![[r#"
+        # Your task: repair these issues
+
+        <fence>
+        number: 1
+        title: An empty order divides by zero
+        severity: P1
+        place: cart.py:3
+        other places: label.py:2
+        why it matters: An order without a line fails.
+        <fence>
+            1  def total(lines):
+            2      count = len(lines)
+            3      return sum(lines) / count
+        <fence>
+        code at label.py:2:
+        <fence>
+            1  def label(line):
+            2      return line.strip()
+        <fence>
+        <fence>
+
+    "#]]
+    .assert_eq(&issues_of_prompt(&prompt.unwrap()));
+}
+
 #[tokio::test]
 async fn fixer_prompt_has_issues_code_rules_and_files() {
     let model = FakeModel::start().on("fixer-1", [reports(&[])]);
@@ -66,11 +113,6 @@ async fn fixer_prompt_has_issues_code_rules_and_files() {
         })
         .collect();
     let [own] = said.as_slice() else { panic!("{said:?}") };
-    let issues = own.split("Lines with numbers").next().unwrap();
-    let lines = issues.lines().map(|line| match line.contains("data-") {
-        true => "<fence>\n".to_owned(),
-        false => format!("{}\n", line.trim_end()),
-    });
     expect![[r#"
         # Your task: repair these issues
 
@@ -98,7 +140,7 @@ async fn fixer_prompt_has_issues_code_rules_and_files() {
         <fence>
 
     "#]]
-    .assert_eq(&lines.collect::<String>());
+    .assert_eq(&issues_of_prompt(own));
     assert!(own.contains("\nnew.py (not there yet)\n"), "{own}");
     let rules = read.iter().any(|read| match read {
         PromptPart::System(text) => text.starts_with("You repair defects"),

@@ -15,7 +15,7 @@ use crate::fix::edit_authority::{EditAuthority, SafeFixTiming};
 use crate::fix::outcome::FixPass;
 use crate::fix::residual::left_before;
 use crate::fix::review_marks::{FixReviewEnd, mark_files};
-use crate::fix::{AppliedFixes, FixOrigin};
+use crate::fix::{AppliedFixes, FixObstacle, FixOrigin};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
 use crate::{fix, ui};
@@ -160,8 +160,7 @@ pub(super) fn fix(
                     todo_error: None,
                 };
             }
-            let left = fixed.left.iter().map(fix::not_fixed_warning);
-            fix::warn(report, &left.collect::<Vec<_>>());
+            fix::warn_skipped(report, &fixed.left);
             let ended = finish_and_hand_off(session, report, fixed);
             if ended.todo_error.is_none() && ended.store_error.is_none() {
                 // Store this last, so that the user can resume a run that is interrupted before.
@@ -183,8 +182,9 @@ pub(super) fn fix(
             }
         }
         EditAuthority::AsAsked(_) => {
-            let elsewhere = fix::not_the_checkout(session).filter(|_| session.checkout.is_none());
-            fix::warn(report, elsewhere.map(|why| not_applied(session, &why)).as_slice());
+            let obstacle = fix::obstacle(session).filter(|_| session.checkout.is_none());
+            let warning = obstacle.map(|obstacle| not_applied(session, &obstacle.to_string()));
+            fix::warn(report, warning.as_slice());
             store_without_fixes(session, report)
         }
         EditAuthority::Unasked => store_without_fixes(session, report),
@@ -339,11 +339,13 @@ fn rounds_of_fixes(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> FixPass {
-    let Some(run) = session.place.folder().filter(|_| fix::not_the_checkout(session).is_none())
-    else {
-        let why = fix::not_the_checkout(session).unwrap_or_default();
-        fix::warn(report, &[not_applied(session, &why)]);
-        return FixPass::default();
+    let run = match (session.place.folder(), fix::obstacle(session)) {
+        (Some(run), None) => run,
+        (_, obstacle) => {
+            let why = obstacle.unwrap_or(FixObstacle::NotStored).to_string();
+            fix::warn(report, &[not_applied(session, &why)]);
+            return FixPass::default();
+        }
     };
     // Without a handler, the first Ctrl-C ends the process.
     let _watch = InterruptGuard::watch(|| {}).ok();

@@ -50,6 +50,7 @@ pub(super) fn of_repository(
         head_ref: change.source.clone(),
         base_sha: change.base.clone().unwrap_or_default(),
         head_sha,
+        ..report::ReviewedChange::default()
     })
 }
 
@@ -85,5 +86,6 @@ pub(super) fn of_workspace(
         head_ref: metadata.source_git_path.unwrap_or_default(),
         base_sha: metadata.base_rev.unwrap_or_default(),
         head_sha: metadata.head_rev.unwrap_or_else(|| content_id(diff.raw())),
+        ..report::ReviewedChange::default()
     }
 }

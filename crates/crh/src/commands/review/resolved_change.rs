@@ -423,7 +423,10 @@ impl ResolvedChange {
             tool_context,
             diff,
             scope: self.scope.clone(),
-            report_change: self.change.clone(),
+            report_change: report::ReviewedChange {
+                is_elsewhere: self.checkout.is_none(),
+                ..self.change.clone()
+            },
             untracked: self.untracked.clone(),
             notes: self.notes.clone(),
             incremental: None,

@@ -171,16 +171,16 @@ impl Talk {
             let next = self.flow.next();
             self.note(&next);
             match next {
-                NextStep::FixSafe => {
+                FlowStep::FixSafe => {
                     let numbers = fix::safe(&self.report);
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
                 }
-                NextStep::Fix(numbers) => {
+                FlowStep::Fix(numbers) => {
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
                 }
-                NextStep::Dismiss(numbers) => {
+                FlowStep::Dismiss(numbers) => {
                     for number in numbers {
                         let dismissed = match self.unfixable.contains(&number) {
                             true => Err("no room".to_owned()),
@@ -189,22 +189,22 @@ impl Talk {
                         self.flow.dismissed(number, dismissed);
                     }
                 }
-                NextStep::Undo => {
+                FlowStep::Undo => {
                     if !self.cannot_undo {
                         self.report.applied_fixes.clear();
                     }
                     self.flow.undone(&self.report);
                 }
-                NextStep::Show => self.flow.shown(&self.report),
-                NextStep::Detect => self.flow.detected(self.tracker.clone()),
-                NextStep::Ask(_) => match answers.next() {
+                FlowStep::Show => self.flow.shown(&self.report),
+                FlowStep::Detect => self.flow.detected(self.tracker.clone()),
+                FlowStep::Ask(_) => match answers.next() {
                     Some(pick) => {
                         self.said.push_str(&format!("    {pick:?}\n"));
                         self.flow.answered(*pick);
                     }
                     None => break,
                 },
-                NextStep::File(number) => {
+                FlowStep::File(number) => {
                     let filed = match self.failing.checked_sub(1) {
                         Some(left) => {
                             self.failing = left;
@@ -218,13 +218,13 @@ impl Talk {
                     };
                     self.flow.filed(filed);
                 }
-                NextStep::FallBack => {
+                FlowStep::FallBack => {
                     let next = self.others.pop();
                     self.flow.fell_back(next.filter(|label| *label != none()));
                 }
-                NextStep::Resolved(_) | NextStep::Complete => self.flow.completed(),
-                NextStep::FindDestination => self.flow.leads_to(self.destination.clone()),
-                NextStep::Publish(_) | NextStep::End => break,
+                FlowStep::Resolved(_) | FlowStep::Complete => self.flow.completed(),
+                FlowStep::FindDestination => self.flow.leads_to(self.destination.clone()),
+                FlowStep::Publish(_) | FlowStep::End => break,
             }
         }
         for (number, decision) in &self.flow.decided {
@@ -233,9 +233,9 @@ impl Talk {
         expected.assert_eq(&self.said);
     }
 
-    fn note(&mut self, next: &NextStep) {
+    fn note(&mut self, next: &FlowStep) {
         let line = match next {
-            NextStep::Ask(Question { about, picks, recommended }) => {
+            FlowStep::Ask(Question { about, picks, recommended }) => {
                 let about = match about {
                     QuestionSubject::Finding(FindingQuestion { number, position, deferring }) => {
                         let deferring = match deferring {

@@ -150,8 +150,8 @@ fn issues_can_be_fixed_one_by_one() {
     let other = desk.fix(&["--issue", "1,3", "--issue", "2", "--issue", "9"]);
     expect![[r#"
         exit 1
+        note: #2 is already fixed
         warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)
-        warning: #2 not fixed: it is already fixed
         warning: #9 not fixed: the report has no such issue
         note: undo with `crh fix --undo RUN`
         ---
@@ -159,6 +159,14 @@ fn issues_can_be_fixed_one_by_one() {
         1 issue fixed.
     "#]]
     .assert_eq(&desk.shown(&other));
+    let fixed = desk.fix(&["--issue", "2"]);
+    expect![[r#"
+        exit 0
+        note: #2 is already fixed
+        ---
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&fixed));
     expect![[r#"
         def total(items):
             result = 0

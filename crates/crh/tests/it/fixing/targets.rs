@@ -59,12 +59,40 @@ fn other_branch_is_not_fixed() {
     for place in [&["main"][..], &["-b", "other"]] {
         let desk = with_branch();
         desk.repo.git(&[&["checkout", "--quiet"], place].concat());
-        stays(
-            &desk,
-            "the reviewed change is not the current checkout",
-            "it reviewed `main..topic`, not the current checkout",
+        let (reviewed, current) = (commit(&desk, "topic"), commit(&desk, "HEAD"));
+        let branch = place.last().unwrap();
+        let refusal = format!(
+            "it reviewed `topic` at commit `{reviewed}`, but `{branch}` at commit `{current}` is checked out\nhint: run `git switch topic`, then review it with `crh review`"
         );
+        stays(&desk, "the reviewed change is not the current checkout", &refusal);
     }
+}
+
+/// The abbreviated hash of a commit.
+fn commit(desk: &Desk, name: &str) -> String {
+    desk.repo.id(name)[..12].to_owned()
+}
+
+#[test]
+fn fix_after_a_branch_switch_is_one_message() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let reviewed = commit(&desk, "HEAD");
+    desk.repo.git(&["switch", "--quiet", "-c", "other", "HEAD~1"]);
+    let current = commit(&desk, "HEAD");
+    let expected = format!(
+        "exit 2
+error: cannot fix the issues of run `RUN`: it reviewed `main` at commit `{reviewed}`, but `other` at commit `{current}` is checked out
+hint: run `git switch main`, then run `crh fix` again
+---
+"
+    );
+    assert_eq!(desk.shown(&desk.fix(&[])), expected);
+    // Another commit with the same files does not matter.
+    desk.repo.git(&["switch", "--quiet", "-c", "same", "main"]);
+    desk.repo.git(&["commit", "--quiet", "--allow-empty", "--message", "nothing"]);
+    let fixed = desk.fix(&[]);
+    assert_eq!(fixed.code, 0, "{}", fixed.shown());
 }
 
 /// A checkout in the middle of a fix: one of two files is fixed.

@@ -9,7 +9,7 @@ use crate::posting::{
     PostingRefusal, PostingSkip, ProposalComment, ProposalProperties, ReviewBasis, RowDiff, plan,
 };
 use crh_review::diff::Diff;
-use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Report};
+use crh_review::report::{DropCause, DroppedFinding, Fate, Report};
 use crh_review::verdict::Verdict;
 
 const DIFF: &str =
@@ -349,7 +349,8 @@ fn changed_result_is_posted_again() {
     // A change that suppresses a finding about itself is not approved.
     let dropped = DroppedFinding {
         fate: Fate::Suppressed,
-        reason: format!("`# noqa` on line 3{ADDED_BY_CHANGE}"),
+        reason: "`# noqa` on line 3, added by this change".to_owned(),
+        cause: Some(DropCause::ByChange),
         into: None,
         open: None,
         validation: None,
