@@ -18,10 +18,6 @@ const TOOLS_HINT: &str = "choose a model that supports tools";
 /// Why a cancelled run did not review a file.
 pub(crate) const STOPPED_BEFORE_FILE: &str = "the review was stopped before this file was reviewed";
 
-/// Start of the reason for a file of which no reviewer saw a line because the model's context is too
-/// small. The number of missing tokens follows.
-const CONTEXT_TOO_SMALL: &str = "the model's context is too small by about ";
-
 /// The result of one assignment. Stored when the run ends, so that a resumed review does not pay
 /// for it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -223,12 +219,7 @@ pub(crate) fn refused_report_note(why: &str) -> String {
 
 /// Why no reviewer saw a line of a file, if the model's context is too small.
 pub(crate) fn missing_context_reason(tokens: u64) -> String {
-    format!("{CONTEXT_TOO_SMALL}{tokens} tokens")
-}
-
-/// The number in a [`missing_context_reason`]. None for other reasons.
-pub(crate) fn missing_context(reason: &str) -> Option<u64> {
-    reason.strip_prefix(CONTEXT_TOO_SMALL)?.strip_suffix(" tokens")?.parse().ok()
+    format!("the model's context is too small by about {tokens} tokens")
 }
 
 /// Converts a duration for records and events.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::unique;
 use crate::assignment::is_static;
 use crate::change_under_review::ChangeUnderReview;
-use crate::runs::{RunEnd, RunRecord, missing_context, missing_context_reason};
+use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
@@ -222,18 +222,13 @@ fn file_coverage(
     (state, reason)
 }
 
-/// Reasons in one line. Reasons that name a failed run are combined: `a, b failed`. Of the reasons
-/// with missing tokens, only the largest number is given.
+/// Reasons in one line. Reasons that name a failed run are combined: `a, b failed`.
 fn join_reasons(reasons: &[String]) -> String {
     let failed_name = |reason: &str| reason.strip_suffix(FAILED).map(str::to_owned);
     let failed: Vec<String> = reasons.iter().filter_map(|reason| failed_name(reason)).collect();
     let failed = (!failed.is_empty()).then(|| format!("{}{FAILED}", failed.join(", ")));
-    let missing = reasons.iter().filter_map(|reason| missing_context(reason)).max();
-    let is_other =
-        |reason: &&String| !reason.ends_with(FAILED) && missing_context(reason).is_none();
-    let others = reasons.iter().filter(is_other).cloned();
-    let named = failed.into_iter().chain(missing.map(missing_context_reason));
-    named.chain(others).collect::<Vec<_>>().join("; ")
+    let others = reasons.iter().filter(|reason| !reason.ends_with(FAILED)).cloned();
+    failed.into_iter().chain(others).collect::<Vec<_>>().join("; ")
 }
 
 /// Whether every changed line of a file is in a piece that was reviewed.
