@@ -1,6 +1,12 @@
 //! Recognises texts that are not the diff of one change, so that the user learns what to pass.
 
-use super::{Diff, split_lines};
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::{Content, Diff, DiffProblemKind, FileChange, FileDiff, split_lines};
+
+/// Digits of the shortest commit id that git prints.
+const COMMIT_ID_MIN: usize = 7;
 
 /// Why a text is not the diff of one change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,6 +20,19 @@ pub enum UnsupportedDiff {
     /// With a byte order mark of UTF-16.
     #[error("the diff is encoded as UTF-16, which crh does not read")]
     Utf16,
+    /// Output of `git log -p`, or several patches of `git format-patch`.
+    #[error("the text has the diffs of several commits: another one starts in line {0}")]
+    SeveralCommits(u32),
+    /// Several diffs, one after another.
+    #[error("the text has two diffs of `{file}`, in line {first} and in line {second}")]
+    RepeatedFile {
+        /// Path.
+        file: String,
+        /// Line of the first header.
+        first: u32,
+        /// Line of the second header.
+        second: u32,
+    },
 }
 
 impl UnsupportedDiff {
@@ -23,6 +42,9 @@ impl UnsupportedDiff {
             Self::NoDiff => "pass the output of `git diff`, `git show` or `diff -u`",
             Self::Coloured => "write the diff with `git diff --no-color`",
             Self::Utf16 => "in PowerShell, replace `git diff > FILE` by `git diff --output=FILE`",
+            Self::SeveralCommits(_) | Self::RepeatedFile { .. } => {
+                "pass one diff of the whole change: `git diff A..B`, or the `.diff` of a pull request"
+            }
         }
     }
 }
@@ -40,8 +62,58 @@ impl Diff {
         if is_unread && split_lines(&self.raw).any(is_coloured_header) {
             return Err(UnsupportedDiff::Coloured);
         }
-        if has_no_file { Err(UnsupportedDiff::NoDiff) } else { Ok(()) }
+        if has_no_file {
+            return Err(UnsupportedDiff::NoDiff);
+        }
+        if let Some(line) = self.second_commit() {
+            return Err(UnsupportedDiff::SeveralCommits(line));
+        }
+        self.repeated_file().map_or(Ok(()), Err)
     }
+
+    /// The line below the first file in which another commit starts.
+    fn second_commit(&self) -> Option<u32> {
+        let stray = self.problems.iter().filter_map(|problem| {
+            let DiffProblemKind::Stray { lines } = problem.kind else { return None };
+            Some(problem.line..problem.line.saturating_add(lines))
+        });
+        let stray: Vec<Range<u32>> = stray.collect();
+        let is_stray = |number: u32| stray.iter().any(|lines| lines.contains(&number));
+        let mut lines = self.numbered_lines();
+        lines
+            .find(|(number, line)| is_commit_header(line) && is_stray(*number))
+            .map(|(number, _)| number)
+    }
+
+    /// The first file that occurs twice.
+    fn repeated_file(&self) -> Option<UnsupportedDiff> {
+        let mut seen: HashMap<&[u8], &FileDiff> = HashMap::new();
+        // The log of a submodule has several lines, each of which counts as a file.
+        let is_named = |file: &&FileDiff| {
+            file.content != Content::Unsupported && !file.path.as_bytes().is_empty()
+        };
+        for file in self.files.iter().filter(is_named) {
+            // The path of a plain diff is a guess, which two files may share.
+            let name = file.plain_name.as_deref().unwrap_or_else(|| file.path.as_bytes());
+            let Some(first) = seen.insert(name, file) else { continue };
+            // Git prints a file that changes its type as a deleted and an added one.
+            if (first.change, file.change) != (FileChange::Deleted, FileChange::Added) {
+                let (first, second) = (first.first_line, file.first_line);
+                let file = file.path.shown().into_owned();
+                return Some(UnsupportedDiff::RepeatedFile { file, first, second });
+            }
+        }
+        None
+    }
+}
+
+/// Whether `git log` or `git format-patch` prints such a line before each commit.
+fn is_commit_header(line: &[u8]) -> bool {
+    let id = line.strip_prefix(b"commit ").or_else(|| line.strip_prefix(b"From "));
+    id.is_some_and(|id| {
+        let length = id.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        length >= COMMIT_ID_MIN && id.get(length).is_none_or(u8::is_ascii_whitespace)
+    })
 }
 
 /// Whether the line is a header of a diff after escape sequences for colours.
@@ -85,6 +157,39 @@ mod tests {
                 "{}",
                 text.escape_ascii()
             );
+        }
+    }
+
+    #[test]
+    fn joined_diffs_are_rejected() {
+        let part = |path: &str| {
+            format!(
+                "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-1\n+2\n"
+            )
+        };
+        let (x, y) = (part("x"), part("y"));
+        let plain =
+            |folder: &str| format!("--- old{folder}/x\n+++ new{folder}/x\n@@ -1 +1 @@\n-1\n+2\n");
+        let log = "commit 1234567 (HEAD)\nAuthor: a\n\n    Title\n\n";
+        let mail = "From 1234567 Mon Sep 17 00:00:00 2001\nSubject: Title\n\n---\n x | 2 +-\n\n";
+        let retyped = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n\
+                       @@ -1 +0,0 @@\n-1\ndiff --git a/x b/x\nnew file mode 120000\n\
+                       --- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+2\n";
+        let repeated = UnsupportedDiff::RepeatedFile { file: "x".to_owned(), first: 1, second: 13 };
+        for (text, expected) in [
+            (format!("{x}{y}"), Ok(())),
+            (format!("{log}{x}{y}"), Ok(())),
+            (format!("{mail}{x}-- \n2.43.0\n\n"), Ok(())),
+            (retyped.to_owned(), Ok(())),
+            (format!("{}{}", plain("1"), plain("2")), Ok(())),
+            (format!("{log}{x}\n{log}{y}"), Err(UnsupportedDiff::SeveralCommits(13))),
+            (
+                format!("{mail}{x}-- \n2.43.0\n\n{mail}{y}"),
+                Err(UnsupportedDiff::SeveralCommits(16)),
+            ),
+            (format!("{x}{y}{x}"), Err(repeated)),
+        ] {
+            assert_eq!(Diff::read(text.as_bytes()).check_supported(), expected, "{text}");
         }
     }
 }
