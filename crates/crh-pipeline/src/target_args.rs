@@ -104,6 +104,18 @@ pub enum TargetArgsError {
         "Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
     )]
     BaseWithTarget,
+    /// Both a base and a range, which has a base of its own.
+    #[error(
+        "`{range}` and `--base {base}` both name a base; pass `{range}` alone, or `{tip} --base {base}`"
+    )]
+    BaseWithRange {
+        /// The range as typed.
+        range: String,
+        /// End of the range.
+        tip: String,
+        /// The base.
+        base: String,
+    },
     /// Two targets.
     #[error("{0} and {1} cannot be combined: each selects what to review")]
     TwoTargets(String, String),
@@ -169,6 +181,9 @@ impl ParsedTarget {
                 // names.
                 (Target::Named(to), Some(from)) => {
                     Target::Range(CommitRange { from, to, dots: Dots::Three })
+                }
+                (Target::Range(CommitRange { to: tip, .. }) | Target::Commit(tip), Some(base)) => {
+                    return Err(TargetArgsError::BaseWithRange { range: word, tip, base });
                 }
                 (_, Some(_)) => return Err(TargetArgsError::BaseWithTarget),
             };
@@ -420,10 +435,29 @@ mod tests {
         );
         let flags = TargetFlags { base: Some("main".to_owned()), ..TargetFlags::default() };
         check_with(
-            "a..b",
+            "12",
             flags,
             expect![
                 "error: Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
+            ],
+        );
+    }
+
+    #[test]
+    fn range_with_a_base_flag_is_rejected_with_both_choices() {
+        let flags = TargetFlags { base: Some("main".to_owned()), ..TargetFlags::default() };
+        check_with(
+            "a..b",
+            flags.clone(),
+            expect![
+                "error: `a..b` and `--base main` both name a base; pass `a..b` alone, or `b --base main`"
+            ],
+        );
+        check_with(
+            "b^!",
+            flags,
+            expect![
+                "error: `b^!` and `--base main` both name a base; pass `b^!` alone, or `b --base main`"
             ],
         );
     }
