@@ -12,12 +12,12 @@ mod review;
 mod runs;
 #[cfg(all(feature = "server", unix))]
 mod serve;
+mod suggestions;
 mod target;
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use self::eval::{
@@ -52,6 +52,8 @@ pub(crate) use self::serve::{
     AppArgs, LogFormatArg, RestForgeArgs, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs,
     StrangersArg, WorkerArgs,
 };
+pub(crate) use self::suggestions::with_suggestions;
+use self::suggestions::{DIFF_NOTE, LOGIN_NOTE};
 pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 
 /// Review code changes before they are merged; every reported defect quotes the code
@@ -83,7 +85,7 @@ pub(crate) enum Command {
     /// Call one of the tools that reviewing models use, for debugging
     Tool(ToolArgs),
     /// Number the lines of a unified diff, map them to lines of files, or list its files
-    #[command(subcommand)]
+    #[command(subcommand, after_help = DIFF_NOTE)]
     Diff(DiffCommand),
     /// Merge the findings of several reviewers into one report
     Merge(MergeArgs),
@@ -143,7 +145,7 @@ pub(crate) enum Command {
     #[command(hide = true, name = "serve-check-fix")]
     CheckFix(Box<CheckFixArgs>),
     /// Log in to Launchpad
-    #[command(subcommand)]
+    #[command(subcommand, after_help = LOGIN_NOTE)]
     Login(LoginCommand),
     /// Delete the stored Launchpad login
     #[command(subcommand)]
@@ -270,34 +272,14 @@ pub(crate) struct ManArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Removes hidden commands from the suggestions of an error.
-pub(crate) fn without_hidden_commands(mut error: clap::Error) -> clap::Error {
-    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
-        let command = Cli::command();
-        let is_shown =
-            |name: &&String| !command.find_subcommand(name).is_some_and(clap::Command::is_hide_set);
-        let shown_names: Vec<String> = names.iter().filter(is_shown).cloned().collect();
-        error.remove(ContextKind::SuggestedSubcommand);
-        if !shown_names.is_empty() {
-            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown_names));
-        }
-    }
-    error
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
     fn command_line_definition_is_valid() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn hidden_commands_are_not_suggested() {
-        let error = Cli::try_parse_from(["crh", "revew"]).unwrap_err();
-        let text = without_hidden_commands(error).to_string();
-        assert!(text.contains("'review'") && !text.contains("'serve-answer'"), "{text}");
     }
 }

@@ -52,9 +52,9 @@ pub fn main() -> ExitCode {
                 .and_then(|parent| parent.to_str()),
         );
         ui::guard_workflow_commands(&environment);
-        match cli::Cli::try_parse_from(command_line) {
+        match cli::Cli::try_parse_from(&command_line) {
             Ok(cli) => commands::run(cli, &environment),
-            Err(error) => Ok(ui::print_usage(&cli::without_hidden_commands(error))),
+            Err(error) => Ok(ui::print_usage(&cli::with_suggestions(error, &command_line))),
         }
     });
     match outcome {
