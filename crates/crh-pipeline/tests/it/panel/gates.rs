@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::scene::{CART, Scene, confirms, divides, finding, reports, with_fields};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{PromptPart, calls, says};
+use crh_testkit::fake_model::{PromptPart, ScriptedReply, calls, says};
 
 fn vague() -> Value {
     with_fields(
@@ -14,10 +14,26 @@ fn vague() -> Value {
     )
 }
 
-/// Tool replies to a caller in its last request.
-fn tool_replies(model: &FakeModel, caller: &str) -> String {
+/// Reviews the change with the reviewer `correctness` and with a validation, which answer so.
+async fn check(
+    answers: impl IntoIterator<Item = ScriptedReply>,
+    checks: impl IntoIterator<Item = ScriptedReply>,
+    expected: Expect,
+) -> FakeModel {
+    let model = FakeModel::start().on("correctness", answers).on("validate-1", checks);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expected).await;
+    model
+}
+
+/// A report without findings, and with this summary.
+fn reports_nothing(summary: &str) -> ScriptedReply {
+    calls("report_findings", json!({ "findings": [], "summary": summary }))
+}
+
+/// Tool replies to the reviewer in its last request.
+fn tool_replies(model: &FakeModel) -> String {
     let requests = model.requests();
-    let last = requests.iter().rfind(|asked| asked.caller == caller).unwrap();
+    let last = requests.iter().rfind(|asked| asked.caller == "correctness").unwrap();
     let results = last.prompt_parts().into_iter().filter_map(|read| match read {
         PromptPart::Result(text) => Some(text),
         _ => None,
@@ -28,10 +44,7 @@ fn tool_replies(model: &FakeModel, caller: &str) -> String {
 #[tokio::test]
 async fn vague_advice_is_returned_once() {
     let firm = divides("P1", 0.75, "An empty order divides by zero");
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[vague()]), reports(&[firm])])
-        .on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    let model = check([reports(&[vague()]), reports(&[firm])], [confirms()], expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
@@ -39,26 +52,22 @@ async fn vague_advice_is_returned_once() {
     expect![[r#"
         The answer was not accepted: these findings cannot be used as they are:
         - `Empty orders`: it asks the reader to consider something instead of saying what fails and what to change: name the failing case and the change in `suggested_fix`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model));
 }
 
 #[tokio::test]
 async fn repeated_vague_advice_is_advisory() {
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[vague()]), reports(&[vague()])])
-        .on("validate-1", [confirms()]);
-    Scene::new(CART)
-        .with_reviewers(&["correctness"])
-        .check(
-            &model,
-            expect![[r#"
-                ReadyWithFixes: 1 issue to fix
-                  correctness (asked for by `--reviewers`) Completed
-                #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
-                ! correctness: no concrete fix is given for 1 finding; assigned to humans
-            "#]],
-        )
-        .await;
+    check(
+        [reports(&[vague()]), reports(&[vague()])],
+        [confirms()],
+        expect![[r#"
+            ReadyWithFixes: 1 issue to fix
+              correctness (asked for by `--reviewers`) Completed
+            #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
+            ! correctness: no concrete fix is given for 1 finding; assigned to humans
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -66,10 +75,7 @@ async fn returned_report_counts_if_not_replaced() {
     let firm =
         finding("P2", 0.75, "A name may be missing", "shop/cart.py:8", "return name.strip()");
     let goes_silent = (0..2).map(|_| says("I am done."));
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[vague(), firm])].into_iter().chain(goes_silent))
-        .on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([reports(&[vague(), firm])].into_iter().chain(goes_silent), [confirms()], expect![[r#"
         ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
@@ -132,10 +138,7 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
     let malformed = with_fields(missing_name(), json!({ "severity": "major" }));
     let misquoted = zero_division("return sum(lines) // count");
     let repaired = [missing_name(), zero_division("return sum(lines) / count")];
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[misquoted, malformed]), reports(&repaired)])
-        .on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    let model = check([reports(&[misquoted, malformed]), reports(&repaired)], [confirms()], expect![[r#"
         NotReady: 2 issues must be fixed before the merge, 1 of them P0
           correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
@@ -145,17 +148,14 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
         The answer was not accepted: these findings cannot be used as they are:
         - `A name may be missing`: findings[1]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
         - `An empty order divides by zero`: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
-        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it; if it is P0 or P1, write the sentence `Withdrawn: TITLE` with its title in `summary` then. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model));
 }
 
 #[tokio::test]
 async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
     let first = [missing_name(), zero_division("return sum(lines) // count")];
     let second = [zero_division("return sum(lines) / count")];
-    let model = FakeModel::start()
-        .on("correctness", [reports(&first), reports(&second)])
-        .on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([reports(&first), reports(&second)], [confirms()], expect![[r#"
         NotReady: 2 issues must be fixed before the merge, 1 of them P0
           correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
@@ -166,8 +166,7 @@ async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
 #[tokio::test]
 async fn p0_that_stays_unproven_makes_the_review_incomplete() {
     let misquoted = || reports(&[zero_division("return sum(lines) // count")]);
-    let model = FakeModel::start().on("correctness", [misquoted(), misquoted()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([misquoted(), misquoted()], [], expect![[r#"
         Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
           correctness (asked for by `--reviewers`) Completed
         unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`
@@ -177,8 +176,7 @@ async fn p0_that_stays_unproven_makes_the_review_incomplete() {
 #[tokio::test]
 async fn malformed_finding_that_is_left_out_stays_malformed() {
     let malformed = with_fields(missing_name(), json!({ "severity": "major" }));
-    let model = FakeModel::start().on("correctness", [reports(&[malformed]), reports(&[])]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([reports(&[malformed]), reports(&[])], [], expect![[r#"
         Incomplete: 1 finding could not be read
           correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: findings[0]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
@@ -189,8 +187,7 @@ async fn malformed_finding_that_is_left_out_stays_malformed() {
 async fn unproven_p2_that_is_left_out_counts_as_taken_back() {
     let misquoted =
         with_fields(zero_division("return sum(lines) // count"), json!({ "severity": "P2" }));
-    let model = FakeModel::start().on("correctness", [reports(&[misquoted]), reports(&[])]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([reports(&[misquoted]), reports(&[])], [], expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
         refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
@@ -200,9 +197,7 @@ async fn unproven_p2_that_is_left_out_counts_as_taken_back() {
 /// A reviewer leaves an unproven P0 out of its second report, which has this summary.
 async fn check_left_out_p0(summary: &str, expected: Expect) {
     let misquoted = zero_division("return sum(lines) // count");
-    let second = calls("report_findings", json!({ "findings": [], "summary": summary }));
-    let model = FakeModel::start().on("correctness", [reports(&[misquoted]), second]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expected).await;
+    check([reports(&[misquoted]), reports_nothing(summary)], [], expected).await;
 }
 
 #[tokio::test]
@@ -229,10 +224,7 @@ async fn unproven_p0_is_taken_back_only_by_a_whole_sentence() {
 
 /// A reviewer without findings writes this, and then this.
 async fn check_words(first: &str, second: &str, expected: Expect) {
-    let report =
-        |summary: &str| calls("report_findings", json!({ "findings": [], "summary": summary }));
-    let model = FakeModel::start().on("correctness", [report(first), report(second)]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expected).await;
+    check([reports_nothing(first), reports_nothing(second)], [], expected).await;
 }
 
 #[tokio::test]
@@ -252,29 +244,16 @@ async fn defect_in_words_only_is_asked_about_once() {
           correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
     "#]]).await;
-    let model = FakeModel::start()
-        .on(
-            "correctness",
-            [
-                calls("report_findings", json!({ "findings": [], "summary": words })),
-                reports(&[zero_division("return sum(lines) / count")]),
-            ],
-        )
-        .on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    let second = reports(&[zero_division("return sum(lines) / count")]);
+    let model = check([reports_nothing(words), second], [confirms()], expect![[r#"
         NotReady: 1 P0 issue must be fixed before the merge
           correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
-    expect![[r#"The answer was not accepted: `findings` is empty, but you write: "shop/cart.py:3 raises ZeroDivisionError for an empty order.". Report each problem of the change as a finding with all its fields, or say that there is none. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+    expect![[r#"The answer was not accepted: `findings` is empty, but you write: "shop/cart.py:3 raises ZeroDivisionError for an empty order.". Report each problem of the change as a finding with all its fields, or say that there is none. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model));
     // No second question.
-    let model = FakeModel::start().on(
-        "correctness",
-        [calls(
-            "report_findings",
-            json!({ "findings": [], "summary": "No bugs in shop/cart.py:3." }),
-        )],
-    );
+    let model =
+        FakeModel::start().on("correctness", [reports_nothing("No bugs in shop/cart.py:3.")]);
     Scene::new(CART).with_reviewers(&["correctness"]).review(&model).await;
     assert_eq!(model.requests().len(), 1);
 }
@@ -287,26 +266,22 @@ async fn risk_that_is_taken_back_after_the_question_is_dropped() {
     };
     let first = report(&["shop/cart.py:3 raises ZeroDivisionError."], "Looked at it.");
     let second = report(&[], "The caller checks the count.");
-    let model = FakeModel::start().on("correctness", [first, second]);
-    Scene::new(CART)
-        .with_reviewers(&["correctness"])
-        .check(
-            &model,
-            expect![[r#"
-                ReadyToMerge: nothing actionable was found
-                  correctness (asked for by `--reviewers`) Completed
-            "#]],
-        )
-        .await;
+    check(
+        [first, second],
+        [],
+        expect![[r#"
+            ReadyToMerge: nothing actionable was found
+              correctness (asked for by `--reviewers`) Completed
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn defect_in_words_counts_if_the_run_fails_after_the_question() {
     let words = "shop/cart.py:3 raises ZeroDivisionError for an empty order.";
-    let report = calls("report_findings", json!({ "findings": [], "summary": words }));
     let goes_silent = (0..2).map(|_| says("I am done."));
-    let model = FakeModel::start().on("correctness", [report].into_iter().chain(goes_silent));
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([reports_nothing(words)].into_iter().chain(goes_silent), [], expect![[r#"
         Incomplete: 1 finding could not be read
           correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
@@ -318,10 +293,7 @@ async fn defect_in_words_counts_if_the_run_fails_after_the_question() {
 async fn contradicting_positions_are_noted() {
     let contradicting =
         with_fields(zero_division("return sum(lines) / count"), json!({ "diff_line": 8 }));
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[contradicting])])
-        .on("validate-1", [confirms()]);
-    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+    check([reports(&[contradicting])], [confirms()], expect![[r#"
         NotReady: 1 P0 issue must be fixed before the merge
           correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness

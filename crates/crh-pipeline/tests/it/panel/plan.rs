@@ -6,8 +6,8 @@ use serde_json::json;
 use super::scene::{CART, Scene, judges, prompt_end, reports};
 use crate::test_change;
 use crh_pipeline::review_options::RequirementsFile;
-use crh_review::report::{RequirementState, Strategy};
-use crh_testkit::fake_model::{FakeRequest, bad_request, calls};
+use crh_review::report::{Report, RequirementState, Strategy};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
 const PLAN: &str = "# Averages\n\n## Requirements\n\n- R1. The total is an average\n- R2. An empty order has no total\n- R3. Names are trimmed\n";
@@ -33,16 +33,27 @@ fn scene(plans: &[&str]) -> Scene {
     Scene::from_repo(repo(plans)).with_reviewers(&["correctness"])
 }
 
-/// A reviewer without findings, and a judge of the plan.
-fn model(states: &[(&str, &str)]) -> FakeModel {
-    FakeModel::start().on("correctness", [reports(&[])]).on("requirements", [judges(states)])
+/// The scene of a plan that the user names.
+fn scene_with_named_plan() -> Scene {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given))
+}
+
+/// A reviewer without findings, and a judge of the plan that answers so.
+fn model(judgements: impl IntoIterator<Item = ScriptedReply>) -> FakeModel {
+    FakeModel::start().on("correctness", [reports(&[])]).on("requirements", judgements)
+}
+
+/// The report of a review with a named plan and these judgements.
+async fn report(judgements: impl IntoIterator<Item = ScriptedReply>) -> Report {
+    scene_with_named_plan().review(&model(judgements)).await.report
 }
 
 const PARTLY: [(&str, &str); 3] =
     [("R1", "met"), ("R2", "not_addressed"), ("R3", "partially_addressed")];
 
 async fn check(scene: Scene, expected: Expect) {
-    let model = model(&PARTLY);
+    let model = model([judges(&PARTLY)]);
     scene.check(&model, expected).await;
     assert!(prompt_end(&model, "requirements").contains("An empty order has no total"));
     let asked = model.requests().into_iter().find(|asked| asked.caller == "requirements");
@@ -51,9 +62,7 @@ async fn check(scene: Scene, expected: Expect) {
 
 #[tokio::test]
 async fn missing_requirement_of_named_plan_is_severe() {
-    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
-    check(scene, expect![[r#"
+    check(scene_with_named_plan(), expect![[r#"
         NotReady: the change does not meet R2 and meets only a part of R3 of the plan
           correctness (asked for by `--reviewers`) Completed
         #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, manual -> downstream-resolver) by requirements
@@ -121,10 +130,9 @@ async fn ambiguous_plans_of_a_branch_are_ignored() {
     let branch = Some("feat/order-averages".to_owned());
     let scene = scene(&[PLACE, "docs/plans/2026-02-01-order-averages-by-day-plan.md"])
         .with_change(|scene| scene.contents.metadata.source_git_path = branch);
-    let model = FakeModel::start().on("correctness", [reports(&[])]);
     scene
         .check(
-            &model,
+            &model([]),
             expect![[r#"
                 ReadyToMerge: nothing actionable was found
                   correctness (asked for by `--reviewers`) Completed
@@ -152,11 +160,8 @@ async fn newest_of_several_named_plans_is_a_hint() {
 
 #[tokio::test]
 async fn waived_requirement_is_shown_without_finding() {
-    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).with_change(|scene| {
-        scene.terms.panel.plan = Some(given);
-        scene.terms.panel.waived = ["R2", "R3", "R9"].map(str::to_owned).to_vec();
-    });
+    let waived = ["R2", "R3", "R9"].map(str::to_owned).to_vec();
+    let scene = scene_with_named_plan().with_change(|scene| scene.terms.panel.waived = waived);
     check(
         scene,
         expect![[r#"
@@ -174,14 +179,9 @@ async fn waived_requirement_is_shown_without_finding() {
 
 #[tokio::test]
 async fn unjudged_plan_leaves_the_review_incomplete() {
-    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[])])
-        .on("requirements", [bad_request("no")]);
-    scene
+    scene_with_named_plan()
         .check(
-            &model,
+            &model([bad_request("no")]),
             expect![[r#"
                 Incomplete: the plan's requirements were not judged
                   correctness (asked for by `--reviewers`) Completed
@@ -203,12 +203,8 @@ async fn requirement_is_met_only_with_a_line_or_a_quote() {
         calls("report_requirements", json!({ "requirements": rows }))
     };
     let check = async |first: &str, second: &str, expected: Expect| {
-        let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-        let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
-        let model = FakeModel::start()
-            .on("correctness", [reports(&[])])
-            .on("requirements", [judge(first), judge(second)]);
-        let report = scene.review(&model).await.report;
+        let model = model([judge(first), judge(second)]);
+        let report = scene_with_named_plan().review(&model).await.report;
         let states = report.plan.unwrap().requirements;
         let state = format!("{:?} {}", states[0].state, states[0].evidence);
         let asked = model.requests().iter().filter(|it| it.caller == "requirements").count();
@@ -245,13 +241,8 @@ async fn requirement_is_met_only_with_a_line_or_a_quote() {
 
 #[tokio::test]
 async fn only_requirements_without_an_entry_are_not_judged() {
-    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
     let without_r3 = || judges(&[("R1", "met"), ("R2", "met")]);
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[])])
-        .on("requirements", [without_r3(), without_r3()]);
-    let report = scene.review(&model).await.report;
+    let report = report([without_r3(), without_r3()]).await;
     let rows = report.plan.unwrap().requirements;
     let rows: Vec<String> =
         rows.iter().map(|row| format!("{} {:?} {}\n", row.id, row.state, row.evidence)).collect();
@@ -266,13 +257,9 @@ async fn only_requirements_without_an_entry_are_not_judged() {
 
 #[tokio::test]
 async fn second_answer_keeps_the_usable_part_of_the_first() {
-    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
     let first = judges(&[("R1", "met"), ("R2", "not_addressed")]);
     let second = judges(&[("R2", "met"), ("R3", "met")]);
-    let model =
-        FakeModel::start().on("correctness", [reports(&[])]).on("requirements", [first, second]);
-    let report = scene.review(&model).await.report;
+    let report = report([first, second]).await;
     let states: Vec<RequirementState> =
         report.plan.unwrap().requirements.iter().map(|row| row.state).collect();
     assert_eq!(states, [RequirementState::Met; 3]);
@@ -281,12 +268,8 @@ async fn second_answer_keeps_the_usable_part_of_the_first() {
 
 #[tokio::test]
 async fn usable_part_of_a_rejected_answer_counts_if_the_model_fails_then() {
-    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
-    let model = FakeModel::start()
-        .on("correctness", [reports(&[])])
-        .on("requirements", [judges(&[("R1", "met"), ("R2", "met")]), bad_request("no")]);
-    let rows = scene.review(&model).await.report.plan.unwrap().requirements;
+    let first = judges(&[("R1", "met"), ("R2", "met")]);
+    let rows = report([first, bad_request("no")]).await.plan.unwrap().requirements;
     let states: Vec<RequirementState> = rows.iter().map(|row| row.state).collect();
     let (met, not_judged) = (RequirementState::Met, RequirementState::NotJudged);
     assert_eq!(states, [met, met, not_judged]);
