@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Content, Diff, DiffProblemKind, FileChange, FileDiff, RepoPath, split_lines};
+use super::{Content, Diff, DiffProblemKind, FileChange, FileDiff, split_lines};
 
 /// Digits of the shortest commit id that git prints.
 const COMMIT_ID_MIN: usize = 7;
@@ -87,13 +87,15 @@ impl Diff {
 
     /// The first file that occurs twice.
     fn repeated_file(&self) -> Option<UnsupportedDiff> {
-        let mut seen: HashMap<&RepoPath, &FileDiff> = HashMap::new();
+        let mut seen: HashMap<&[u8], &FileDiff> = HashMap::new();
         // The log of a submodule has several lines, each of which counts as a file.
         let is_named = |file: &&FileDiff| {
             file.content != Content::Unsupported && !file.path.as_bytes().is_empty()
         };
         for file in self.files.iter().filter(is_named) {
-            let Some(first) = seen.insert(&file.path, file) else { continue };
+            // The path of a plain diff is a guess, which two files may share.
+            let name = file.plain_name.as_deref().unwrap_or_else(|| file.path.as_bytes());
+            let Some(first) = seen.insert(name, file) else { continue };
             // Git prints a file that changes its type as a deleted and an added one.
             if (first.change, file.change) != (FileChange::Deleted, FileChange::Added) {
                 let (first, second) = (first.first_line, file.first_line);
@@ -166,6 +168,8 @@ mod tests {
             )
         };
         let (x, y) = (part("x"), part("y"));
+        let plain =
+            |folder: &str| format!("--- old{folder}/x\n+++ new{folder}/x\n@@ -1 +1 @@\n-1\n+2\n");
         let log = "commit 1234567 (HEAD)\nAuthor: a\n\n    Title\n\n";
         let mail = "From 1234567 Mon Sep 17 00:00:00 2001\nSubject: Title\n\n---\n x | 2 +-\n\n";
         let retyped = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n\
@@ -177,6 +181,7 @@ mod tests {
             (format!("{log}{x}{y}"), Ok(())),
             (format!("{mail}{x}-- \n2.43.0\n\n"), Ok(())),
             (retyped.to_owned(), Ok(())),
+            (format!("{}{}", plain("1"), plain("2")), Ok(())),
             (format!("{log}{x}\n{log}{y}"), Err(UnsupportedDiff::SeveralCommits(13))),
             (
                 format!("{mail}{x}-- \n2.43.0\n\n{mail}{y}"),
