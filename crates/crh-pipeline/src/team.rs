@@ -141,7 +141,7 @@ pub fn choose_team(
     if team.is_narrowed {
         selector.narrow(&mut team);
     }
-    team.notes.extend(selector.guard_note(&team));
+    team.notes.extend(selector.guard_note());
     team.notes.extend(unknown_names_note("reviewers.off", &selection.off, catalogue));
     team.notes.extend(unknown_names_note("model.tiers", &selection.tiered, catalogue));
     let has_findings =
@@ -291,8 +291,11 @@ impl TeamSelector<'_> {
             team.chosen.push(ChosenReviewer { reviewer: upkeep.clone(), why });
         }
         let has_upkeep = team.get(UPKEEP).is_some();
-        for skipped in team.left_out.iter_mut().filter(|skipped| skipped.why == NO_TRIGGER) {
-            if let Some(why) = self.untriggered_reason(&skipped.name, has_upkeep) {
+        for skipped in &mut team.left_out {
+            let reviewer = self.catalogue.get(&skipped.name);
+            if reviewer.is_some_and(|reviewer| self.is_untriggered(reviewer))
+                && let Some(why) = self.untriggered_reason(&skipped.name, has_upkeep)
+            {
                 skipped.why = why;
             }
         }
@@ -388,11 +391,13 @@ impl TeamSelector<'_> {
     }
 
     /// A note if a guard changed and the adversarial reviewer is disabled.
-    fn guard_note(&self, team: &Team) -> Option<String> {
+    fn guard_note(&self) -> Option<String> {
         let witness = self.facts.witness(ChangeFact::Guard)?;
-        let is_disabled =
-            |skipped: &SkippedReviewer| skipped.name == ADVERSARIAL && skipped.why == DISABLED;
-        team.left_out.iter().any(is_disabled).then(|| {
+        let adversarial = self.catalogue.get(ADVERSARIAL)?;
+        let is_disabled = self.selection.only.is_none()
+            && self.names_reviewer(&self.selection.off, adversarial)
+            && self.by_depth(adversarial).is_ok();
+        is_disabled.then(|| {
             format!("{witness}, but `{ADVERSARIAL}`, the reviewer for such changes, is {DISABLED}")
         })
     }
@@ -423,16 +428,26 @@ impl TeamSelector<'_> {
         if let Some(missing) = self.unmet_needs(reviewer) {
             return Err(missing);
         }
+        let why = self.trigger_reason(reviewer);
+        let is_combined = self.selection.depth == Depth::Full && reviewer.role == PanelRole::Upkeep;
+        let why_not = if is_combined { DONE_BY_PARTS } else { NO_TRIGGER };
+        why.ok_or_else(|| why_not.to_owned())
+    }
+
+    /// Why the change calls for a reviewer.
+    fn trigger_reason(&self, reviewer: &Reviewer) -> Option<String> {
         let by_facts = match (self.always_reason(reviewer), reviewer.triggered_by(self.facts)) {
             (Some(why), _) => Some(why.to_owned()),
             (None, why) => {
                 self.injection_reason(reviewer).or(why).or_else(|| self.guard_reason(reviewer))
             }
         };
-        let why = by_facts.or_else(|| self.scout_reason(reviewer));
-        let is_combined = self.selection.depth == Depth::Full && reviewer.role == PanelRole::Upkeep;
-        let why_not = if is_combined { DONE_BY_PARTS } else { NO_TRIGGER };
-        why.ok_or_else(|| why_not.to_owned())
+        by_facts.or_else(|| self.scout_reason(reviewer))
+    }
+
+    /// Whether a reviewer could review something, but nothing in the change calls for it.
+    fn is_untriggered(&self, reviewer: &Reviewer) -> bool {
+        self.unmet_needs(reviewer).is_none() && self.trigger_reason(reviewer).is_none()
     }
 
     /// If one reviewer is enough for the change: its name, why it runs, and why the others do not.
