@@ -107,8 +107,6 @@ fn group(issue: &Issue) -> FindingGroup {
     match (issue.autofix_class, issue.owner) {
         // Deployment items are not code fixes, regardless of their class.
         (_, Owner::Release) | (AutofixClass::Advisory, _) => FindingGroup::Advisory,
-        // crh applies such a fix only if something verifies it. It changes no behaviour.
-        (AutofixClass::SafeAuto, _) if issue.requires_verification => FindingGroup::Manual,
         // A safe fix that was not applied is still a concrete fix.
         (AutofixClass::SafeAuto | AutofixClass::GatedAuto, _) => FindingGroup::GatedAuto,
         (AutofixClass::Manual, _) => FindingGroup::Manual,

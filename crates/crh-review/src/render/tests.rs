@@ -486,23 +486,6 @@ fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
 }
 
 #[test]
-fn safe_fix_that_nothing_verified_is_handed_off() {
-    let mut report = full_report();
-    report.applied_fixes.clear();
-    report.issues.truncate(1);
-    let issue = &mut report.issues[0];
-    (issue.autofix_class, issue.owner) = (AutofixClass::SafeAuto, Owner::ReviewFixer);
-    let mut check = |requires_verification, expected: &str| {
-        report.issues[0].requires_verification = requires_verification;
-        let text = envelope(&report);
-        let heading = text.lines().find(|line| line.contains(" findings ("));
-        assert_eq!(heading, Some(expected), "{text}");
-    };
-    check(true, "Manual findings (actionable, needs handoff):");
-    check(false, "Gated-auto findings (concrete fix, changes behavior/contracts):");
-}
-
-#[test]
 fn envelope_counts_findings_without_details() {
     let mut report = full_report();
     let note = "\n- Details missing: 1 finding has no explanation\n";
