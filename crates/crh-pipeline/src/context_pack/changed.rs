@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use super::lookup::folder;
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::scope::FileRole;
@@ -196,6 +197,16 @@ impl ChangedCode {
     pub(super) fn changed_names(&self) -> BTreeSet<String> {
         let names = self.functions.iter().map(ChangedFunction::own_name);
         names.filter(|name| is_searchable(name)).map(str::to_owned).collect()
+    }
+
+    /// The [`Self::changed_names`], each with the folders of its functions.
+    pub(super) fn folders_by_name(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let functions = self.functions.iter().filter(|it| is_searchable(it.own_name()));
+        for function in functions {
+            folders.entry(function.own_name()).or_default().insert(folder(&function.path));
+        }
+        folders
     }
 
     /// Names whose definitions are searched.
