@@ -83,6 +83,11 @@ impl ChangedCode {
             change.files().filter(|(scope, _)| is_wanted(&scope.path.shown())).collect();
         // The sort is stable. Tests come last, since they need less context.
         files.sort_by_key(|(scope, _)| scope.role == FileRole::Test);
+        let code_paths = files.iter().map(|(scope, _)| scope.path.shown().into_owned());
+        let code_paths = code_paths.filter(|path| Language::from_path(path).is_some());
+        let both_sides = |path: String| [(Side::Old, path.clone()), (Side::New, path)];
+        let sides: Vec<_> = code_paths.take(FILES_MAX).flat_map(both_sides).collect();
+        code_reader.parse_in_parallel(&sides);
         let mut parsed_files = 0;
         for (scope, file) in files {
             let path = scope.path.shown().into_owned();

@@ -52,6 +52,9 @@ impl DefinitionSite {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefinitionCandidate {
     pub(super) path: Rc<str>,
+    /// The path as imports write it.
+    module: Rc<str>,
+    language: Option<Language>,
     pub(super) line: u32,
     /// Whether the line assigns the name.
     is_value: bool,
@@ -183,12 +186,19 @@ impl<'a> CodeLookup<'a> {
         let objects = self.repository.objects();
         let lines =
             find_definitions(objects, self.head, &words, MATCHES_MAX, &is_code, self.ctx.stop());
-        for DefinitionLine { path, line, names, value } in lines.unwrap_or_default() {
-            let path: Rc<str> = shown_path(&path).into();
-            for name in names {
-                let is_value = value.as_ref() == Some(&name);
-                let candidate = DefinitionCandidate { path: Rc::clone(&path), line, is_value };
-                candidates.entry(name).or_default().push(candidate);
+        let lines = lines.unwrap_or_default();
+        for lines in lines.chunk_by(|one, other| one.path == other.path) {
+            let path: Rc<str> =
+                lines.first().map(|it| shown_path(&it.path)).unwrap_or_default().into();
+            let (module, language) = (module_tail(&path).into(), Language::from_path(&path));
+            let candidate =
+                DefinitionCandidate { path, module, language, line: 0, is_value: false };
+            for DefinitionLine { line, names, value, .. } in lines {
+                for name in names {
+                    let (line, is_value) = (*line, value.as_ref() == Some(name));
+                    let candidate = DefinitionCandidate { line, is_value, ..candidate.clone() };
+                    candidates.entry(name.clone()).or_default().push(candidate);
+                }
             }
         }
         candidates
@@ -204,7 +214,7 @@ impl<'a> CodeLookup<'a> {
     ) -> Vec<DefinitionSite> {
         let mut sites: Vec<DefinitionSite> = Vec::new();
         let mut parsed_files: BTreeSet<&str> = BTreeSet::new();
-        for DefinitionCandidate { path, line, is_value } in candidates {
+        for DefinitionCandidate { path, line, is_value, .. } in candidates {
             if !parsed_files.contains(&**path) && parsed_files.len() == max_files {
                 break;
             }
@@ -348,14 +358,17 @@ impl<'a> CodeLookup<'a> {
         path: &str,
     ) -> (Vec<DefinitionCandidate>, usize) {
         let language = Language::from_path(path);
-        let usable = candidates
-            .iter()
-            .filter(|candidate| is_same_family(language, Language::from_path(&candidate.path)));
         let imported = self.imported_modules(path);
-        let (mut near, far): (Vec<_>, Vec<_>) = usable.cloned().partition(|candidate| {
-            folder(&candidate.path) == folder(path)
-                || imported.contains(module_tail(&candidate.path).as_str())
-        });
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for of_file in candidates.chunk_by(|one, other| Rc::ptr_eq(&one.path, &other.path)) {
+            let Some(first) = of_file.first() else { continue };
+            if !is_same_family(language, first.language) {
+                continue;
+            }
+            let is_near = folder(&first.path) == folder(path) || imported.contains(&*first.module);
+            let list = if is_near { &mut near } else { &mut far };
+            list.extend_from_slice(of_file);
+        }
         let near_count = near.len();
         near.extend(far);
         (near, near_count)
