@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crate::objects::{EMPTY_TREE, Objects};
 use crate::process::{Git, GitError};
@@ -29,15 +30,25 @@ pub const DIFF_BYTES_MAX: u64 = 32 << 20;
 const CHANGED_FILES_MAX: u64 = 200_000;
 
 /// A bare repository owned by crh.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct BareRepository {
     folder: PathBuf,
+    /// Shared by all clones, because opening the index of a long history is slow.
+    objects: Arc<OnceLock<Objects>>,
 }
+
+impl PartialEq for BareRepository {
+    fn eq(&self, other: &Self) -> bool {
+        self.folder == other.folder
+    }
+}
+
+impl Eq for BareRepository {}
 
 impl BareRepository {
     /// The repository in this folder.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self { folder: folder.to_owned(), objects: Arc::default() }
     }
 
     /// Git in this repository, without the user's refs, settings and attributes.
@@ -50,14 +61,21 @@ impl BareRepository {
         &self.folder
     }
 
-    /// Objects of the repository, readable without a process.
+    /// Objects of the repository, readable without a process. They include objects that are written
+    /// later.
     pub fn objects(&self) -> Result<Objects, ReadError> {
-        Objects::open(&self.folder)
+        if let Some(objects) = self.objects.get() {
+            return Ok(objects.clone());
+        }
+        let objects = Objects::open(&self.folder)?;
+        Ok(self.objects.get_or_init(|| objects).clone())
     }
 
     /// Whether the repository contains a commit.
     pub fn has(&self, id: &str) -> bool {
-        self.git().run(["cat-file", "-e", &format!("{id}^{{commit}}")]).is_ok()
+        // Git is needed only for a short id or another name.
+        self.objects().is_ok_and(|objects| objects.parents(id).is_ok())
+            || self.git().run(["cat-file", "-e", &format!("{id}^{{commit}}")]).is_ok()
     }
 
     /// Merge bases of two commits, sorted. Empty if no common ancestor is known here; several after

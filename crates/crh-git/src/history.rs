@@ -63,16 +63,11 @@ pub struct ChangeHistory {
 impl ChangeHistory {
     /// Loads the history. If the base is the empty tree, the history is only the commit `head`.
     pub fn load(store: &BareRepository, base: &str, head: &str) -> Result<Self, LogError> {
-        let rev_list = |args: &[&str]| -> Result<Vec<String>, GitError> {
-            let output = store.git().text([&["rev-list"], args].concat())?;
-            Ok(output.lines().map(str::to_owned).collect())
-        };
+        let change_commits = store.change_commits(base, head)?;
         let limit = HISTORY_BEFORE_BASE.to_string();
-        let (change_commits, base_commits) = if base == EMPTY_TREE {
-            (rev_list(&["-n", "1", head])?, Vec::new())
-        } else {
-            let range = format!("{base}..{head}");
-            (rev_list(&["--topo-order", "--reverse", &range])?, rev_list(&["-n", &limit, base])?)
+        let base_commits = match base {
+            EMPTY_TREE => Vec::new(),
+            _ => rev_list(store, &["-n", &limit, base])?,
         };
         let mut history = Self { change_commits, base_commits, boundary: BTreeSet::new() };
         history.boundary = history_boundary(&store.objects()?, &history.commits().collect())?;
@@ -96,6 +91,11 @@ impl ChangeHistory {
     }
 }
 
+fn rev_list(store: &BareRepository, args: &[&str]) -> Result<Vec<String>, GitError> {
+    let output = store.git().text([&["rev-list"], args].concat())?;
+    Ok(output.lines().map(str::to_owned).collect())
+}
+
 /// Commits with a parent that is not in the set.
 fn history_boundary(
     objects: &Objects,
@@ -111,6 +111,14 @@ fn history_boundary(
 }
 
 impl BareRepository {
+    /// Commits of a change, oldest first. If the base is the empty tree, only the commit `head`.
+    pub fn change_commits(&self, base: &str, head: &str) -> Result<Vec<String>, GitError> {
+        match base {
+            EMPTY_TREE => rev_list(self, &["-n", "1", head]),
+            _ => rev_list(self, &["--topo-order", "--reverse", &format!("{base}..{head}")]),
+        }
+    }
+
     /// Details of commits, in the requested order.
     pub fn commits(&self, ids: &[String]) -> Result<Vec<CommitDetails>, GitError> {
         if ids.is_empty() {

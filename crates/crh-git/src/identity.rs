@@ -1,10 +1,16 @@
 //! Names of a repository that are the same in every clone, and its hosts.
 
+use std::fs;
+
 use gix::bstr::ByteSlice;
 
 use crate::base::{BaseOwner, base_remotes, tracked_remotes};
+use crate::database::parse_id;
 use crate::repository::MAIN_BRANCH_NAMES;
-use crate::{Git, GitError, Remote, Repository};
+use crate::{Git, GitError, Remote, Repository, Store};
+
+/// File in a store with the commit of `HEAD` and the first commit of its history.
+const FIRST_COMMIT_FILE: &str = "crh-first-commit";
 
 /// A repository on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,15 +104,48 @@ pub fn push_target(repository: &Repository) -> Result<Option<PushTarget>, GitErr
 /// `owner/name` of the target repository, or else the id of the first commit; empty if there is
 /// neither.
 pub fn repository_identity(repository: &Repository) -> Result<String, GitError> {
+    Ok(target_name(repository)?.unwrap_or_else(|| first_commit(repository)))
+}
+
+impl Store {
+    /// The [`repository_identity`] of the user's repository. Remembers the first commit, because
+    /// git reads the whole history to find it.
+    pub fn repository_identity(&self) -> Result<String, GitError> {
+        let repository = self.repository();
+        if let Some(name) = target_name(repository)? {
+            return Ok(name);
+        }
+        // These files change where the history ends.
+        let ends = ["shallow", "info/grafts"].map(|name| repository.common_dir.join(name));
+        let head = repository.commit("HEAD").filter(|_| !ends.iter().any(|file| file.exists()));
+        let Some(head) = head else { return Ok(first_commit(repository)) };
+        let path = self.bare().folder().join(FIRST_COMMIT_FILE);
+        let known = fs::read_to_string(path).unwrap_or_default();
+        if let Some((known_head, first)) = known.trim_end().split_once(' ')
+            && known_head == head
+            && parse_id(first).is_ok()
+        {
+            return Ok(first.to_owned());
+        }
+        let first = first_commit(repository);
+        // Without this file, the next call is only slower.
+        drop(self.replace_file(FIRST_COMMIT_FILE, format!("{head} {first}\n").as_bytes()));
+        Ok(first)
+    }
+}
+
+/// `owner/name` of the target repository.
+fn target_name(repository: &Repository) -> Result<Option<String>, GitError> {
     let remotes = repository.remotes()?;
     let remotes = target_remotes(repository, &remotes);
-    if let Some(name) = remotes.into_iter().find_map(|remote| owner_and_name(&remote.url)) {
-        return Ok(name);
-    }
+    Ok(remotes.into_iter().find_map(|remote| owner_and_name(&remote.url)))
+}
+
+/// Id of the first commit; empty in a repository without commits.
+fn first_commit(repository: &Repository) -> String {
     let git = Git::with_git_dir(&repository.git_dir);
-    // Fails in a repository without commits.
     let roots = git.text(["rev-list", "--max-parents=0", "HEAD"]).unwrap_or_default();
-    Ok(roots.lines().last().unwrap_or_default().to_owned())
+    roots.lines().last().unwrap_or_default().to_owned()
 }
 
 /// Last two parts of a remote's path, or its only part. `None` for a local path, because it means

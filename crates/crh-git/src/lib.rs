@@ -71,7 +71,9 @@ pub use recent::RecentCommit;
 pub use remote::{MissingError, NetworkMode};
 pub use repository::{OpenError, Remote, Repository};
 pub use running_fetches::stop_fetches;
-pub use search::{LineMatch, SearchError, SearchPattern, SearchQuery, SearchResult, search};
+pub use search::{
+    LineMatch, SearchError, SearchPattern, SearchQuery, SearchResult, files_with_words, search,
+};
 pub use store::{SNAPSHOT_SUBJECT, SnapshotScope, Store, StoreError};
 pub use temp_checkout::{
     CheckoutDifference, DifferenceKind, SkippedEntry, TempCheckout, TempCheckoutError,

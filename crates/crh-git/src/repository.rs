@@ -2,8 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::{fs, thread};
+
+use gix::bstr::ByteSlice as _;
 
 use crate::process::{Git, GitError, MIN_VERSION, MIN_VERSION_PARTIAL};
 use crate::variables::checkouts_around;
@@ -15,6 +20,8 @@ pub(crate) const MAIN_BRANCH_NAMES: &[&str] = &["main", "master", "develop", "tr
 const GIT_DIR: &str = ".git";
 /// Branch name that git writes into `HEAD` if it keeps refs in reftables. No branch has this name.
 const NO_BRANCH: &str = ".invalid";
+/// Maximum bytes of a configuration file that crh itself looks at. Git reads a longer one.
+const CONFIG_MAX: u64 = 1 << 20;
 
 /// The user's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,10 +134,16 @@ impl Repository {
         // The user's settings decide which repositories are trusted.
         let git = Git::in_folder(self.folder()).with_user_settings();
         let promisor = self.promisor();
-        git.check_version(if promisor.is_some() { MIN_VERSION_PARTIAL } else { MIN_VERSION })?;
+        let min_version = if promisor.is_some() { MIN_VERSION_PARTIAL } else { MIN_VERSION };
         let args = ["rev-parse", "--show-object-format", "--is-bare-repository"];
         let args = args.into_iter().chain(["--is-inside-work-tree", "--show-prefix"]);
-        let output = git.text(args).map_err(|error| open_error(self.folder(), error))?;
+        let (version, output) = thread::scope(|scope| {
+            let version = scope.spawn(|| git.check_version(min_version));
+            let output = git.text(args);
+            (version.join().unwrap_or_else(|panic| resume_unwind(panic)), output)
+        });
+        version?;
+        let output = output.map_err(|error| open_error(self.folder(), error))?;
         let answers: Vec<&str> = output.lines().collect();
         match answers.as_slice() {
             // A hostile `core.worktree` would make git read another folder.
@@ -207,8 +220,39 @@ impl Repository {
             .filter(|line| names.iter().any(|name| name == line))
             .map(str::to_owned)
             .collect();
+        if refs.len() < 2 {
+            return Ok(Vec::new());
+        }
         let commits: BTreeSet<Option<String>> = refs.iter().map(|name| self.commit(name)).collect();
         Ok(if commits.len() > 1 { refs } else { Vec::new() })
+    }
+
+    /// The commit of a local branch, if the name can mean nothing else: no other ref, revision or
+    /// file of git. `None` also if git must decide.
+    pub fn plain_branch(&self, name: &str) -> Option<String> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+        let is_commit_id = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // Git keeps refs such as `HEAD` next to its folder `refs`.
+        let is_root_ref = !name.bytes().any(|byte| byte.is_ascii_lowercase());
+        let is_file = [&self.git_dir, &self.common_dir].iter().any(|it| it.join(name).exists());
+        if is_commit_id || is_root_ref || is_file || !name.bytes().all(is_plain) {
+            return None;
+        }
+        let branch = format!("refs/heads/{name}");
+        let others = ["refs/", "refs/tags/", "refs/remotes/"].map(|kind| format!("{kind}{name}"));
+        let remote_head = format!("refs/remotes/{name}/HEAD");
+        let mut args =
+            vec!["for-each-ref", "--format=%(refname) %(objecttype) %(objectname)%(symref)"];
+        args.extend([&branch, &remote_head].into_iter().chain(&others).map(String::as_str));
+        let output = self.git().text(args).ok()?;
+        let mut refs = output.lines().filter_map(|line| line.split_once(' '));
+        if refs.clone().any(|(name, _)| name == remote_head || others.iter().any(|it| it == name)) {
+            return None;
+        }
+        let (_, target) = refs.find(|(name, _)| *name == branch)?;
+        let id = target.strip_prefix("commit ")?;
+        // A symbolic ref has the name of its target after the id.
+        (id.len() == 40).then(|| id.to_owned())
     }
 
     /// Current commit; `None` before the first commit. An unreadable commit is an error.
@@ -292,6 +336,10 @@ impl Repository {
 
     /// Remote with the objects that a partial clone omits.
     pub(crate) fn promisor(&self) -> Option<String> {
+        let files = [self.common_dir.join("config"), self.git_dir.join("config.worktree")];
+        if !files.iter().any(|file| may_name_promisor(file)) {
+            return None;
+        }
         let output = self.git().text(["config", "--get-regexp", r"^remote\..*\.promisor$"]).ok()?;
         let line = output.lines().find(|line| line.ends_with(" true"))?;
         let name = line.strip_prefix("remote.")?.strip_suffix(".promisor true")?;
@@ -375,6 +423,20 @@ fn without_line_break(mut path: &[u8]) -> &[u8] {
         path = start;
     }
     path
+}
+
+/// Whether a configuration file, or a file that it includes, may name a promisor. This saves a git
+/// process for almost all repositories.
+fn may_name_promisor(config: &Path) -> bool {
+    let mut text = Vec::new();
+    let read = File::open(config).and_then(|file| file.take(CONFIG_MAX).read_to_end(&mut text));
+    let is_cut = text.len() as u64 == CONFIG_MAX;
+    text.make_ascii_lowercase();
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Ok(_) if !is_cut => ["promisor", "include"].iter().any(|word| text.contains_str(word)),
+        Ok(_) | Err(_) => true,
+    }
 }
 
 fn split_names(output: &[u8]) -> Vec<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Searches all files of a revision in parallel, with results in a stable order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -177,6 +177,31 @@ pub fn search(
         objects.word_index().add(new_files, indexed_files, &all_files);
     }
     Ok(result)
+}
+
+/// For each word, the first files that contain it, at most `max_files`, among the files of a
+/// revision that `accepts_path` accepts. Knows only files that earlier searches have indexed.
+pub fn files_with_words<'n>(
+    objects: &Objects,
+    revision: &str,
+    words: &BTreeSet<&'n str>,
+    max_files: usize,
+    accepts_path: &dyn Fn(&[u8]) -> bool,
+) -> Result<BTreeMap<&'n str, Vec<Vec<u8>>>, ReadError> {
+    let all_files = objects.shared_files(revision)?;
+    let indexed_files = objects.word_index().files();
+    let names = indexed_files.names(words);
+    let mut files_by_word: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();
+    for file in all_files.iter().filter(|file| file.kind.is_file() && accepts_path(&file.path)) {
+        let Ok(id) = parse_id(&file.id) else { continue };
+        for word in indexed_files.names_in(&id, &names) {
+            let files = files_by_word.entry(word).or_default();
+            if files.len() < max_files {
+                files.push(file.path.clone());
+            }
+        }
+    }
+    Ok(files_by_word)
 }
 
 /// Calls a function with chunks of the files, on one thread per processor, until it returns `None`.

@@ -403,7 +403,7 @@ impl Store {
     }
 
     /// Replaces a file atomically.
-    fn replace_file(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn replace_file(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
         let path = self.bare.folder().join(name);
         if fs::read(&path).is_ok_and(|existing| existing == bytes) {

@@ -189,6 +189,17 @@ impl IndexedFiles {
         })
     }
 
+    /// Words of a file that are among `names`. None for a file without indexed words.
+    pub(crate) fn names_in<'n>(
+        &self,
+        id: &ObjectId,
+        names: &[Option<&'n str>],
+    ) -> impl Iterator<Item = &'n str> {
+        let items = self.items(id).unwrap_or_default().iter();
+        let words = items.take_while(|item| flags(item) == 0).map(number);
+        words.filter_map(|word| names.get(word as usize).copied().flatten())
+    }
+
     /// Lines of a file that may define a word, with the words that are among `names`. `None` if the
     /// file must be read.
     pub(crate) fn definition_lines<'n>(

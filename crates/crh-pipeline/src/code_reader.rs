@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use crate::change_under_review::ChangeUnderReview;
@@ -83,6 +85,22 @@ impl<'a> CodeReader<'a> {
                 }
             }
         }
+    }
+
+    /// Parses files into the cache, on all processors.
+    pub(crate) fn parse_in_parallel(&self, files: &[(Side, String)]) {
+        let next_file = AtomicUsize::new(0);
+        let parse = || {
+            while let Some((side, path)) = files.get(next_file.fetch_add(1, Ordering::Relaxed)) {
+                self.symbols(*side, path);
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(parse);
+            }
+        });
     }
 
     /// The text of a file on one side. Invalid UTF-8 is replaced.

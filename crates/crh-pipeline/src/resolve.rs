@@ -636,6 +636,9 @@ fn find_commit(
     options: &ResolveOptions<'_>,
 ) -> Result<NamedCommit, TargetError> {
     let repository = store.repository();
+    if let Some(id) = repository.plain_branch(name) {
+        return Ok(NamedCommit { id, name: format!("refs/heads/{name}") });
+    }
     if let Some(id) = repository.commit(name) {
         let start = split_revision(name).map_or(name, |(start, _)| start);
         let refs = repository.ambiguous_refs(start)?;
@@ -819,14 +822,19 @@ fn read_git_details(
     options: &ResolveOptions<'_>,
 ) -> Result<GitDetails, TargetError> {
     let untracked = untracked_in_checkout(store.repository(), target, options)?;
-    let mut ids = ChangeHistory::load(store.bare(), &range.base, &range.head)?.change_commits;
-    let head = if range.dirty {
+    let bare = store.bare();
+    let mut ids = bare.change_commits(&range.base, &range.head)?;
+    if range.dirty {
         ids.retain(|id| *id != range.head);
-        None
-    } else {
-        store.bare().commits(std::slice::from_ref(&range.head))?.pop()
+        return Ok(GitDetails { untracked, head: None, commits: bare.commits(&ids)? });
+    }
+    let commits = bare.commits(&ids)?;
+    let head = match commits.last().filter(|commit| commit.id == range.head) {
+        Some(head) => Some(head.clone()),
+        // The base contains the head.
+        None => bare.commits(std::slice::from_ref(&range.head))?.pop(),
     };
-    Ok(GitDetails { untracked, head, commits: store.bare().commits(&ids)? })
+    Ok(GitDetails { untracked, head, commits })
 }
 
 /// Untracked files of the checkout that are not reviewed. Empty if the target is not the checkout.

@@ -14,6 +14,7 @@ mod identity;
 mod objects;
 mod process;
 mod remote;
+mod repository;
 mod search;
 mod store;
 mod temp_checkout;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crh_git::{
     DefinitionLine, LINE_BYTES_MAX, Objects, SearchError, SearchPattern, SearchQuery, SearchResult,
-    find_definitions, search,
+    files_with_words, find_definitions, search,
 };
 use crh_testkit::Repo;
 
@@ -120,6 +120,28 @@ fn long_line_is_cut_off() {
     let head = repo.commit("long");
     let result = run_search(&repo, &head, &query("x")).unwrap();
     assert_eq!((result.total, result.matches[0].text.len()), (1, LINE_BYTES_MAX));
+}
+
+#[test]
+fn first_files_of_a_word_come_from_the_index() {
+    let (repo, head) = repo();
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    let is_rust = |path: &[u8]| path.ends_with(b".rs");
+    let first_files = |max_files| {
+        let words = BTreeSet::from(["call", "name_8_1", "absent_word"]);
+        let files = files_with_words(&objects, &head, &words, max_files, &is_rust).unwrap();
+        let files = files.into_iter().map(|(word, paths)| {
+            let paths = paths.into_iter().map(|path| String::from_utf8(path).unwrap());
+            (word, paths.collect::<Vec<_>>())
+        });
+        files.collect::<Vec<_>>()
+    };
+    assert!(first_files(2).is_empty());
+    let query = SearchQuery::for_words(["call"]);
+    search(&objects, &head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
+    let path = |file: u8| format!("src/module_{}/file_{file}.rs", file % 7);
+    let expected = [("call", vec![path(0), path(105)]), ("name_8_1", vec![path(8)])];
+    assert_eq!(first_files(2), expected);
 }
 
 #[test]

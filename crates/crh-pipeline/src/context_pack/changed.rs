@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use super::lookup::folder;
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::scope::FileRole;
@@ -82,6 +83,11 @@ impl ChangedCode {
             change.files().filter(|(scope, _)| is_wanted(&scope.path.shown())).collect();
         // The sort is stable. Tests come last, since they need less context.
         files.sort_by_key(|(scope, _)| scope.role == FileRole::Test);
+        let code_paths = files.iter().map(|(scope, _)| scope.path.shown().into_owned());
+        let code_paths = code_paths.filter(|path| Language::from_path(path).is_some());
+        let both_sides = |path: String| [(Side::Old, path.clone()), (Side::New, path)];
+        let sides: Vec<_> = code_paths.take(FILES_MAX).flat_map(both_sides).collect();
+        code_reader.parse_in_parallel(&sides);
         let mut parsed_files = 0;
         for (scope, file) in files {
             let path = scope.path.shown().into_owned();
@@ -196,6 +202,16 @@ impl ChangedCode {
     pub(super) fn changed_names(&self) -> BTreeSet<String> {
         let names = self.functions.iter().map(ChangedFunction::own_name);
         names.filter(|name| is_searchable(name)).map(str::to_owned).collect()
+    }
+
+    /// The [`Self::changed_names`], each with the folders of its functions.
+    pub(super) fn folders_by_name(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let functions = self.functions.iter().filter(|it| is_searchable(it.own_name()));
+        for function in functions {
+            folders.entry(function.own_name()).or_default().insert(folder(&function.path));
+        }
+        folders
     }
 
     /// Names whose definitions are searched.

@@ -13,7 +13,9 @@ use super::changed::own_name;
 use crate::revisions::Revisions;
 use crate::scope::{FileKind, FileRole};
 use crate::tools::ToolContext;
-use crh_git::{DefinitionLine, LineMatch, Objects, SearchQuery, find_definitions, search};
+use crh_git::{
+    DefinitionLine, LineMatch, Objects, SearchQuery, files_with_words, find_definitions, search,
+};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
 use crh_syntax::{Language, Symbols, imports};
@@ -26,6 +28,8 @@ const PARSED_FILES_MAX: usize = 60;
 const VALUE_LINES: u32 = 3;
 /// Maximum copies of a removed line. A line with more copies is boilerplate.
 const COPIES_MAX: usize = 4;
+/// Maximum files to count for a word. Words in more files are equally common.
+const COUNTED_FILES_MAX: usize = 1_000;
 
 /// A definition at head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,9 @@ impl DefinitionSite {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefinitionCandidate {
     pub(super) path: Rc<str>,
+    /// The path as imports write it.
+    module: Rc<str>,
+    language: Option<Language>,
     pub(super) line: u32,
     /// Whether the line assigns the name.
     is_value: bool,
@@ -81,6 +88,15 @@ impl UseSite {
     }
 }
 
+/// Uses of a name, without imports.
+#[derive(Debug)]
+pub(super) struct NearUses {
+    /// All uses. If the name is common, some outside of the requested folders are missing.
+    pub(super) sites: Vec<UseSite>,
+    /// Whether the name has more uses than the requested maximum.
+    pub(super) is_common: bool,
+}
+
 /// Searches the repository at head.
 pub(crate) struct CodeLookup<'a> {
     ctx: &'a ToolContext,
@@ -107,9 +123,28 @@ impl<'a> CodeLookup<'a> {
     ) -> Vec<LineMatch> {
         let query =
             SearchQuery { max_matches: MATCHES_MAX, line_filter, ..SearchQuery::for_words(words) };
-        search(self.repository.objects(), self.head, &query, &is_code, self.ctx.stop())
+        self.run_query(&query, &is_code)
+    }
+
+    fn run_query(
+        &self,
+        query: &SearchQuery,
+        accepts_path: &dyn Fn(&[u8]) -> bool,
+    ) -> Vec<LineMatch> {
+        search(self.repository.objects(), self.head, query, accepts_path, self.ctx.stop())
             .map(|result| result.matches)
             .unwrap_or_default()
+    }
+
+    /// The first files with code that contain each of these words, at most `max_files`. Knows only
+    /// what the index has.
+    fn first_files<'w>(
+        &self,
+        words: &BTreeSet<&'w str>,
+        max_files: usize,
+    ) -> BTreeMap<&'w str, Vec<Vec<u8>>> {
+        let objects = self.repository.objects();
+        files_with_words(objects, self.head, words, max_files, &is_code).unwrap_or_default()
     }
 
     /// The text of a file at head. Invalid UTF-8 is replaced.
@@ -151,12 +186,19 @@ impl<'a> CodeLookup<'a> {
         let objects = self.repository.objects();
         let lines =
             find_definitions(objects, self.head, &words, MATCHES_MAX, &is_code, self.ctx.stop());
-        for DefinitionLine { path, line, names, value } in lines.unwrap_or_default() {
-            let path: Rc<str> = shown_path(&path).into();
-            for name in names {
-                let is_value = value.as_ref() == Some(&name);
-                let candidate = DefinitionCandidate { path: Rc::clone(&path), line, is_value };
-                candidates.entry(name).or_default().push(candidate);
+        let lines = lines.unwrap_or_default();
+        for lines in lines.chunk_by(|one, other| one.path == other.path) {
+            let path: Rc<str> =
+                lines.first().map(|it| shown_path(&it.path)).unwrap_or_default().into();
+            let (module, language) = (module_tail(&path).into(), Language::from_path(&path));
+            let candidate =
+                DefinitionCandidate { path, module, language, line: 0, is_value: false };
+            for DefinitionLine { line, names, value, .. } in lines {
+                for name in names {
+                    let (line, is_value) = (*line, value.as_ref() == Some(name));
+                    let candidate = DefinitionCandidate { line, is_value, ..candidate.clone() };
+                    candidates.entry(name.clone()).or_default().push(candidate);
+                }
             }
         }
         candidates
@@ -172,7 +214,7 @@ impl<'a> CodeLookup<'a> {
     ) -> Vec<DefinitionSite> {
         let mut sites: Vec<DefinitionSite> = Vec::new();
         let mut parsed_files: BTreeSet<&str> = BTreeSet::new();
-        for DefinitionCandidate { path, line, is_value } in candidates {
+        for DefinitionCandidate { path, line, is_value, .. } in candidates {
             if !parsed_files.contains(&**path) && parsed_files.len() == max_files {
                 break;
             }
@@ -210,24 +252,50 @@ impl<'a> CodeLookup<'a> {
     /// Lines of code that contain these names, by name and in the order of their paths. Comment
     /// lines are left out.
     pub(crate) fn uses(&self, names: &BTreeSet<String>) -> BTreeMap<String, Vec<UseSite>> {
-        let mut uses: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
         let words = searchable(names);
         if words.is_empty() {
-            return uses;
+            return BTreeMap::new();
         }
-        for hit in self.search(words, None) {
-            let site = UseSite::new(&hit);
-            let code = site.text.trim_start();
-            if is_comment(Language::from_path(&site.path), code) {
-                continue;
-            }
-            let words = code.split(|char: char| !char.is_alphanumeric() && char != '_');
-            let words: BTreeSet<&str> = words.filter(|word| names.contains(*word)).collect();
-            for word in words {
-                uses.entry(word.to_owned()).or_default().push(site.clone());
-            }
+        uses_in(self.search(words, None), names)
+    }
+
+    /// Uses of names, each with the folders of its functions. A name with more than `max` uses is
+    /// common. Reading all files with a common name would be slow.
+    pub(super) fn near_uses(
+        &self,
+        folders_by_name: &BTreeMap<&str, BTreeSet<&str>>,
+        max: usize,
+    ) -> BTreeMap<String, NearUses> {
+        let names: BTreeSet<String> = folders_by_name.keys().map(|it| (*it).to_owned()).collect();
+        let mut first_files = self.first_files(&searchable(&names), 2 * max);
+        first_files.retain(|_, files| files.len() == 2 * max);
+        let mut common: BTreeSet<String> = first_files.keys().map(|it| (*it).to_owned()).collect();
+        let folders: BTreeSet<&str> =
+            first_files.keys().flat_map(|name| &folders_by_name[name]).copied().collect();
+        // Most files have more than one use, so these mostly suffice to tell that it is common.
+        let samples =
+            first_files.into_values().flat_map(|files| files.into_iter().take(max + max / 4));
+        let samples: BTreeSet<Vec<u8>> = samples.collect();
+        let is_near = |path: &[u8]| folders.contains(folder(&shown_path(path)));
+        let accepts = |path: &[u8]| is_code(path) && (samples.contains(path) || is_near(path));
+        let mut uses = BTreeMap::new();
+        if !common.is_empty() {
+            let words = SearchQuery::for_words(searchable(&common));
+            let query = SearchQuery { max_matches: MATCHES_MAX, ..words };
+            uses = uses_in(self.run_query(&query, &accepts), &common);
         }
-        uses
+        common.retain(|name| {
+            let sites = uses.get(name).into_iter().flatten();
+            sites.filter(|site| !site.is_import).count() > max
+        });
+        uses.extend(self.uses(&names.difference(&common).cloned().collect()));
+        let near_uses = |name: String| {
+            let mut sites: Vec<UseSite> = uses.remove(&name).unwrap_or_default();
+            sites.retain(|site| !site.is_import);
+            let is_common = sites.len() > max;
+            (name, NearUses { sites, is_common })
+        };
+        names.into_iter().map(near_uses).collect()
     }
 
     /// Lines that declare a type which extends or implements the type `name`.
@@ -258,15 +326,20 @@ impl<'a> CodeLookup<'a> {
         &self,
         lines: impl Iterator<Item = &'l String>,
     ) -> BTreeMap<String, Vec<UseSite>> {
-        let (mut words, mut escaped) = (Vec::new(), Vec::new());
-        for line in lines {
-            let line_words = line.split(|char: char| !char.is_alphanumeric() && char != '_');
-            words.extend(line_words.max_by_key(|word| word.len()));
-            escaped.push(escape_pattern(line));
-        }
-        if escaped.is_empty() {
+        let lines: Vec<&'l String> = lines.collect();
+        if lines.is_empty() {
             return BTreeMap::new();
         }
+        let line_words: Vec<Vec<&'l str>> = lines.iter().map(|line| index_words(line)).collect();
+        let words = line_words.iter().flatten().copied().collect();
+        let files = self.first_files(&words, COUNTED_FILES_MAX);
+        // The rarest word of a line leads to the fewest files.
+        let rarest = |words: &Vec<&'l str>| {
+            let count = |word: &str| files.get(word).map_or(0, Vec::len);
+            words.iter().copied().min_by_key(|word| (count(word), Reverse(word.len())))
+        };
+        let words: Vec<&str> = line_words.iter().filter_map(rarest).collect();
+        let escaped: Vec<String> = lines.iter().map(|line| escape_pattern(line)).collect();
         let hits = self.search(words, Some(format!(r"^\s*(?:{})\s*$", escaped.join("|"))));
         let mut by_text: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
         for hit in hits {
@@ -285,14 +358,17 @@ impl<'a> CodeLookup<'a> {
         path: &str,
     ) -> (Vec<DefinitionCandidate>, usize) {
         let language = Language::from_path(path);
-        let usable = candidates
-            .iter()
-            .filter(|candidate| is_same_family(language, Language::from_path(&candidate.path)));
         let imported = self.imported_modules(path);
-        let (mut near, far): (Vec<_>, Vec<_>) = usable.cloned().partition(|candidate| {
-            folder(&candidate.path) == folder(path)
-                || imported.contains(module_tail(&candidate.path).as_str())
-        });
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for of_file in candidates.chunk_by(|one, other| Rc::ptr_eq(&one.path, &other.path)) {
+            let Some(first) = of_file.first() else { continue };
+            if !is_same_family(language, first.language) {
+                continue;
+            }
+            let is_near = folder(&first.path) == folder(path) || imported.contains(&*first.module);
+            let list = if is_near { &mut near } else { &mut far };
+            list.extend_from_slice(of_file);
+        }
         let near_count = near.len();
         near.extend(far);
         (near, near_count)
@@ -331,6 +407,39 @@ impl<'a> CodeLookup<'a> {
             path.split('/').zip(from.split('/')).take_while(|(one, other)| one == other).count();
         (Reverse(shared), path.matches('/').count())
     }
+}
+
+/// The uses of names among matching lines. Comment lines are left out.
+fn uses_in(hits: Vec<LineMatch>, names: &BTreeSet<String>) -> BTreeMap<String, Vec<UseSite>> {
+    let mut uses: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
+    for hit in hits {
+        let site = UseSite::new(&hit);
+        let code = site.text.trim_start();
+        if is_comment(Language::from_path(&site.path), code) {
+            continue;
+        }
+        let words: BTreeSet<&str> = words(code).filter(|word| names.contains(*word)).collect();
+        for word in words {
+            uses.entry(word.to_owned()).or_default().push(site.clone());
+        }
+    }
+    uses
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|char: char| !char.is_alphanumeric() && char != '_')
+}
+
+/// The words of a line that the word index can have. If there is none, the longest word.
+fn index_words(line: &str) -> Vec<&str> {
+    let is_indexed = |word: &&str| {
+        word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let indexed: Vec<&str> = words(line).filter(is_indexed).collect();
+    if !indexed.is_empty() {
+        return indexed;
+    }
+    words(line).max_by_key(|word| word.len()).into_iter().collect()
 }
 
 /// Names that need no escaping in patterns.

@@ -22,7 +22,7 @@ pub(crate) use changed::{own_name, touched_lines};
 pub use files::context_files;
 
 use self::changed::{ChangedCode, ChangedFunction, UsedName};
-use self::lookup::{CodeLookup, DefinitionSite, UseSite};
+use self::lookup::{CodeLookup, DefinitionSite, NearUses, UseSite};
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
 use crate::text::numbered_line;
@@ -355,13 +355,13 @@ impl<'a> PackBuilder<'a> {
             let path = &removed_names[&name];
             self.add_use_sites(ItemKind::RemovedSymbolUse, (&name, path), &sites, USES_MAX);
         }
-        let uses = lookup.uses(&self.changed.changed_names());
+        let uses = lookup.near_uses(&self.changed.folders_by_name(), COMMON_NAME_USES);
         let mut used_functions = Vec::new();
         for function in &self.changed.functions {
             let used = (function.own_name(), function.path.as_str());
-            let Some(mut sites) = uses.get(used.0).cloned() else { continue };
-            sites.retain(|site| !site.is_import);
-            if sites.len() > COMMON_NAME_USES {
+            let Some(NearUses { sites, is_common }) = uses.get(used.0) else { continue };
+            let mut sites = sites.clone();
+            if *is_common {
                 // Most of these uses are about other things with the same name.
                 let folder = lookup::folder(&function.path);
                 sites.retain(|site| lookup::folder(&site.path) == folder);

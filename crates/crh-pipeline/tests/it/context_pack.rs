@@ -124,6 +124,36 @@ fn pack_has_definitions_callers_and_copies() {
     }
 }
 
+/// The pack of a change of `handle`, which one file in its folder and one far away call. 200 other
+/// files contain `text`.
+fn pack_with_many_files(text: &str) -> String {
+    let repo = Repo::new();
+    for number in 100..300 {
+        repo.write(&format!("b/file_{number}.py"), text);
+    }
+    repo.write("a/caller.py", "def near():\n    return handle(3)\n");
+    repo.write("z/caller.py", "def far():\n    return handle(4)\n");
+    repo.write("a/main.py", "def handle(x):\n    return 1\n");
+    repo.commit("before");
+    repo.write("a/main.py", "def handle(x):\n    return 2\n");
+    repo.commit("after");
+    ContextPack::build(&TestChange::from_repo(repo).subject, &|_| true).render(40_000)
+}
+
+#[test]
+fn common_name_is_shown_only_where_it_is_near() {
+    let check = |text: &str, far_is_shown: bool| {
+        let pack = pack_with_many_files(text);
+        assert!(pack.contains("a/caller.py: uses handle, in near\n"), "{text}: {pack}");
+        assert_eq!(pack.contains("z/caller.py: uses handle, in far\n"), far_is_shown, "{text}");
+        assert!(!pack.contains("b/file_"), "{text}: {pack}");
+    };
+    check("def other():\n    return handle(1)\n", false);
+    // Comments and imports are no uses, even if the first files have nothing else.
+    check("# handle\nONE = 1\n", true);
+    check("from a.main import handle\n", true);
+}
+
 /// The files of `context/` as one text.
 fn workspace_files(change: &TestChange) -> String {
     let files = context_files(&change.subject).unwrap().into_iter();

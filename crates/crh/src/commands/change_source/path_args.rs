@@ -27,11 +27,14 @@ pub(super) fn split(
     let Ok(repository) = Repository::discover(&environment.folder) else { return (words, paths) };
     let is_path = |word: &String| {
         // A number is a pull request, or a commit if it is long.
-        !word.is_empty()
-            && !word.bytes().all(|byte| byte.is_ascii_digit())
+        if word.is_empty() || word.bytes().all(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
+        let exists = environment.folder.join(word).exists();
+        // Ask git last, because that starts a process.
+        (exists || is_name(word))
             && repository.commit(word).is_none()
-            && (environment.folder.join(word).exists()
-                || (is_name(word) && is_deleted_path(word, revisions, &repository, environment)))
+            && (exists || is_deleted_path(word, revisions, &repository, environment))
     };
     let (found, words): (Vec<String>, Vec<String>) = words.into_iter().partition(is_path);
     paths.splice(0..0, found.into_iter().map(PathBuf::from));

@@ -7,7 +7,7 @@ use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_forge::ChangeProposal;
-use crh_git::Repository;
+use crh_git::{Repository, Store};
 use crh_pipeline::resolve::PinnedChange;
 use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
@@ -28,15 +28,14 @@ pub(super) fn of_repository(
         (_, Some(head), _) => head.clone(),
         (_, None, _) => content_id(change.diff.raw()),
     };
-    let repository =
-        opened.store.as_ref().map(|store| crh_git::repository_identity(store.repository()));
     let (repo, pr_number, url) = match &change.proposed {
         Some(proposed) => {
             let ChangeProposal { repo, number, url, .. } = &proposed.proposal;
             (repo.clone(), number.clone(), url.clone())
         }
         None => {
-            let repo = repository.transpose().or_fail(FailureKind::External)?.unwrap_or_default();
+            let repo = opened.store.as_ref().map(Store::repository_identity);
+            let repo = repo.transpose().or_fail(FailureKind::External)?.unwrap_or_default();
             (repo, String::new(), String::new())
         }
     };
