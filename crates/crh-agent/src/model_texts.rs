@@ -101,7 +101,7 @@ pub(crate) const CALL_CYCLE: &str = "Not called: you are going in a circle, and 
 pub(crate) const TOO_MANY_CALLS: &str = "Not called: the limit on tool calls is reached.";
 
 /// The result of a call after a turn that brought enough results.
-pub(crate) const ENOUGH_CALLS: &str =
+pub(crate) const ENOUGH_RESULTS: &str =
     "Not called: you had your turn with tools. Submit your answer now, with what you know.";
 
 /// If a rejected answer is split over several calls: the result of each call except the last. The

@@ -52,7 +52,7 @@ const MIN_RESULT_CHARS: usize = 2_000;
 pub struct AgentRun<A> {
     task: AgentTask<A>,
     limits: RunLimits,
-    enough_calls: Option<u32>,
+    enough_results: Option<u32>,
     facts: ModelFacts,
     /// Number of initial messages, which hold the task.
     task_messages: usize,
@@ -142,7 +142,7 @@ impl<A: Clone> AgentRun<A> {
             last_output: None,
             task,
             limits,
-            enough_calls: None,
+            enough_results: None,
             facts: facts.clone(),
             protocol: ToolProtocol::best_for(facts.abilities),
             tokens: TokenEstimator::default(),
@@ -162,11 +162,11 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Executes no calls after a turn that completes this number of calls. Each turn sends the whole
-    /// conversation again, so a model should make all its calls in one turn.
+    /// Executes no calls after the turn in which the number of results reaches this one. Each turn
+    /// sends the whole conversation again, so a model should make all its calls in one turn.
     #[must_use]
-    pub fn with_enough_calls(self, enough_calls: Option<u32>) -> Self {
-        Self { enough_calls, ..self }
+    pub fn with_enough_results(self, enough_results: Option<u32>) -> Self {
+        Self { enough_results, ..self }
     }
 
     /// Name of the caller, from the task.

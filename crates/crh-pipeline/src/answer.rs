@@ -155,7 +155,7 @@ pub async fn answer_reply(
         purpose: CallPurpose::Validation,
         turns: TURNS,
         tool_calls: TOOL_CALLS,
-        enough_calls: None,
+        enough_results: None,
         output_tokens: OUTPUT_TOKENS,
         role_phrase: "for answering a reply",
         max_wait: MAX_WAIT,

@@ -19,7 +19,7 @@ use crate::assignment::{Assignment, ORCHESTRATOR, TURN_TOKENS};
 use crate::change_under_review::ChangeUnderReview;
 use crate::collect::ReviewFindings;
 use crate::model_question::{ModelQuestion, ask};
-use crate::prompts::{ENOUGH_CALLS, ToolAccess};
+use crate::prompts::{ENOUGH_RESULTS, ToolAccess};
 use crate::proof::TestCommand;
 use crate::review_context::ReviewContext;
 use crate::runs::{RunRecord, RunResults};
@@ -201,7 +201,7 @@ pub async fn edit(
         purpose: CallPurpose::Validation,
         turns,
         tool_calls: TOOL_CALLS,
-        enough_calls: Some(ENOUGH_CALLS),
+        enough_results: Some(ENOUGH_RESULTS),
         output_tokens: TURN_TOKENS,
         role_phrase: "for editing",
         max_wait: MAX_WAIT,

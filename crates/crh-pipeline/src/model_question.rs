@@ -34,8 +34,8 @@ pub(crate) struct ModelQuestion<'a> {
     pub(crate) turns: u32,
     /// Maximum number of tool calls.
     pub(crate) tool_calls: u32,
-    /// No calls are executed after a turn that completes this number of calls.
-    pub(crate) enough_calls: Option<u32>,
+    /// No calls are executed after the turn in which the number of results reaches this one.
+    pub(crate) enough_results: Option<u32>,
     /// Maximum number of tokens per turn.
     pub(crate) output_tokens: u32,
     /// Completes the sentence "this tool is not …" that the model gets for a tool outside its role.
@@ -86,7 +86,7 @@ where
             limits(ctx, &question),
             model.facts(),
         )
-        .with_enough_calls(question.enough_calls);
+        .with_enough_results(question.enough_results);
         let tools = ReadOnlyTools::new(ctx, &name, question.role_phrase, T::NAME);
         let attempt = Box::pin(drive(run, &ctx.run_context(&name, model, tools))).await;
         record.add_usage(&attempt, model.name());

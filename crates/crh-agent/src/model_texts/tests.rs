@@ -34,7 +34,7 @@ fn all_model_texts() {
         repeated_call("call_3"),
         CALL_CYCLE.to_owned(),
         TOO_MANY_CALLS.to_owned(),
-        ENOUGH_CALLS.to_owned(),
+        ENOUGH_RESULTS.to_owned(),
         JOINED_ANSWER.to_owned(),
         rejected_answer(FAILED_CALL_BESIDE_ANSWER),
         trimmed_result("read_file", 80_000),

@@ -251,7 +251,7 @@ impl<A: Clone> AgentRun<A> {
         }
         let results_message = self.task.conversation.messages.len();
         let truncated_index = (completeness == Completeness::Truncated).then(|| calls.len() - 1);
-        let brings_nothing_new = self.has_enough_calls();
+        let brings_nothing_new = self.has_enough_results();
         let mut only_repeats = !has_answer;
         let mut turn_calls = TurnCalls { calls: Vec::new(), completeness, turn_kind };
         for (index, call) in calls.into_iter().enumerate() {
@@ -292,9 +292,9 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Whether the earlier turns made so many calls that no more are executed.
-    fn has_enough_calls(&self) -> bool {
-        self.enough_calls.is_some_and(|enough| self.usage.earlier_tool_calls >= enough)
+    /// Whether the earlier turns brought so many results that no more calls are executed.
+    fn has_enough_results(&self) -> bool {
+        self.enough_results.is_some_and(|enough| self.usage.answered_calls >= enough)
     }
 
     /// `is_of_answer`: whether the call belongs to the answer of its turn.
@@ -321,8 +321,8 @@ impl<A: Clone> AgentRun<A> {
         if matches!(call.arguments, CallArguments::Malformed(_)) {
             return CallDecision::Reply(model_texts::malformed_arguments(&call.name));
         }
-        if self.has_enough_calls() && !is_of_answer {
-            return CallDecision::Reply(model_texts::ENOUGH_CALLS.to_owned());
+        if self.has_enough_results() && !is_of_answer {
+            return CallDecision::Reply(model_texts::ENOUGH_RESULTS.to_owned());
         }
         if self.usage.tool_calls >= self.limits.tool_calls && !is_of_answer {
             self.usage.tool_call_refused = true;
@@ -358,8 +358,12 @@ impl<A: Clone> AgentRun<A> {
                         ToolOutcome::Failed(model_texts::TOO_MANY_CALLS.to_owned())
                     };
                     match outcomes.next().unwrap_or_else(limit_failure) {
-                        ToolOutcome::Answered(text) => text,
+                        ToolOutcome::Answered(text) => {
+                            self.usage.answered_calls += 1;
+                            text
+                        }
                         ToolOutcome::Changed(text) => {
+                            self.usage.answered_calls += 1;
                             self.history.forget_all();
                             text
                         }

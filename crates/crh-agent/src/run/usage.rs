@@ -9,8 +9,8 @@ use crh_llm::Money;
 pub(super) struct RunUsage {
     pub(super) turns: u32,
     pub(super) tool_calls: u32,
-    /// Tool calls before the current turn.
-    pub(super) earlier_tool_calls: u32,
+    /// Tool calls that brought a result.
+    pub(super) answered_calls: u32,
     /// Whether a call was refused because of `RunLimits::tool_calls`.
     pub(super) tool_call_refused: bool,
     pub(super) tokens: u64,
@@ -38,7 +38,6 @@ impl RunUsage {
             self.longest_turn = self.longest_turn.max(elapsed.saturating_sub(self.turn_start));
         }
         self.turn_start = elapsed;
-        self.earlier_tool_calls = self.tool_calls;
     }
 
     /// The first limit that the forecast turns could exceed.

@@ -60,7 +60,7 @@ pub(super) async fn ask_scout(
         purpose: CallPurpose::Work,
         turns: TURNS,
         tool_calls: 0,
-        enough_calls: None,
+        enough_results: None,
         output_tokens: OUTPUT_TOKENS,
         role_phrase: "for the scout",
         max_wait: MAX_WAIT,

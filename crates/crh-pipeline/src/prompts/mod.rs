@@ -65,10 +65,9 @@ pub struct Prompts {
     notes: Vec<String>,
 }
 
-/// After a turn with this number of tool calls, reviewers and the editor get no more results:
-/// `with_tools.md` says that they have one turn with tools. A model that makes fewer calls in a turn
-/// may go on.
-pub(crate) const ENOUGH_CALLS: u32 = 3;
+/// After this number of results, reviewers and the editor get no more: `with_tools.md` says that
+/// they have one turn with tools. A model that got fewer results may go on.
+pub(crate) const ENOUGH_RESULTS: u32 = 3;
 
 /// Precedes the lessons in a prompt. It is not a prompt file, so prompt versions do not depend on
 /// it.

@@ -111,12 +111,12 @@ fn calls_over_the_limit_are_refused() {
 }
 
 #[test]
-fn calls_after_a_turn_with_enough_calls_are_refused() {
-    Case { enough_calls: Some(2), ..case() }.check(expect![[r#"
+fn calls_after_a_turn_with_enough_results_are_refused() {
+    Case { enough_results: Some(2), ..case() }.check(expect![[r#"
         ask Work
-        > read a
-        call read a
-        > ok text
+        > read a ; read z
+        call read a; read z
+        > ok text ; sorry none
         ask Work
         > read b ; read c
         call read b; read c
@@ -129,7 +129,7 @@ fn calls_after_a_turn_with_enough_calls_are_refused() {
         stop Answered("done")
     "#]]);
     // A model that goes on calling tools gets its last turn.
-    Case { enough_calls: Some(1), ..case() }.check(expect![[r#"
+    Case { enough_results: Some(1), ..case() }.check(expect![[r#"
         ask Work
         > read a
         call read a

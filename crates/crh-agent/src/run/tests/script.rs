@@ -27,7 +27,7 @@ use crh_llm::{
 /// A run with generous limits and a model that can do everything.
 pub(super) struct Case {
     pub(super) limits: RunLimits,
-    pub(super) enough_calls: Option<u32>,
+    pub(super) enough_results: Option<u32>,
     pub(super) facts: ModelFacts,
     pub(super) tools: Vec<ToolSpec>,
     pub(super) submit_schema: Value,
@@ -47,7 +47,7 @@ pub(super) fn case() -> Case {
             money: Money::cents(100),
             wall: Duration::from_secs(900),
         },
-        enough_calls: None,
+        enough_results: None,
         facts: ModelFacts {
             context: 100_000,
             max_output: 8_000,
@@ -100,7 +100,7 @@ impl Case {
             temperature: None,
             effort: None,
         };
-        AgentRun::new(task, self.limits, &self.facts).with_enough_calls(self.enough_calls)
+        AgentRun::new(task, self.limits, &self.facts).with_enough_results(self.enough_results)
     }
 
     /// Plays the events of a snapshot to the end of the run and compares the steps.

@@ -41,7 +41,7 @@ pub(super) async fn judge_requirements(
         purpose: CallPurpose::Work,
         turns: TURNS,
         tool_calls: TOOL_CALLS,
-        enough_calls: None,
+        enough_results: None,
         output_tokens: TURN_TOKENS,
         role_phrase: "for judging a plan",
         // The same limit as for reviewers, since a review with unjudged requirements is incomplete.

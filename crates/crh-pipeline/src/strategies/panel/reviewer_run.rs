@@ -10,7 +10,7 @@ use super::gates;
 use super::prompt_cache::CacheTicket;
 use crate::assignment::{Assignment, DiffPart, TURN_TOKENS};
 use crate::events::ReviewEvent;
-use crate::prompts::{ENOUGH_CALLS, Prompts, ReviewerBrief, ToolAccess};
+use crate::prompts::{ENOUGH_RESULTS, Prompts, ReviewerBrief, ToolAccess};
 use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::review_options::ReviewBudget;
@@ -104,7 +104,7 @@ pub(super) async fn run_attempt(
         ctx.progress_listener(name, move |_| cache_notifier.mark_warm());
     let finished = Box::pin(drive(
         AgentRun::new(task, limits(ctx, reviewer, &earlier_attempts), model.facts())
-            .with_enough_calls(Some(ENOUGH_CALLS)),
+            .with_enough_results(Some(ENOUGH_RESULTS)),
         &run_context,
     ))
     .await;
