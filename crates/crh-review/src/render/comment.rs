@@ -385,7 +385,9 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
     let warnings = warnings_beside_failures(report, report.all_warnings());
     items.extend(warnings.iter().map(|warning| prose(warning)));
     // The note about the checkout does not help the readers of a pull request.
-    items.extend(unfixable_note(report).filter(|_| !report.change.is_elsewhere).map(prose));
+    items.extend(
+        unfixable_note(report).filter(|_| report.change.checkout_obstacle.is_none()).map(prose),
+    );
     items
 }
 

@@ -37,8 +37,8 @@ pub use todo::{todo, todo_key, todo_name};
 
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};
 use crate::report::{
-    Action, Fate, FixOutcome, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow,
-    Strategy, TestProof, Validation,
+    Action, CheckoutObstacle, Fate, FixOutcome, Issue, Queue, Report, Requirement,
+    RequirementState, ReviewerRow, Strategy, TestProof, Validation,
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
@@ -199,16 +199,21 @@ fn next_step_in(report: &Report, issue: &Issue) -> NextStep {
 
 /// Whether `crh fix` can fix issues of this report: the review is stored, and of the checkout.
 fn is_fixable(report: &Report) -> bool {
-    !report.artifact.is_empty() && !report.change.is_elsewhere
+    !report.artifact.is_empty() && report.change.checkout_obstacle.is_none()
 }
 
 /// Why crh cannot fix the open issues of this report now. `None` if it can, or if it cannot fix any.
 fn unfixable_note(report: &Report) -> Option<&'static str> {
     let is_fix = |issue: &Issue| matches!(next_step(report, issue), NextStep::Fix(_));
     let is_needed = !is_fixable(report) && report.open_issues().any(is_fix);
-    is_needed.then_some(match report.change.is_elsewhere {
-        true => "crh can fix only the checkout; check out this change and review it again",
-        false => "crh can fix only issues of a stored review, and this review is not stored",
+    is_needed.then_some(match report.change.checkout_obstacle {
+        Some(CheckoutObstacle::NotCheckedOut) => {
+            "crh can fix only the checkout; check out this change and review it again"
+        }
+        Some(CheckoutObstacle::UnreviewedChanges) => {
+            "crh can fix only what was reviewed, and the checkout has uncommitted changes; review them too with `crh review`"
+        }
+        None => "crh can fix only issues of a stored review, and this review is not stored",
     })
 }
 

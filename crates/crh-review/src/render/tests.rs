@@ -481,8 +481,14 @@ fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
     };
     let unstored = Report { artifact: String::new(), ..stored.clone() };
     check(&unstored, "this review is not stored");
-    let change = ReviewedChange { is_elsewhere: true, ..stored.change.clone() };
-    check(&Report { change, ..stored.clone() }, "check out this change and review it again");
+    let unfixable = |obstacle: CheckoutObstacle| {
+        let change = ReviewedChange { checkout_obstacle: Some(obstacle), ..stored.change.clone() };
+        Report { change, ..stored.clone() }
+    };
+    let elsewhere = unfixable(CheckoutObstacle::NotCheckedOut);
+    check(&elsewhere, "check out this change and review it again");
+    let edited = unfixable(CheckoutObstacle::UnreviewedChanges);
+    check(&edited, "the checkout has uncommitted changes; review them too");
 }
 
 #[test]
