@@ -492,6 +492,18 @@ fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
 }
 
 #[test]
+fn comment_and_todo_say_how_crh_can_fix_an_issue() {
+    let mut report = full_report();
+    report.change.checkout_obstacle = Some(CheckoutObstacle::NotCheckedOut);
+    let step =
+        "ixable by crh (crh can fix only the checkout; check out this change and review it again)";
+    let todo = todo(&report.issues[0], &report, "001");
+    for rendered in [comment(&report, ""), todo] {
+        assert!(rendered.contains(step), "{rendered}");
+    }
+}
+
+#[test]
 fn envelope_counts_findings_without_details() {
     let mut report = full_report();
     let note = "\n- Details missing: 1 finding has no explanation\n";
