@@ -196,10 +196,19 @@ pub struct ReviewedChange {
     pub base_sha: String,
     /// Head commit, or the hash of the tree that a dirty checkout would commit.
     pub head_sha: String,
-    /// Whether the checkout did not have the change when the review began, so that crh cannot fix
-    /// its issues.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_elsewhere: bool,
+    /// Why crh cannot fix issues of the change in the checkout. `None` if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_obstacle: Option<CheckoutObstacle>,
+}
+
+/// Why crh cannot fix a reviewed change in the checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckoutObstacle {
+    /// The change was not checked out when the review began.
+    NotCheckedOut,
+    /// The branch was checked out with uncommitted changes, which were not reviewed.
+    UnreviewedChanges,
 }
 
 /// Size of the reviewed change.

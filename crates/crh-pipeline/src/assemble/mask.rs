@@ -132,7 +132,7 @@ impl ReportMask<'_> {
             head_ref,
             base_sha: _,
             head_sha: _,
-            is_elsewhere: _,
+            checkout_obstacle: _,
         } = change;
         self.mask_texts([url, title, author, base_ref, head_ref]);
     }

@@ -109,10 +109,10 @@ fn edits_of_task(
 
 /// Indexes of the edits that were made for an issue, or why none was.
 ///
-/// Every change in a file counts for the issue if no other repaired issue has this file. Otherwise
-/// a change counts if it is at a place of the issue, or if the report names the file for the issue
-/// and the change is at no place of the others. At least one of the changes must be in a file that
-/// the issue cites.
+/// A change counts for the issue if it is at one of its places. A change at no place of the other
+/// repaired issues counts, too, if the report names the file for the issue, or if none of the others
+/// is located in the file or names it. At least one of the changes must be in a file that the issue
+/// cites.
 fn edits_for(
     issue: &Issue,
     repair: &ReportedRepair,
@@ -122,17 +122,19 @@ fn edits_for(
     let own = || edits.iter().enumerate().filter(|(_, edit)| repair.files.contains(&edit.path));
     let is_for_issue = |edit: &FileEdit| {
         let changes = FileChanges::new(edit);
-        let others: Vec<&Issue> = done
+        let others: Vec<&(&Issue, &ReportedRepair)> = done
             .iter()
             .filter(|(other, repair)| {
                 other.number != issue.number && repair.files.contains(&edit.path)
             })
-            .map(|(other, _)| *other)
             .collect();
-        let is_stated = others.is_empty() || repair.named.contains(&edit.path);
+        let is_claimed = others.iter().any(|(other, repair)| {
+            other.location.file == edit.path || repair.named.contains(&edit.path)
+        });
+        let is_stated = !is_claimed || repair.named.contains(&edit.path);
         changes.substantial(issue).into_iter().any(|change| {
             changes.touches(issue, change)
-                || is_stated && !others.iter().any(|other| changes.touches(other, change))
+                || is_stated && !others.iter().any(|(other, _)| changes.touches(other, change))
         })
     };
     let made: Vec<usize> =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     counted_hidden_lines, coverage_gaps, hidden_findings, issue_remarks, location_label,
-    marked_verdict, next_step_in, reported_by, unfixable_note, unjudged_reason, validation_note,
+    marked_verdict, next_step_with_note, reported_by, unjudged_reason, validation_note,
     warnings_beside_failures,
 };
 use crate::finding::Side;
@@ -346,7 +346,7 @@ fn details(report: &Report, issue: &Issue, why: &str, links: Option<&str>) -> St
     let reporters = prose(&reported_by(issue), links);
     out.push_str(&format!(
         "\n{}; reported by {reporters}\n\n</details>\n",
-        capitalise(&next_step_in(report, issue).to_string())
+        capitalise(&next_step_with_note(report, issue))
     ));
     out
 }
@@ -384,8 +384,6 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
     let warnings = warnings_beside_failures(report, report.all_warnings());
     items.extend(warnings.iter().map(|warning| prose(warning)));
-    // The note about the checkout does not help the readers of a pull request.
-    items.extend(unfixable_note(report).filter(|_| !report.change.is_elsewhere).map(prose));
     items
 }
 

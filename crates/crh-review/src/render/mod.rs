@@ -37,8 +37,8 @@ pub use todo::{todo, todo_key, todo_name};
 
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};
 use crate::report::{
-    Action, Fate, FixOutcome, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow,
-    Strategy, TestProof, Validation,
+    Action, CheckoutObstacle, Fate, FixOutcome, Issue, Queue, Report, Requirement,
+    RequirementState, ReviewerRow, Strategy, TestProof, Validation,
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
@@ -192,24 +192,44 @@ fn fate_label(fate: Fate) -> &'static str {
 /// would fix nothing, or an issue of another review, [`unfixable_note`] says so once.
 fn next_step_in(report: &Report, issue: &Issue) -> NextStep {
     match next_step(report, issue) {
-        NextStep::Fix(_) if !is_fixable(report) => NextStep::Other("fixable by crh"),
+        NextStep::Fix(_) if unfixable_reason(report).is_some() => NextStep::Other("fixable by crh"),
         step => step,
     }
 }
 
-/// Whether `crh fix` can fix issues of this report: the review is stored, and of the checkout.
-fn is_fixable(report: &Report) -> bool {
-    !report.artifact.is_empty() && !report.change.is_elsewhere
+/// Like [`next_step_in`], for an issue that is shown without [`unfixable_note`].
+fn next_step_with_note(report: &Report, issue: &Issue) -> String {
+    let step = next_step_in(report, issue);
+    match unfixable_reason(report).filter(|_| has_fix_step(report, issue)) {
+        Some(reason) => format!("{step} ({reason})"),
+        None => step.to_string(),
+    }
 }
 
 /// Why crh cannot fix the open issues of this report now. `None` if it can, or if it cannot fix any.
 fn unfixable_note(report: &Report) -> Option<&'static str> {
-    let is_fix = |issue: &Issue| matches!(next_step(report, issue), NextStep::Fix(_));
-    let is_needed = !is_fixable(report) && report.open_issues().any(is_fix);
-    is_needed.then_some(match report.change.is_elsewhere {
-        true => "crh can fix only the checkout; check out this change and review it again",
-        false => "crh can fix only issues of a stored review, and this review is not stored",
-    })
+    let is_needed = report.open_issues().any(|issue| has_fix_step(report, issue));
+    unfixable_reason(report).filter(|_| is_needed)
+}
+
+fn has_fix_step(report: &Report, issue: &Issue) -> bool {
+    matches!(next_step(report, issue), NextStep::Fix(_))
+}
+
+/// Why crh cannot fix any issue of this report now.
+fn unfixable_reason(report: &Report) -> Option<&'static str> {
+    match report.change.checkout_obstacle {
+        Some(CheckoutObstacle::NotCheckedOut) => {
+            Some("crh can fix only the checkout; check out this change and review it again")
+        }
+        Some(CheckoutObstacle::UnreviewedChanges) => Some(
+            "crh can fix only what was reviewed, and the checkout has uncommitted changes; review them too with `crh review`",
+        ),
+        None if report.artifact.is_empty() => {
+            Some("crh can fix only issues of a stored review, and this review is not stored")
+        }
+        None => None,
+    }
 }
 
 /// What the reader can do about an issue of a stored review of the checkout.
@@ -304,7 +324,7 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
         Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
     let has_fix = report.fix_of(issue.number).is_some();
-    let is_open = is_fixable(report) && !has_fix && step != NextStep::Tried;
+    let is_open = unfixable_reason(report).is_none() && !has_fix && step != NextStep::Tried;
     let suffix = match issue.requires_verification && is_open {
         true => ", then run the tests",
         false => "",

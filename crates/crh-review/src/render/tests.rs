@@ -481,8 +481,26 @@ fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
     };
     let unstored = Report { artifact: String::new(), ..stored.clone() };
     check(&unstored, "this review is not stored");
-    let change = ReviewedChange { is_elsewhere: true, ..stored.change.clone() };
-    check(&Report { change, ..stored.clone() }, "check out this change and review it again");
+    let unfixable = |obstacle: CheckoutObstacle| {
+        let change = ReviewedChange { checkout_obstacle: Some(obstacle), ..stored.change.clone() };
+        Report { change, ..stored.clone() }
+    };
+    let elsewhere = unfixable(CheckoutObstacle::NotCheckedOut);
+    check(&elsewhere, "check out this change and review it again");
+    let edited = unfixable(CheckoutObstacle::UnreviewedChanges);
+    check(&edited, "the checkout has uncommitted changes; review them too");
+}
+
+#[test]
+fn comment_and_todo_say_how_crh_can_fix_an_issue() {
+    let mut report = full_report();
+    report.change.checkout_obstacle = Some(CheckoutObstacle::NotCheckedOut);
+    let step =
+        "ixable by crh (crh can fix only the checkout; check out this change and review it again)";
+    let todo = todo(&report.issues[0], &report, "001");
+    for rendered in [comment(&report, ""), todo] {
+        assert!(rendered.contains(step), "{rendered}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::comment::prose;
 use super::issue_parts::{advice, facts, proposed_fix, quotes};
-use super::{location_label, next_step_in};
+use super::{location_label, next_step_with_note};
 use crate::finding::Severity;
 use crate::identity::is_key;
 use crate::report::{Issue, Report};
@@ -100,7 +100,7 @@ fn technical_details(issue: &Issue, report: &Report) -> String {
     format!(
         "- Reviewed{commit_note}: {}\n- Next step: {}\n",
         sanitise::code_span(&location_label(issue)),
-        next_step_in(report, issue)
+        next_step_with_note(report, issue)
     )
 }
 

@@ -19,7 +19,7 @@ use crate::fix::found_on::forget_found_on;
 use crate::fix::interrupted_fix::roll_back_interrupted_fix;
 use crate::fix::journal::{ApplyError, LockedCheckout};
 use crate::fix::moved_checkout::MovedCheckout;
-use crate::fix::outcome::{FixPass, SkippedIssue};
+use crate::fix::outcome::{FixPass, SkipKind, SkippedIssue};
 use crate::fix::residual::left_before;
 use crate::fix::{AppliedFixes, FixObstacle, FixOrigin};
 use crate::hand_off::todos;
@@ -47,7 +47,7 @@ fn safe_to_try(
     if numbers.is_empty() {
         ui::note(NO_SAFE_FIX);
     }
-    let failed = left_before(run).into_iter().filter(|left| left.is_rejected);
+    let failed = left_before(run).into_iter().filter(|left| left.kind == SkipKind::Rejected);
     let (mut rejected, mut others): (Vec<SkippedIssue>, Vec<SkippedIssue>) =
         failed.partition(|left| numbers.remove(&left.number));
     others.retain(|left| !safe.contains(&left.number));

@@ -211,11 +211,15 @@ fn warn_not_fixed(report: &mut Report, left: &[SkippedIssue]) {
     warn_skipped(report, &left);
 }
 
-/// Adds warnings about skipped issues, and lists those that crh could not fix.
+/// Adds warnings about skipped issues, and lists the issues of the report that crh could not fix.
 pub(crate) fn warn_skipped(report: &mut Report, left: &[SkippedIssue]) {
     warn(report, &left.iter().map(not_fixed_warning).collect::<Vec<_>>());
-    let failed = left.iter().filter(|left| left.kind == SkipKind::Failed);
-    report.not_fixed.extend(failed.map(|left| left.number));
+    let is_failed = |left: &&SkippedIssue| match left.kind {
+        SkipKind::Failed | SkipKind::Rejected => report.issue(left.number).is_some(),
+        SkipKind::Unverifiable | SkipKind::NotTried => false,
+    };
+    let failed: Vec<u32> = left.iter().filter(is_failed).map(|left| left.number).collect();
+    report.not_fixed.extend(failed);
     report.not_fixed.sort_unstable();
     report.not_fixed.dedup();
 }
@@ -476,9 +480,9 @@ fn skip_each(
 
 fn not_applied(fixes: &[AppliedFix], failure: &FixWriteFailure) -> FixPass {
     let why = format!("nothing was applied: {}", failure.why);
-    let left = |fix: &AppliedFix| SkippedIssue {
-        is_rejected: failure.refuses(&fix.files),
-        ..SkippedIssue::new(fix.number, &why)
+    let left = |fix: &AppliedFix| match failure.refuses(&fix.files) {
+        true => SkippedIssue::rejected(fix.number, &why),
+        false => SkippedIssue::new(fix.number, &why),
     };
     FixPass::leaving(fixes.iter().map(left).collect())
 }
@@ -564,6 +568,22 @@ rename to new.py
         check(FixOutcome::Unverified, (Action::Defer, false));
         check(FixOutcome::Partial, (Action::Apply, false));
         check(FixOutcome::Done, (Action::Apply, true));
+    }
+
+    #[test]
+    fn only_failed_issues_of_the_report_are_listed_as_not_fixed() {
+        let issues = (1..=4).map(|number| edits::tests::issue(number, (3, 3), "a", None));
+        let mut report = Report { issues: issues.collect(), ..Report::default() };
+        let skipped = [
+            SkippedIssue::new(1, "why"),
+            SkippedIssue::rejected(2, "why"),
+            SkippedIssue { kind: SkipKind::Unverifiable, ..SkippedIssue::new(3, "why") },
+            SkippedIssue::not_tried(4),
+            SkippedIssue::new(9, "the report has no such issue"),
+        ];
+        warn_skipped(&mut report, &skipped);
+        assert_eq!(report.not_fixed, [1, 2]);
+        assert_eq!(report.warnings, skipped.map(|left| not_fixed_warning(&left)));
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(crate) struct MovedCheckout {
 }
 
 impl MovedCheckout {
-    /// For a review of the checkout. `None` if the reviewed commit or a later one of its branch is
-    /// checked out, or if the files are as they were reviewed.
+    /// For a review of the checkout. `None` if the checkout has the reviewed commit or a rewritten
+    /// one of its branch, or if the files are as they were reviewed.
     pub(crate) fn since_review(session: &ReviewSession) -> Result<Option<Self>, Failure> {
         let Ok(reviewed_checkout) = ReviewedCheckout::open(session) else { return Ok(None) };
         // Without this file, crh compares only the lines of each issue.
@@ -73,11 +73,14 @@ impl MovedCheckout {
         }
     }
 
-    /// Whether neither the reviewed commit nor a later one of its branch is checked out. A rewritten
-    /// commit of the branch counts as a later one.
+    /// Whether the current commit neither contains the reviewed one nor is a rewritten one of its
+    /// branch. A new branch may contain the reviewed work.
     fn is_elsewhere(&self, is_ancestor: impl Fn(&str, &str) -> bool) -> bool {
         let Self { reviewed, current } = self;
-        if reviewed.head_sha == current.head_sha || reviewed.head_sha.is_empty() {
+        if reviewed.head_sha == current.head_sha
+            || reviewed.head_sha.is_empty()
+            || is_ancestor(&reviewed.head_sha, &current.head_sha)
+        {
             return false;
         }
         reviewed.branch.is_empty()
@@ -95,22 +98,28 @@ mod tests {
     }
 
     #[test]
-    fn later_commit_of_the_reviewed_branch_is_not_elsewhere() {
-        // The commits are in the order of the alphabet.
+    fn checkout_that_contains_the_reviewed_commit_is_not_elsewhere() {
+        // The ancestors of a commit are the prefixes of its name.
+        let is_ancestor = |one: &str, other: &str| other.starts_with(one);
         let check = |reviewed: (&str, &str), current: (&str, &str), expected: bool| {
             let moved = MovedCheckout {
                 reviewed: state(reviewed.0, reviewed.1),
                 current: state(current.0, current.1),
             };
-            assert_eq!(moved.is_elsewhere(|one, other| one < other), expected, "{moved:?}");
+            assert_eq!(moved.is_elsewhere(is_ancestor), expected, "{moved:?}");
         };
-        check(("topic", "b"), ("topic", "b"), false);
-        check(("topic", "b"), ("topic", "c"), false);
-        check(("topic", "b"), ("topic", "a"), true);
-        check(("topic", "b"), ("other", "b"), false);
-        check(("topic", "b"), ("other", "c"), true);
-        check(("topic", "b"), ("", "c"), true);
-        check(("", "b"), ("", "c"), true);
+        check(("topic", "ab"), ("topic", "ab"), false);
+        check(("topic", "ab"), ("topic", "abc"), false);
+        check(("topic", "ab"), ("topic", "ac"), false);
+        check(("topic", "ab"), ("topic", "a"), true);
+        check(("topic", "ab"), ("other", "ab"), false);
+        check(("topic", "ab"), ("other", "abc"), false);
+        check(("topic", "ab"), ("other", "ac"), true);
+        check(("topic", "ab"), ("other", "a"), true);
+        check(("topic", "ab"), ("", "abc"), false);
+        check(("topic", "ab"), ("", "ac"), true);
+        check(("", "ab"), ("", "abc"), false);
+        check(("", "ab"), ("", "ac"), true);
         check(("topic", ""), ("other", "c"), false);
     }
 

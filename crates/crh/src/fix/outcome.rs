@@ -27,20 +27,19 @@ pub(crate) struct SkippedIssue {
     pub(crate) number: u32,
     /// The reason, without a period.
     pub(crate) why: String,
-    /// Whether crh or the fixer rejected the fix itself, so that the same fix would fail again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_rejected: bool,
     #[serde(default, skip_serializing_if = "SkipKind::is_failed")]
     pub(crate) kind: SkipKind,
 }
 
-/// Whether crh tried to fix a skipped issue.
+/// Whether crh tried to fix a skipped issue, and whether the same fix would fail again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SkipKind {
     /// crh could not fix it.
     #[default]
     Failed,
+    /// crh or the fixer rejected the fix itself, so that the same fix would fail again.
+    Rejected,
     /// Nothing would verify its fix. With a verification command, crh can fix it.
     Unverifiable,
     /// The user stopped the pass before.
@@ -56,7 +55,7 @@ impl SkipKind {
 
 impl SkippedIssue {
     pub(crate) fn new(number: u32, why: impl Into<String>) -> Self {
-        Self { number, why: why.into(), is_rejected: false, kind: SkipKind::Failed }
+        Self { number, why: why.into(), kind: SkipKind::Failed }
     }
 
     /// An issue before whose turn the user stopped.
@@ -66,7 +65,7 @@ impl SkippedIssue {
 
     /// An issue whose fix was rejected.
     pub(crate) fn rejected(number: u32, why: impl Into<String>) -> Self {
-        Self { is_rejected: true, ..Self::new(number, why) }
+        Self { kind: SkipKind::Rejected, ..Self::new(number, why) }
     }
 }
 

@@ -143,9 +143,9 @@ fn group_edits(
         fixes.parts.push(part);
     }
     let changed = |number: &u32| fixes.parts.iter().any(|part| part.issues.contains(number));
-    let not_done = |number: u32, why: String| SkippedIssue {
-        is_rejected: has_answered,
-        ..SkippedIssue::new(number, why)
+    let not_done = |number: u32, why: String| match has_answered {
+        true => SkippedIssue::rejected(number, why),
+        false => SkippedIssue::new(number, why),
     };
     for (number, outcome) in outcomes {
         match outcome {
@@ -162,6 +162,7 @@ fn group_edits(
 
 #[cfg(test)]
 mod tests {
+    use super::super::outcome::SkipKind;
     use super::*;
 
     fn edit(path: &str, issues: &[u32]) -> FileEdit {
@@ -182,7 +183,7 @@ mod tests {
         ];
         let outcomes: BTreeMap<u32, IssueOutcome> = outcomes.into_iter().collect();
         let failed = group_edits(Vec::new(), outcomes.clone(), false);
-        assert!(failed.left.iter().all(|left| !left.is_rejected));
+        assert!(failed.left.iter().all(|left| left.kind == SkipKind::Failed));
         let fixes = group_edits(edits, outcomes, true);
         let parts: Vec<(Vec<&str>, &BTreeSet<u32>)> = fixes
             .parts

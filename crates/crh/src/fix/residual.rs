@@ -17,9 +17,6 @@ pub(super) struct Residual<'r> {
     /// Why it was not fixed, if crh tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<&'r str>,
-    /// Whether the fix was rejected.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    is_rejected: bool,
     #[serde(skip_serializing_if = "SkipKind::is_failed")]
     kind: SkipKind,
 }
@@ -36,7 +33,6 @@ pub(super) fn residual<'r>(report: &'r Report, left: &'r [SkippedIssue]) -> Vec<
         Residual {
             issue,
             left: left.map(|it| it.why.as_str()),
-            is_rejected: left.is_some_and(|it| it.is_rejected),
             kind: left.map(|it| it.kind).unwrap_or_default(),
         }
     };
@@ -69,8 +65,6 @@ struct StoredResidual {
     #[serde(default)]
     left: Option<String>,
     #[serde(default)]
-    is_rejected: bool,
-    #[serde(default)]
     kind: SkipKind,
 }
 
@@ -85,8 +79,8 @@ fn stored_residuals(run: &RunFolder) -> Vec<SkippedIssue> {
     stored
         .into_iter()
         .filter_map(|stored| {
-            let StoredResidual { issue, left, is_rejected, kind } = stored;
-            Some(SkippedIssue { is_rejected, kind, ..SkippedIssue::new(issue.number, left?) })
+            let StoredResidual { issue, left, kind } = stored;
+            Some(SkippedIssue { kind, ..SkippedIssue::new(issue.number, left?) })
         })
         .collect()
 }

@@ -93,8 +93,10 @@ impl FixWriteFailure {
 
     /// The issue as skipped, if this failure is about its file.
     pub(super) fn skipped(&self, number: u32) -> SkippedIssue {
-        let is_rejected = self.refused_path.is_some();
-        SkippedIssue { is_rejected, ..SkippedIssue::new(number, &self.why) }
+        match self.refused_path {
+            Some(_) => SkippedIssue::rejected(number, &self.why),
+            None => SkippedIssue::new(number, &self.why),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
 use crh_pipeline::events::ReviewEvent;
+use crh_review::Location;
 use crh_testkit::fake_model::{PromptPart, calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
 
@@ -347,6 +348,32 @@ async fn issue_is_done_only_by_an_edit_for_it() {
     "#]],
     )
     .await;
+}
+
+#[tokio::test]
+async fn edit_beside_other_places_is_for_the_issue_of_the_file() {
+    let names: String = (3..=18).map(|line| format!("    NAME_{line} = 0\n")).collect();
+    let check = async |line: u32, expected: expect_test::Expect| {
+        let name = edit("label.py", &format!("NAME_{line} = 0\n"), &format!("NAME_{line} = 1\n"));
+        let replies = [edit("cart.py", OLD, NEW), name, reports(&[(1, "done"), (2, "done")])];
+        let model = FakeModel::start().on("fixer-1", replies);
+        let repo = Repo::from_fixture(&format!("{CART}{names}"));
+        let mut scene = Scene::from_repo(&model, repo, ISSUES);
+        let [first, second] = scene.fix_task.issues.as_mut_slice() else {
+            panic!("not two issues")
+        };
+        let place = Location { line_start: 18, line_end: 18, ..second.location.clone() };
+        first.other_places = vec![place];
+        let outcomes = scene.repair().await.outcomes;
+        expected.assert_eq(&format!("{:?}", outcomes[&2]));
+    };
+    // The line is at no place of an issue.
+    check(10, expect![[r#"Done("It is done.")"#]]).await;
+    // The line is the other place of the first issue.
+    let expected = expect![[
+        r#"NotDone("its lines were not changed, although the fixer reports: It is done.")"#
+    ]];
+    check(18, expected).await;
 }
 
 #[tokio::test]

@@ -398,6 +398,19 @@ impl ResolvedChange {
         }
     }
 
+    /// Why crh cannot fix the change in the checkout.
+    fn checkout_obstacle(&self) -> Option<report::CheckoutObstacle> {
+        match (&self.checkout, self.checked_out) {
+            (Some(_), _) => None,
+            (None, CheckoutMatch::WithUnreviewedChanges) => {
+                Some(report::CheckoutObstacle::UnreviewedChanges)
+            }
+            (None, CheckoutMatch::AsReviewed | CheckoutMatch::Different) => {
+                Some(report::CheckoutObstacle::NotCheckedOut)
+            }
+        }
+    }
+
     /// The change under review, with its workspace in `folder`.
     pub(in crate::commands) fn subject(&self, folder: &Path) -> Result<ChangeUnderReview, Failure> {
         let folder = match &self.source {
@@ -424,7 +437,7 @@ impl ResolvedChange {
             diff,
             scope: self.scope.clone(),
             report_change: report::ReviewedChange {
-                is_elsewhere: self.checkout.is_none(),
+                checkout_obstacle: self.checkout_obstacle(),
                 ..self.change.clone()
             },
             untracked: self.untracked.clone(),

@@ -45,7 +45,7 @@ fn file_changed_during_review_is_skipped() {
             .filter(|line| line.contains("Applied") || line.contains("not fixed"));
         all += &format!("{name}:\n{}\n", said.collect::<Vec<_>>().join("\n"));
         // Only what crh may not write would fail again.
-        let is_rejected = desk.stored("residual-work.json")[0]["is_rejected"] == true;
+        let is_rejected = desk.stored("residual-work.json")[0]["kind"] == "rejected";
         assert_eq!(is_rejected, ["a folder", "a link"].contains(&name), "{name}");
         assert!(!desk.repo.path().join(".crh/fixing").exists(), "{name}");
     }

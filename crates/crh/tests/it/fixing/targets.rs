@@ -52,6 +52,9 @@ fn branch_with_uncommitted_changes_is_not_fixed() {
     stays(&desk, why, why);
     desk.repo.git(&["add", MAIL]);
     stays(&desk, why, why);
+    // The report gives other advice than for a branch that is not checked out.
+    let change = &desk.stored("review.json")["change"];
+    assert_eq!(change["checkout_obstacle"], "unreviewed_changes");
 }
 
 #[test]
