@@ -84,15 +84,17 @@ impl Diff {
         self.repeated_file().map_or(Ok(()), Err)
     }
 
-    /// The line below the first file in which another commit starts.
+    /// The line in which another commit starts: below the first file and above the last one. A
+    /// quoted mail or a commit without a diff may follow the last file.
     fn second_commit(&self) -> Option<u32> {
+        let last_file = self.files.last()?.first_line;
         let stray = self.problems.iter().filter_map(|problem| {
             let DiffProblemKind::Stray { lines } = problem.kind else { return None };
             Some(problem.line..problem.line.saturating_add(lines))
         });
         let stray: Vec<Range<u32>> = stray.collect();
         let is_stray = |number: u32| stray.iter().any(|lines| lines.contains(&number));
-        let mut lines = self.numbered_lines();
+        let mut lines = self.numbered_lines().take_while(|(number, _)| *number < last_file);
         lines
             .find(|(number, line)| is_commit_header(line) && is_stray(*number))
             .map(|(number, _)| number)
@@ -196,6 +198,7 @@ mod tests {
             (format!("{x}{y}"), Ok(())),
             (format!("{log}{x}{y}"), Ok(())),
             (format!("{mail}{x}-- \n2.43.0\n\n"), Ok(())),
+            (format!("{x}{y}\n{log}"), Ok(())),
             (retyped.to_owned(), Ok(())),
             (format!("{}{}", plain("1"), plain("2")), Ok(())),
             (format!("{log}{x}\n{log}{y}"), Err(UnsupportedDiff::SeveralCommits(13))),
