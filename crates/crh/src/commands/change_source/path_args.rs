@@ -201,8 +201,12 @@ fn similar_path<'a>(
     paths.min_by_key(String::len).map(|path| path_from(folder, &path))
 }
 
-/// Like [`similar_path`], with the files of the last commit.
+/// Like [`similar_path`], with the files of the last commit. `None` for a word that is more likely
+/// the name of a branch, such as `main`.
 fn similar_tracked_path(word: &str, environment: &Environment) -> Option<String> {
+    if !word.contains(['/', '.']) {
+        return None;
+    }
     let repository = Repository::discover(&environment.folder).ok()?;
     let head = repository.commit("HEAD")?;
     let files = Objects::open(&repository.common_dir).ok()?.files(&head).ok()?;
@@ -213,7 +217,7 @@ fn similar_tracked_path(word: &str, environment: &Environment) -> Option<String>
 
 /// A suggestion for a message. Empty without a path.
 fn did_you_mean(similar: Option<String>) -> String {
-    similar.map_or_else(String::new, |path| format!(" (did you mean `{path}`?)"))
+    similar.map_or_else(String::new, |path| format!(" (did you mean the path `{path}`?)"))
 }
 
 /// Resolves `.` and `..` without reading the file system, since a path may be deleted.
