@@ -351,6 +351,20 @@ fn paths_restrict_the_scope() {
 }
 
 #[test]
+fn configured_folder_without_changes_gives_no_warning() {
+    let repo = Repo::new();
+    repo.write("README.md", "text\n");
+    repo.commit("first");
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("src/x.py", "x = 1\n");
+    repo.commit("second");
+    let user = User::new();
+    user.write(".config/crh/config.toml", "[scope]\npaths = [\"docs/\", \"src/\"]\n");
+    let output = user.prepared(repo.path(), &[], "out");
+    assert_eq!(output.stderr, "");
+}
+
+#[test]
 fn unknown_path_gets_a_suggestion_from_the_current_folder() {
     let repo = Repo::new();
     repo.write("README.md", "text\n");

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::render::folder_in_repository;
 use crate::config::environment::Environment;
+use crate::config::key::SettingOrigin;
 use crate::config::keys::Settings;
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -120,7 +121,8 @@ pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<Glob
     Ok(GlobList(globs))
 }
 
-/// A warning about paths in which the change has no file. Fails if it has no file in any of them.
+/// A warning about paths of the command line in which the change has no file. Fails if it has no
+/// file in any path, also of the user's configuration file.
 pub(in crate::commands) fn unmatched_paths_warning(
     scope: &Scope,
     settings: &Settings,
@@ -152,7 +154,10 @@ pub(in crate::commands) fn unmatched_paths_warning(
     let is_outside =
         |file: &ScopeFile| file.decision == ScopeDecision::Out(SkipReason::OutsidePaths);
     if scope.files.is_empty() || !scope.files.iter().all(is_outside) {
-        return Ok(Some(warning));
+        // Configured paths apply to every review, and most changes have no file in some of them.
+        let origins = &settings.scope_paths.origins;
+        let is_typed = origins.iter().any(|origin| matches!(origin, SettingOrigin::Flag(_)));
+        return Ok(is_typed.then_some(warning));
     }
     let listed = changed.iter().take(CHANGED_SHOWN_MAX);
     let listed: Vec<String> =
