@@ -228,11 +228,11 @@ impl<A> AgentOutcome<A> {
                 shortfall: Some(Shortfall { cost, left }), ..
             }) => {
                 let (cost, left) = (cost.rounded_up(), left.rounded_down());
-                format!("skipped: may cost {cost}, {left} left; raise `budget.usd`")
+                format!("skipped: may cost {cost}, {left} left; raise --max-cost")
             }
             Self::OutOfBudget(BudgetRefusal { limit, shortfall: None }) => {
                 let hint = match limit {
-                    LimitKind::Turns => "; raise `budget.llm_calls`",
+                    LimitKind::Turns => "; raise `--max-llm-calls`",
                     LimitKind::ToolCalls
                     | LimitKind::Tokens
                     | LimitKind::Money

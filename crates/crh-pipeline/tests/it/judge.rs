@@ -154,8 +154,8 @@ async fn question_over_budget_is_not_sent() {
         &judge,
         2,
         expect![[r#"
-            skipped: may cost $0.01, $0.00 left; raise `budget.usd`
-            skipped: may cost $0.01, $0.00 left; raise `budget.usd`
+            skipped: may cost $0.01, $0.00 left; raise --max-cost
+            skipped: may cost $0.01, $0.00 left; raise --max-cost
         "#]],
     )
     .await;

@@ -364,8 +364,8 @@ async fn issues_over_budget_stay_unvalidated() {
         P0 0.90 not_run Tax is added twice
         P1 0.90 not_run `price` fails without an order
         P2 0.70 not_run A discount below zero raises the price
-        validate-1 Failed("the remaining budget for model calls is too small for another request; raise `budget.llm_calls`") Some(Turns)
-        note: 2 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
+        validate-1 Failed("the remaining budget for model calls is too small for another request; raise `--max-llm-calls`") Some(Turns)
+        note: 2 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
     "#]]
     .assert_eq(&stage.render(&validated));
     assert!(validated.judgements.is_empty());

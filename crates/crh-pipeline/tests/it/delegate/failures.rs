@@ -304,13 +304,13 @@ async fn exhausted_budget_leaves_a_row_for_each_run() {
     let runs = scene.run().await;
     assert_eq!(scene.context.ledger.spent().llm_calls, 5);
     expect![[r#"
-        orchestrator (): Failed("the remaining budget for model calls is too small for another request; raise `budget.llm_calls`"), limited by model calls
+        orchestrator (): Failed("the remaining budget for model calls is too small for another request; raise `--max-llm-calls`"), limited by model calls
         sub-agent-1 (cart): Failed("sub-agent ended without calling report_findings: the model did not submit an answer"), limited by model calls
           shop/cart.py NotReviewed sub-agent-1 failed
-        sub-agent-2 (mail): Failed("sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`"), limited by model calls
+        sub-agent-2 (mail): Failed("sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`"), limited by model calls
           shop/mail.py NotReviewed sub-agent-2 failed
-        sub-agent-3 (tax): Failed("sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`"), limited by model calls
+        sub-agent-3 (tax): Failed("sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`"), limited by model calls
           shop/tax.py NotReviewed sub-agent-3 failed
-        - the orchestrator did not submit (the remaining budget for model calls is too small for another request; raise `budget.llm_calls`); all findings are kept
+        - the orchestrator did not submit (the remaining budget for model calls is too small for another request; raise `--max-llm-calls`); all findings are kept
     "#]].assert_eq(&render(&runs));
 }

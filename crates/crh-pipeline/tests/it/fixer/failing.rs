@@ -134,9 +134,9 @@ async fn fixer_does_not_run_without_budget() {
         terms.budget.llm_calls = 0;
     });
     scene.check(expect![[r##"
-        #1 not done: the fixer failed: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
-        #2 not done: the fixer failed: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
-        fixer-1 Failed("the remaining budget for model calls is too small for another request; raise `budget.llm_calls`") limited by model calls
+        #1 not done: the fixer failed: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
+        #2 not done: the fixer failed: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
+        fixer-1 Failed("the remaining budget for model calls is too small for another request; raise `--max-llm-calls`") limited by model calls
     "##]]).await;
 }
 

@@ -279,8 +279,8 @@ async fn two_calls_repair_only_urgent_findings() {
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it
-        ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
-        ! the model run that selects the issues to show failed (the remaining budget for model calls is too small for another request; raise `budget.llm_calls`); crh selected them by the reviewers' confidence
+        ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
+        ! the model run that selects the issues to show failed (the remaining budget for model calls is too small for another request; raise `--max-llm-calls`); crh selected them by the reviewers' confidence
     "#]].assert_eq(&report);
 }
 

@@ -45,13 +45,13 @@ fn review_is_truncated_when_calls_run_out() {
 
         Review coverage
           - reviewer orchestrator failed: the remaining budget for model calls is too
-            small for another request; raise `budget.llm_calls`
+            small for another request; raise `--max-llm-calls`
           - reviewer sub-agent-2 failed: sub-agent ended without calling
             report_findings: the remaining budget for model calls is too small for
-            another request; raise `budget.llm_calls`
+            another request; raise `--max-llm-calls`
           - shop/mail.py: not reviewed (sub-agent-2 failed)
           - the orchestrator did not submit (the remaining budget for model calls is too
-            small for another request; raise `budget.llm_calls`); all findings are kept
+            small for another request; raise `--max-llm-calls`); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-2; 1 file not fully
           reviewed (shop/mail.py)
@@ -66,9 +66,9 @@ fn review_is_truncated_when_calls_run_out() {
         consistency completed: 
         patterns completed: 
         injection completed: 
-        orchestrator failed: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
+        orchestrator failed: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
         sub-agent-1 completed: Looked at all of it.
-        sub-agent-2 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
+        sub-agent-2 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
     "#]].assert_eq(&reviewed.reviewers());
 }
 
@@ -95,14 +95,14 @@ fn tiny_budget_reviews_nothing() {
 
         Review coverage
           - reviewer orchestrator failed: skipped: may cost $0.04, $0.00 left; raise
-            `budget.usd`
+            --max-cost
           - reviewer sub-agent-1 failed: sub-agent ended without calling
-            report_findings: skipped: may cost $0.04, $0.00 left; raise `budget.usd`
+            report_findings: skipped: may cost $0.04, $0.00 left; raise --max-cost
           - shop/mail.py: not reviewed (sub-agent-1 failed)
           - shop/orders.py: not reviewed (sub-agent-1 failed)
           - the orchestrator did not delegate; crh assigned all files itself
           - the orchestrator did not submit (skipped: may cost $0.04, $0.00 left; raise
-            `budget.usd`); all findings are kept
+            --max-cost); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-1; 2 files not fully
           reviewed (shop/mail.py, shop/orders.py); nothing was reviewed

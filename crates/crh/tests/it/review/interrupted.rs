@@ -271,8 +271,8 @@ fn cost_before_crash_counts_for_resumed_budget() {
     .assert_eq(&reviewed.coverage());
     expect![[r#"
         orchestrator: reviewed in an earlier attempt, and not again: `a.py`
-        1 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
-        reviewer sub-agent-3 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `budget.llm_calls`
+        1 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
+        reviewer sub-agent-3 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
     "#]]
     .assert_eq(&reviewed.warnings());
     assert_eq!(reviewed.report["stats"]["llm_calls"], 8);
