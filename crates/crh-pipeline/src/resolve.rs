@@ -24,9 +24,6 @@ use crh_review::identity::is_commit_id;
 /// Maximum number of commits that a description lists. `commits.json` contains all commits.
 const LISTED_MAX: usize = 50;
 
-/// Start of a file that a program of Windows wrote as UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// A change with fixed base and head commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedChange {
@@ -180,19 +177,14 @@ pub enum TargetError {
 }
 
 /// Builds a change from a diff alone.
-pub fn from_diff(mut bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
+pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     if bytes.len() as u64 > DIFF_BYTES_MAX {
         return Err(TargetError::TooLarge { megabytes: DIFF_BYTES_MAX >> 20 });
     }
     if bytes.trim_ascii().is_empty() {
         return Err(TargetError::EmptyDiff);
     }
-    // It would hide the first line, and so a first file without hunks.
-    if bytes.starts_with(BYTE_ORDER_MARK) {
-        bytes.drain(..BYTE_ORDER_MARK.len());
-    }
-    let diff = Diff::read(bytes);
-    diff.check_supported()?;
+    let diff = Diff::read_supported(bytes)?;
     if let Some((file, problem)) = short_hunk(&diff) {
         let (file, problem) = (file.path.shown().into_owned(), problem.clone());
         return Err(TargetError::CutDiff { file, problem });
@@ -944,13 +936,6 @@ mod tests {
         assert_eq!(body(false, &commits), expected);
         assert_eq!(body(true, &[commit("Fix a typo", "Why.")]), "- Fix a typo");
         assert_eq!(body(true, &[commit("Plan: c.md", "")]), "- Plan: c.md\n\nPlan: c.md");
-    }
-
-    #[test]
-    fn byte_order_mark_hides_no_file() {
-        let rename = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
-        let change = from_diff(format!("\u{feff}{rename}").into()).unwrap();
-        assert_eq!(change.diff.raw(), rename.as_bytes());
     }
 
     #[test]

@@ -106,18 +106,18 @@ fn parse_object<T: DeserializeOwned>(
         .or_fail(FailureKind::Usage)
 }
 
-/// Reads a diff from a file or standard input. Prints a warning for each part that cannot be
-/// parsed.
+/// Reads a diff, which may be empty, from a file or standard input. Prints a warning for each part
+/// that cannot be parsed.
 pub(crate) fn diff(path: &Path) -> Result<Diff, Failure> {
-    let diff = Diff::read(bytes(path)?);
-    if let Err(error) = diff.check_supported()
-        && diff.files().is_empty()
-        && !diff.raw().trim_ascii().is_empty()
-    {
-        return Err(Failure::usage(format!("no diff in {}", display_name(path))).hint(error.hint()));
-    }
+    let name = display_name(path);
+    let bytes = bytes(path)?;
+    let diff = match bytes.trim_ascii().is_empty() {
+        true => Diff::read(bytes),
+        false => Diff::read_supported(bytes)
+            .map_err(|error| Failure::usage(format!("{name}: {error}")).hint(error.hint()))?,
+    };
     for problem in diff.problems() {
-        ui::warn(&format!("{}, {problem}", display_name(path)));
+        ui::warn(&format!("{name}, {problem}"));
     }
     Ok(diff)
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::unique;
 use crate::assignment::is_static;
 use crate::change_under_review::ChangeUnderReview;
+use crate::checks::NOT_ALL_CHECKS_RAN;
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
@@ -24,9 +25,6 @@ const LINK_LOOP: &str = "a symlink that leads back to itself, or through too man
 /// Why a file counts as partly reviewed if a check failed. The report lists the failure once, with
 /// its reason.
 const UNREAD_BY_CHECK: &str = "a failed check did not read it";
-
-/// Why a file counts as partly reviewed if a check did not run. A warning has the reason once.
-const UNREAD_BY_SKIPPED_CHECK: &str = "not all static checks ran";
 
 /// Why a file counts as partly reviewed if the prompt of its reviewer may be incomplete.
 const PROMPT_CUT: &str = "the model server may have cut the prompt";
@@ -123,7 +121,8 @@ fn check_gaps<'a>(
         let unread = run.coverage.iter().filter(|file| file.state == CoverageState::NotReviewed);
         gaps.extend(unread.map(|file| {
             let reason = match (&run.not_run, &run.ended) {
-                (Some(_), _) => UNREAD_BY_SKIPPED_CHECK,
+                // A warning says once why the check did not run.
+                (Some(_), _) => NOT_ALL_CHECKS_RAN,
                 (None, RunEnd::Failed(_)) => UNREAD_BY_CHECK,
                 (None, RunEnd::Completed | RunEnd::Cancelled) => file.reason.as_str(),
             };

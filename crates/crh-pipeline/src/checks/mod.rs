@@ -39,6 +39,8 @@ use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 pub(crate) const INJECTION: &str = "injection";
 /// Name of the check for credentials.
 pub(crate) const SECRETS: &str = "secrets";
+/// Why a file that static checks read only in part is not fully reviewed.
+pub(crate) const NOT_ALL_CHECKS_RAN: &str = "not all static checks ran";
 /// Checks that list or search the whole repository.
 const REPOSITORY_CHECKS: [&str; 2] = ["references", "consistency"];
 
@@ -108,7 +110,7 @@ fn mark_repository_unread(record: &mut RunRecord, why: &str) {
     for file in &mut record.coverage {
         if file.state == CoverageState::Reviewed {
             file.state = CoverageState::Truncated;
-            file.reason = format!("not all static checks ran: {why}");
+            file.reason = format!("{NOT_ALL_CHECKS_RAN}: {why}");
         }
     }
 }
@@ -232,7 +234,7 @@ fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord 
     for file in &mut record.coverage {
         if let Some(why) = parse_failures.get(&file.path) {
             file.state = CoverageState::Truncated;
-            file.reason = format!("not all static checks ran: {why}");
+            file.reason = format!("{NOT_ALL_CHECKS_RAN}: {why}");
         }
         if let Some(why) = reasons.get(&file.path) {
             file.state = CoverageState::NotReviewed;

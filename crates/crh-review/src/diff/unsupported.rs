@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use super::{Content, Diff, DiffProblemKind, FileChange, FileDiff, split_lines};
 
+/// Start of a file that a program of Windows wrote as UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Digits of the shortest commit id that git prints.
 const COMMIT_ID_MIN: usize = 7;
 
@@ -50,8 +53,18 @@ impl UnsupportedDiff {
 }
 
 impl Diff {
-    /// Rejects a text that is not the diff of one change.
-    pub fn check_supported(&self) -> Result<(), UnsupportedDiff> {
+    /// Parses a text that the user passes. Rejects a text that is not the diff of one change.
+    pub fn read_supported(mut raw: Vec<u8>) -> Result<Self, UnsupportedDiff> {
+        // It would hide the first line, and so a first file without hunks.
+        if raw.starts_with(BYTE_ORDER_MARK) {
+            raw.drain(..BYTE_ORDER_MARK.len());
+        }
+        let diff = Self::read(raw);
+        diff.check_supported()?;
+        Ok(diff)
+    }
+
+    fn check_supported(&self) -> Result<(), UnsupportedDiff> {
         let has_no_file = self.files.is_empty();
         // PowerShell writes a byte order mark.
         if has_no_file && matches!(self.raw.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
@@ -71,15 +84,17 @@ impl Diff {
         self.repeated_file().map_or(Ok(()), Err)
     }
 
-    /// The line below the first file in which another commit starts.
+    /// The line in which another commit starts: below the first file and above the last one. A
+    /// quoted mail or a commit without a diff may follow the last file.
     fn second_commit(&self) -> Option<u32> {
+        let last_file = self.files.last()?.first_line;
         let stray = self.problems.iter().filter_map(|problem| {
             let DiffProblemKind::Stray { lines } = problem.kind else { return None };
             Some(problem.line..problem.line.saturating_add(lines))
         });
         let stray: Vec<Range<u32>> = stray.collect();
         let is_stray = |number: u32| stray.iter().any(|lines| lines.contains(&number));
-        let mut lines = self.numbered_lines();
+        let mut lines = self.numbered_lines().take_while(|(number, _)| *number < last_file);
         lines
             .find(|(number, line)| is_commit_header(line) && is_stray(*number))
             .map(|(number, _)| number)
@@ -151,13 +166,16 @@ mod tests {
             (utf16(u16::to_be_bytes), Err(UnsupportedDiff::Utf16)),
             (b"hello\n".to_vec(), Err(UnsupportedDiff::NoDiff)),
         ] {
-            assert_eq!(
-                Diff::read(text.clone()).check_supported(),
-                expected,
-                "{}",
-                text.escape_ascii()
-            );
+            let result = Diff::read_supported(text.clone()).map(|_| ());
+            assert_eq!(result, expected, "{}", text.escape_ascii());
         }
+    }
+
+    #[test]
+    fn byte_order_mark_hides_no_file() {
+        let rename = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
+        let diff = Diff::read_supported(format!("\u{feff}{rename}").into_bytes()).unwrap();
+        assert_eq!((diff.raw(), diff.files().len()), (rename.as_bytes(), 1));
     }
 
     #[test]
@@ -180,6 +198,7 @@ mod tests {
             (format!("{x}{y}"), Ok(())),
             (format!("{log}{x}{y}"), Ok(())),
             (format!("{mail}{x}-- \n2.43.0\n\n"), Ok(())),
+            (format!("{x}{y}\n{log}"), Ok(())),
             (retyped.to_owned(), Ok(())),
             (format!("{}{}", plain("1"), plain("2")), Ok(())),
             (format!("{log}{x}\n{log}{y}"), Err(UnsupportedDiff::SeveralCommits(13))),
@@ -189,7 +208,8 @@ mod tests {
             ),
             (format!("{x}{y}{x}"), Err(repeated)),
         ] {
-            assert_eq!(Diff::read(text.as_bytes()).check_supported(), expected, "{text}");
+            let result = Diff::read_supported(text.clone().into_bytes()).map(|_| ());
+            assert_eq!(result, expected, "{text}");
         }
     }
 }

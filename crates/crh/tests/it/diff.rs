@@ -124,11 +124,19 @@ fn wrong_input_gets_a_hint_or_a_warning() {
     .assert_eq(&crh(&["diff", "files"]).run().shown());
     expect![[r#"
         exit 2
-        error: no diff in standard input
+        error: standard input: the text contains no git diff and no unified diff
         hint: pass the output of `git diff`, `git show` or `diff -u`
         ---
     "#]]
     .assert_eq(&crh(&["diff", "files"]).stdin("Shall I compare thee\n").run().shown());
+    let coloured = DIFF.replace("@@ -", "\x1b[36m@@ -");
+    expect![[r#"
+        exit 2
+        error: standard input: the diff is coloured: its lines start with escape sequences of a terminal
+        hint: write the diff with `git diff --no-color`
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "files"]).stdin(coloured).run().shown());
     let cut = DIFF.strip_suffix("+c\n+d\n").unwrap();
     expect![[r#"
         exit 0
@@ -149,9 +157,10 @@ fn wrong_input_gets_a_hint_or_a_warning() {
 
 #[test]
 fn closed_pipe_is_not_an_error() {
-    let text = read("examples/shop/change.diff").repeat(2_000);
+    let part = read("examples/shop/change.diff");
+    let text: String = (0..2_000).map(|n| part.replace("shop/", &format!("shop{n}/"))).collect();
     let script = "\"$0\" diff number | head -n 1; echo \"${PIPESTATUS[0]}\"";
     let program = crh_testkit::Program::new("bash", &crate::root());
     let output = program.args(["-c", script, env!("CARGO_BIN_EXE_crh")]).stdin(text).run();
-    assert_eq!(output.shown(), "exit 0\n---\n1  diff --git a/shop/mail.py b/shop/mail.py\n0\n");
+    assert_eq!(output.shown(), "exit 0\n---\n1  diff --git a/shop0/mail.py b/shop0/mail.py\n0\n");
 }

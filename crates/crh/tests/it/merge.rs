@@ -194,7 +194,7 @@ fn bad_input_exits_with_2_and_a_hint() {
     .assert_eq(&shown(&["merge", "--diff", DIFF, "missing.json"], ""));
     expect![[r#"
         exit 2
-        error: no diff in `README.md`
+        error: `README.md`: the text contains no git diff and no unified diff
         hint: pass the output of `git diff`, `git show` or `diff -u`
         ---
     "#]]

@@ -351,6 +351,20 @@ fn paths_restrict_the_scope() {
 }
 
 #[test]
+fn configured_folder_without_changes_gives_no_warning() {
+    let repo = Repo::new();
+    repo.write("README.md", "text\n");
+    repo.commit("first");
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("src/x.py", "x = 1\n");
+    repo.commit("second");
+    let user = User::new();
+    user.write(".config/crh/config.toml", "[scope]\npaths = [\"docs/\", \"src/\"]\n");
+    let output = user.prepared(repo.path(), &[], "out");
+    assert_eq!(output.stderr, "");
+}
+
+#[test]
 fn unknown_path_gets_a_suggestion_from_the_current_folder() {
     let repo = Repo::new();
     repo.write("README.md", "text\n");
@@ -369,7 +383,17 @@ fn unknown_path_gets_a_suggestion_from_the_current_folder() {
         &["check", "a"],
         expect![[r#"
             exit 2
-            error: no branch, commit or path named `a` (did you mean `services/a`?)
+            error: no branch, commit or path named `a`
+            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
+            ---
+        "#]],
+    );
+    check(
+        "",
+        &["check", "a/x.py"],
+        expect![[r#"
+            exit 2
+            error: no branch, commit or path named `a/x.py` (did you mean the path `services/a/x.py`?)
             hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
             ---
         "#]],
@@ -379,7 +403,7 @@ fn unknown_path_gets_a_suggestion_from_the_current_folder() {
         &["check", "--", "services/a", "../README.md"],
         expect![[r#"
             exit 2
-            error: nothing to review: the change does not contain `services/a` (did you mean `a`?), `../README.md`
+            error: nothing to review: the change does not contain `services/a` (did you mean the path `a`?), `../README.md`
             hint: the change has `a/x.py`; name one of these, or a folder with one
             ---
         "#]],

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::render::folder_in_repository;
 use crate::config::environment::Environment;
+use crate::config::key::SettingOrigin;
 use crate::config::keys::Settings;
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -120,7 +121,8 @@ pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<Glob
     Ok(GlobList(globs))
 }
 
-/// A warning about paths in which the change has no file. Fails if it has no file in any of them.
+/// A warning about paths of the command line in which the change has no file. Fails if it has no
+/// file in any path, also of the user's configuration file.
 pub(in crate::commands) fn unmatched_paths_warning(
     scope: &Scope,
     settings: &Settings,
@@ -152,7 +154,10 @@ pub(in crate::commands) fn unmatched_paths_warning(
     let is_outside =
         |file: &ScopeFile| file.decision == ScopeDecision::Out(SkipReason::OutsidePaths);
     if scope.files.is_empty() || !scope.files.iter().all(is_outside) {
-        return Ok(Some(warning));
+        // Configured paths apply to every review, and most changes have no file in some of them.
+        let origins = &settings.scope_paths.origins;
+        let is_typed = origins.iter().any(|origin| matches!(origin, SettingOrigin::Flag(_)));
+        return Ok(is_typed.then_some(warning));
     }
     let listed = changed.iter().take(CHANGED_SHOWN_MAX);
     let listed: Vec<String> =
@@ -201,8 +206,12 @@ fn similar_path<'a>(
     paths.min_by_key(String::len).map(|path| path_from(folder, &path))
 }
 
-/// Like [`similar_path`], with the files of the last commit.
+/// Like [`similar_path`], with the files of the last commit. `None` for a word that is more likely
+/// the name of a branch, such as `main`.
 fn similar_tracked_path(word: &str, environment: &Environment) -> Option<String> {
+    if !word.contains(['/', '.']) {
+        return None;
+    }
     let repository = Repository::discover(&environment.folder).ok()?;
     let head = repository.commit("HEAD")?;
     let files = Objects::open(&repository.common_dir).ok()?.files(&head).ok()?;
@@ -213,7 +222,7 @@ fn similar_tracked_path(word: &str, environment: &Environment) -> Option<String>
 
 /// A suggestion for a message. Empty without a path.
 fn did_you_mean(similar: Option<String>) -> String {
-    similar.map_or_else(String::new, |path| format!(" (did you mean `{path}`?)"))
+    similar.map_or_else(String::new, |path| format!(" (did you mean the path `{path}`?)"))
 }
 
 /// Resolves `.` and `..` without reading the file system, since a path may be deleted.
