@@ -94,10 +94,7 @@ pub(super) async fn run_attempt(
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
-    let paths = assignment.parts.iter().map(|part| part.path.clone());
-    let hidden_paths = paths.filter(|path| !prompts.shows_diff_of(path)).collect();
-    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name)
-        .with_hidden_paths(hidden_paths);
+    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
     let mut run_context = ctx.run_context(name, model, toolbox);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
     run_context.progress_listener =
@@ -312,9 +309,9 @@ fn finish_record(
     record
 }
 
-/// Coverage of each file. Reviewers that write notes cover none. `read_paths` are the files that the
-/// reviewer read although its prompt does not show their diffs. `missing_tokens` is set if the model's
-/// context was too small for any request.
+/// Coverage of each file. Reviewers that write notes cover none. `read_paths` are the files of which
+/// the reviewer has read lines with a tool. `missing_tokens` is set if the model's context was too
+/// small for any request.
 fn coverage(
     reviewer_run: &ReviewerRun,
     read_paths: &BTreeSet<String>,

@@ -210,6 +210,7 @@ async fn parts_of_a_large_change_fit_into_a_small_context() {
 async fn file_that_no_prompt_shows_is_not_reviewed() {
     let review = async |fake: FakeModel, context: u64| {
         let repo = Repo::new();
+        repo.write("data_table.py", "ROWS = 1\n");
         repo.commit("base");
         repo.write("small.py", "ready = True\n");
         repo.write("table.py", format!("TABLE = \"{}\"\n", "7 1".repeat(12_000)));
@@ -228,6 +229,13 @@ async fn file_that_no_prompt_shows_is_not_reviewed() {
     let with_tool = without_tool().on("single-2", [reads, reports(&[])]);
     let not_shown = "its diff did not fit into the prompt".to_owned();
     assert_eq!(review(with_tool, 30_000).await, (CoverageState::Truncated, not_shown));
+    // The path of another file ends with `table.py`, and the search finds no line.
+    let reads_other_file = calls("repo_read", json!({ "path": "data_table.py" }));
+    let searches = calls("repo_grep", json!({ "pattern": "absent", "pathGlob": "table.py" }));
+    let unread = without_tool().on("single-2", [reads_other_file, searches, reports(&[])]);
+    let (state, reason) = review(unread, 30_000).await;
+    assert_eq!(state, CoverageState::NotReviewed);
+    assert!(reason.starts_with(too_small), "{reason}");
     // The instructions alone do not fit.
     let (state, reason) = review(FakeModel::start(), 4_096).await;
     assert_eq!(state, CoverageState::NotReviewed);
