@@ -323,19 +323,19 @@ fn coverage(
         Returns::Notes(_) => return Vec::new(),
     }
     let ReviewerRun { assignment, prompts, .. } = reviewer_run;
-    let not_shown = "its diff did not fit into the prompt";
     let file_coverage = |part: &DiffPart| {
         let path = part.path.clone();
         let (state, reason) = match ended {
             RunEnd::Completed if prompts.shows_diff_of(&path) => {
                 (CoverageState::Reviewed, String::new())
             }
-            RunEnd::Completed if read_paths.contains(&path) => {
-                (CoverageState::Truncated, not_shown.to_owned())
-            }
             RunEnd::Completed => {
-                let reason = prompts.missing_context(&path).map(missing_context_reason);
-                (CoverageState::NotReviewed, reason.unwrap_or_else(|| not_shown.to_owned()))
+                let is_read = read_paths.contains(&path);
+                let exceeds_context = prompts.exceeds_context(&path);
+                let place = if exceeds_context { "the model's context" } else { "the prompt" };
+                let state =
+                    if is_read { CoverageState::Truncated } else { CoverageState::NotReviewed };
+                (state, format!("its diff did not fit into {place}"))
             }
             RunEnd::Failed(_) => {
                 let reason = missing_tokens.map(missing_context_reason);
