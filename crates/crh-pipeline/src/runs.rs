@@ -217,7 +217,7 @@ pub(crate) fn refused_report_note(why: &str) -> String {
     )
 }
 
-/// Why no reviewer saw a line of a file, if the model's context is too small.
+/// Why no reviewer saw a line of a file, if the model's context was too small for any request.
 pub(crate) fn missing_context_reason(tokens: u64) -> String {
     format!("the model's context is too small by about {tokens} tokens")
 }

@@ -1,7 +1,7 @@
 //! Likely cost of a plan, its upper bound, and the assignments that exceed the budget, for
 //! `--estimate`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -147,12 +147,14 @@ pub fn estimate(
         parts: part_prompts(change, options, context_tokens, context, &prompts),
         prompts,
     };
-    let mut unfit_runs = Vec::new();
+    let mut unfit_runs = UnfitRuns::new();
     let mut assignments: Vec<PlannedAssignment> = Vec::new();
     for assignment in &plan.assignments {
         let question = estimate_prompts.first_question(assignment, models, options, context);
-        let shortage = question.as_ref().and_then(|question| question.shortage);
-        unfit_runs.extend(shortage.map(|shortage| (assignment.name.as_str(), shortage)));
+        if let Some(FirstQuestion { model, shortage: Some(shortage), .. }) = &question {
+            let runs = unfit_runs.entry(model.name()).or_default();
+            runs.push((assignment.name.as_str(), *shortage));
+        }
         assignments.push(PlannedAssignment {
             name: assignment.name.clone(),
             files: assignment.parts.len(),
@@ -162,7 +164,7 @@ pub fn estimate(
     }
     find_shortfalls(&mut assignments, models, budget.ledger_budget());
     let mut notes = plan.notes.clone();
-    notes.extend(context_note(&assignments, &unfit_runs));
+    notes.extend(context_notes(&assignments, &unfit_runs));
     if plan.assignments.iter().any(|assignment| assignment.name == ORCHESTRATOR) {
         notes.push(
             "the orchestrator decides how many sub-agents run; the limits cover all of them"
@@ -226,25 +228,28 @@ struct FirstQuestion<'a> {
     shortage: Option<ContextShortage>,
 }
 
-/// A note on the runs whose first request does not fit into the model's context. Runs need about
-/// the same number of tokens, so the note gives the largest number only.
-fn context_note(
-    assignments: &[PlannedAssignment],
-    unfit_runs: &[(&str, ContextShortage)],
-) -> Option<String> {
-    let (largest_name, shortage) = unfit_runs.iter().max_by_key(|(_, it)| it.needed)?;
+/// Runs whose first request does not fit into the model's context, by the name of the model.
+type UnfitRuns<'a> = BTreeMap<&'a str, Vec<(&'a str, ContextShortage)>>;
+
+/// One note per model on its runs that do not fit. The runs of a model need about the same number
+/// of tokens, so a note gives the largest number only.
+fn context_notes(assignments: &[PlannedAssignment], unfit_runs: &UnfitRuns<'_>) -> Vec<String> {
     let first_calls = assignments.iter().filter(|planned| planned.first_call.is_some());
-    let largest = assignments.iter().find(|planned| planned.name == *largest_name)?;
-    let model = &largest.first_call.as_ref()?.model;
-    if first_calls.count() == unfit_runs.len() {
-        return Some(format!("`{model}` cannot review this change: {shortage}"));
-    }
-    let names: Vec<&str> = unfit_runs.iter().take(NAMED_RUNS_MAX).map(|(name, _)| *name).collect();
-    let more = match unfit_runs.len().saturating_sub(NAMED_RUNS_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Some(format!("`{model}` cannot run {}{more}: {shortage}", names.join(", ")))
+    let unfit_count: usize = unfit_runs.values().map(Vec::len).sum();
+    let has_fitting_run = first_calls.count() > unfit_count;
+    let notes = unfit_runs.iter().filter_map(|(model, runs)| {
+        let (_, shortage) = runs.iter().max_by_key(|(_, shortage)| shortage.needed)?;
+        if !has_fitting_run {
+            return Some(format!("`{model}` cannot review this change: {shortage}"));
+        }
+        let names: Vec<&str> = runs.iter().take(NAMED_RUNS_MAX).map(|(name, _)| *name).collect();
+        let more = match runs.len().saturating_sub(NAMED_RUNS_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!("`{model}` cannot run {}{more}: {shortage}", names.join(", ")))
+    });
+    notes.collect()
 }
 
 impl EstimatePrompts {

@@ -228,8 +228,15 @@ fn estimate_with_calls(strategy: Strategy, llm_calls: u32) -> CostEstimate {
 }
 
 fn estimate_with(strategy: Strategy, model: Model, options: ReviewOptions) -> CostEstimate {
+    estimate_with_models(strategy, &ModelSet::uniform(model), options)
+}
+
+fn estimate_with_models(
+    strategy: Strategy,
+    models: &ModelSet,
+    options: ReviewOptions,
+) -> CostEstimate {
     let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
-    let models = ModelSet::uniform(model);
     let options = ReviewOptions { strategy, ..options };
     let panel_context = context::context_without_models(
         &change,
@@ -238,7 +245,7 @@ fn estimate_with(strategy: Strategy, model: Model, options: ReviewOptions) -> Co
         models.min_context(),
     );
     let plan = plan(&change, strategy, &CheckOptions::default(), &panel_context);
-    estimate(&plan, &change, &models, &options, &panel_context)
+    estimate(&plan, &change, models, &options, &panel_context)
 }
 
 fn paid() -> Option<Price> {
@@ -370,6 +377,21 @@ fn estimate_warns_if_the_context_is_too_small() {
         assert!(note.starts_with("`openai:fake` cannot review this change: the request needs"));
         assert!(note.contains("the model's context has 2048; start the model server"), "{note}");
         assert_eq!(notes(strategy, 32_768), [""; 0]);
+    }
+}
+
+#[test]
+fn estimate_names_the_model_of_each_run_that_does_not_fit() {
+    let model = |name: &str, context| model_with_context(name, Some(Price::free()), context);
+    let reviewer = model("openai:mid", 2_048);
+    let models =
+        ModelSet { escalation: model("openai:strong", 2_000), ..ModelSet::uniform(reviewer) };
+    let notes = estimate_with_models(Strategy::Panel, &models, sample::options()).notes;
+    for (name, context) in [("openai:mid", 2_048), ("openai:strong", 2_000)] {
+        let start = format!("`{name}` cannot review this change: the request needs");
+        let has_context = format!("the model's context has {context}; ");
+        let is_note = |note: &&String| note.starts_with(&start) && note.contains(&has_context);
+        assert_eq!(notes.iter().filter(is_note).count(), 1, "{name}: {notes:?}");
     }
 }
 

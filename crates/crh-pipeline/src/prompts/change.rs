@@ -421,11 +421,9 @@ impl DiffSpace {
         Self { chars: DIFF_CHARS, tokens: in_context.min(in_budget), is_context_limited }
     }
 
-    /// How many tokens larger the model's context would have to be to take a text of this size. crh
-    /// estimates twice as many tokens as the model counts.
-    fn missing_context(&self, size: DiffSize) -> Option<u64> {
-        let missing = size.tokens.saturating_sub(self.tokens).div_ceil(2);
-        Some(missing).filter(|missing| self.is_context_limited && *missing > 0)
+    /// Whether the model's context leaves no room for a text of this size.
+    fn exceeds_context(&self, size: DiffSize) -> bool {
+        self.is_context_limited && size.tokens > self.tokens
     }
 
     /// Subtracts the size of a text. Returns false and changes nothing if the text does not fit.
@@ -456,9 +454,9 @@ pub(super) struct HiddenDiff {
     pub(super) path: String,
     first: u32,
     last: u32,
-    /// How many tokens larger the model's context would have to be to show the diff. None if
-    /// something else limits the prompt.
-    pub(super) missing_context: Option<u64>,
+    /// Whether the model's context left no room for the diff. False if something else limits the
+    /// prompt.
+    pub(super) exceeds_context: bool,
 }
 
 impl HiddenDiff {
@@ -491,7 +489,7 @@ fn diff(
     largest_first
         .sort_by_key(|index| Reverse(files[*index].1.additions + files[*index].1.deletions));
     let mut texts: BTreeMap<usize, String> = BTreeMap::new();
-    let mut missing_context: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut exceeding_context: BTreeSet<usize> = BTreeSet::new();
     for index in largest_first {
         let (scope, file) = files[index];
         let text = match parts {
@@ -504,15 +502,15 @@ fn diff(
         let size = DiffSize::new(&text);
         if space.try_take(size) {
             texts.insert(index, text);
-        } else {
-            missing_context.extend(space.missing_context(size).map(|tokens| (index, tokens)));
+        } else if space.exceeds_context(size) {
+            exceeding_context.insert(index);
         }
     }
     let hidden_files = files.iter().enumerate().filter(|(index, _)| !texts.contains_key(index));
     let not_shown = hidden_files.map(|(index, (scope, file))| {
         let (first, last) = diff_lines(&change.diff, file);
-        let missing_context = missing_context.get(&index).copied();
-        HiddenDiff { path: scope.path.shown().into_owned(), first, last, missing_context }
+        let exceeds_context = exceeding_context.contains(&index);
+        HiddenDiff { path: scope.path.shown().into_owned(), first, last, exceeds_context }
     });
     let not_shown = not_shown.collect();
     (texts.into_values().collect(), not_shown)

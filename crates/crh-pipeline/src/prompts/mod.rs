@@ -182,10 +182,9 @@ impl Prompts {
         !self.not_shown.iter().any(|hidden| hidden.path == path)
     }
 
-    /// How many tokens larger the model's context would have to be to show the diff of this file.
-    /// None if the prompts show it, or something else limits them.
-    pub fn missing_context(&self, path: &str) -> Option<u64> {
-        self.not_shown.iter().find(|hidden| hidden.path == path)?.missing_context
+    /// Whether the prompts lack the diff of this file because the model's context has no room for it.
+    pub fn exceeds_context(&self, path: &str) -> bool {
+        self.not_shown.iter().any(|hidden| hidden.path == path && hidden.exceeds_context)
     }
 
     /// Notes on parts of the change that could not be rendered.

@@ -10,8 +10,9 @@ use crate::review_context::ReviewContext;
 use crh_agent::{ToolOutcome, Toolbox};
 use crh_llm::{CallArguments, ToolCall};
 
-/// Tool that shows names of files, but no line of them.
-const NAME_TOOL: &str = "repo_ls";
+/// Tools that answer with lines of the file in their argument `path`.
+const READING_TOOLS: [&str; 5] =
+    ["diff_get_file", "get_function", "read_file", "repo_blame", "repo_read"];
 
 /// Tools of one read-only run. Other tools are refused, with an event.
 #[derive(Debug)]
@@ -24,9 +25,7 @@ pub(crate) struct ReadOnlyTools {
     purpose: &'static str,
     /// Tool that ends the run.
     final_tool: &'static str,
-    /// Files whose diff the prompt does not show.
-    hidden_paths: Vec<String>,
-    /// Hidden files that a call or its answer names.
+    /// Files of which a tool has shown lines.
     read_paths: Mutex<BTreeSet<String>>,
 }
 
@@ -46,32 +45,24 @@ impl ReadOnlyTools {
             run: run.to_owned(),
             purpose,
             final_tool,
-            hidden_paths: Vec::new(),
             read_paths: Mutex::default(),
         }
     }
 
-    /// Records which of these files the run reads. The prompt does not show their diffs.
-    pub(crate) fn with_hidden_paths(self, hidden_paths: Vec<String>) -> Self {
-        Self { hidden_paths, ..self }
-    }
-
-    /// The hidden files that the run has read.
+    /// The files of which the run has read lines.
     pub(crate) fn read_paths(&self) -> BTreeSet<String> {
         self.read_paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn record_read_paths(&self, call: &ToolCall, answer: &str) {
-        if call.name == NAME_TOOL || self.hidden_paths.is_empty() {
-            return;
-        }
-        let arguments = match &call.arguments {
-            CallArguments::Json(value) => value.to_string(),
-            CallArguments::Malformed(text) => text.clone(),
+    /// Records the file of which a successful call has shown lines, if there is one.
+    fn record_read_path(&self, call: &ToolCall) {
+        let path = match &call.arguments {
+            CallArguments::Json(arguments) => arguments["path"].as_str(),
+            CallArguments::Malformed(_) => None,
         };
-        let is_named = |path: &&String| answer.contains(*path) || arguments.contains(*path);
-        let named = self.hidden_paths.iter().filter(is_named).cloned();
-        self.read_paths.lock().unwrap_or_else(PoisonError::into_inner).extend(named);
+        let path = path.filter(|_| READING_TOOLS.contains(&call.name.as_str()));
+        let mut read_paths = self.read_paths.lock().unwrap_or_else(PoisonError::into_inner);
+        read_paths.extend(path.map(str::to_owned));
     }
 }
 
@@ -88,8 +79,8 @@ impl Toolbox for ReadOnlyTools {
         }
         self.context.journal.emit(ReviewEvent::tool_called(&self.run, call));
         let outcome = self.tools.call(call).await;
-        if let ToolOutcome::Answered(answer) = &outcome {
-            self.record_read_paths(call, answer);
+        if matches!(outcome, ToolOutcome::Answered(_)) {
+            self.record_read_path(call);
         }
         outcome
     }

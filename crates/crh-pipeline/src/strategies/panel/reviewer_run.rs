@@ -72,7 +72,7 @@ enum ReviewerAnswer {
 pub(super) async fn run_attempt(
     ctx: &ReviewContext,
     reviewer_run: &ReviewerRun,
-    earlier_attempts: RunRecord,
+    mut earlier_attempts: RunRecord,
 ) -> RunAttempt {
     let ReviewerRun { assignment, reviewer, prompts, model, .. } = reviewer_run;
     let name = &assignment.name;
@@ -89,15 +89,13 @@ pub(super) async fn run_attempt(
     };
     let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem, repair_policy));
     let submit = report_tool(reviewer, repair.clone());
-    let task = fitting_task(prompts, &brief, &static_findings, &submit, model);
+    let (task, omission_note) =
+        fitting_task(prompts, &brief, &static_findings, &submit, model.effort(), model.facts());
     let submit_tool_name = match reviewer.returns {
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
-    let paths = assignment.parts.iter().map(|part| part.path.clone());
-    let hidden_paths = paths.filter(|path| !prompts.shows_diff_of(path)).collect();
-    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name)
-        .with_hidden_paths(hidden_paths);
+    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
     let mut run_context = ctx.run_context(name, model, toolbox);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
     run_context.progress_listener =
@@ -118,35 +116,62 @@ pub(super) async fn run_attempt(
                 record_so_far.took_ms.saturating_add(milliseconds(finished.duration));
             RunAttempt::RateLimited(record_so_far, wait)
         }
-        Some(_) | None => RunAttempt::Ended(finish_record(
-            reviewer_run,
-            &run_context.toolbox.read_paths(),
-            earlier_attempts,
-            finished,
-            repair,
-        )),
+        Some(_) | None => {
+            earlier_attempts.notes.extend(omission_note);
+            RunAttempt::Ended(finish_record(
+                reviewer_run,
+                &run_context.toolbox.read_paths(),
+                earlier_attempts,
+                finished,
+                repair,
+            ))
+        }
     }
 }
 
 /// The task of a reviewer. If its prompt does not fit into the model's context, crh leaves out the
-/// findings of static checks, and then what [`shortest_brief`] leaves out.
+/// findings of static checks, and then what [`shortest_brief`] leaves out. The second value says
+/// what a prompt that fits lacks.
 fn fitting_task<A: Clone>(
     prompts: &Prompts,
     brief: &ReviewerBrief<'_>,
     static_findings: &str,
     submit: &SubmitTool<A>,
-    model: &Model,
-) -> AgentTask<A> {
+    effort: Option<Effort>,
+    facts: &ModelFacts,
+) -> (AgentTask<A>, Option<String>) {
     let shortest = shortest_brief(brief);
-    let task = |brief: &ReviewerBrief<'_>, static_findings: &str| {
-        let submit = submit.clone();
-        reviewer_task(prompts, brief, static_findings, submit, model.effort())
+    let others = match brief.reviewer.returns {
+        Returns::Findings => brief.others,
+        // Prompts of these reviewers never name the others.
+        Returns::Notes(_) => "",
     };
-    [(brief, static_findings), (brief, "")]
-        .into_iter()
-        .map(|(brief, static_findings)| task(brief, static_findings))
-        .find(|task| context_shortage(task.clone(), model.facts()).is_none())
-        .unwrap_or_else(|| task(&shortest, ""))
+    let optional_texts = [
+        (static_findings, "the findings of static checks"),
+        (brief.intent, "the intent of the change"),
+        (others, "the list of the other reviewers"),
+    ];
+    let new_task = |brief: &ReviewerBrief<'_>, static_findings: &str| {
+        reviewer_task(prompts, brief, static_findings, submit.clone(), effort)
+    };
+    let attempts =
+        [(brief, static_findings, 0), (brief, "", 1), (&shortest, "", optional_texts.len())];
+    for (brief, static_findings, omitted_count) in attempts {
+        let task = new_task(brief, static_findings);
+        if context_shortage(task.clone(), facts).is_none() {
+            return (task, omission_note(&optional_texts[..omitted_count]));
+        }
+    }
+    (new_task(&shortest, ""), None)
+}
+
+/// A note on texts that a prompt lacks, each with its name. None if all of them are empty.
+fn omission_note(omitted_texts: &[(&str, &str)]) -> Option<String> {
+    let omitted_texts = omitted_texts.iter().filter(|(text, _)| !text.is_empty());
+    let names: Vec<&str> = omitted_texts.map(|(_, name)| *name).collect();
+    let note =
+        || format!("the model's context is too small, so the prompt lacks {}", names.join(", "));
+    (!names.is_empty()).then(note)
 }
 
 /// What is missing if the first request of a reviewer, without findings of static checks, does not
@@ -312,9 +337,9 @@ fn finish_record(
     record
 }
 
-/// Coverage of each file. Reviewers that write notes cover none. `read_paths` are the files that the
-/// reviewer read although its prompt does not show their diffs. `missing_tokens` is set if the model's
-/// context was too small for any request.
+/// Coverage of each file. Reviewers that write notes cover none. `read_paths` are the files of which
+/// the reviewer has read lines with a tool. `missing_tokens` is set if the model's context was too
+/// small for any request.
 fn coverage(
     reviewer_run: &ReviewerRun,
     read_paths: &BTreeSet<String>,
@@ -326,19 +351,19 @@ fn coverage(
         Returns::Notes(_) => return Vec::new(),
     }
     let ReviewerRun { assignment, prompts, .. } = reviewer_run;
-    let not_shown = "its diff did not fit into the prompt";
     let file_coverage = |part: &DiffPart| {
         let path = part.path.clone();
         let (state, reason) = match ended {
             RunEnd::Completed if prompts.shows_diff_of(&path) => {
                 (CoverageState::Reviewed, String::new())
             }
-            RunEnd::Completed if read_paths.contains(&path) => {
-                (CoverageState::Truncated, not_shown.to_owned())
-            }
             RunEnd::Completed => {
-                let reason = prompts.missing_context(&path).map(missing_context_reason);
-                (CoverageState::NotReviewed, reason.unwrap_or_else(|| not_shown.to_owned()))
+                let is_read = read_paths.contains(&path);
+                let exceeds_context = prompts.exceeds_context(&path);
+                let place = if exceeds_context { "the model's context" } else { "the prompt" };
+                let state =
+                    if is_read { CoverageState::Truncated } else { CoverageState::NotReviewed };
+                (state, format!("its diff did not fit into {place}"))
             }
             RunEnd::Failed(_) => {
                 let reason = missing_tokens.map(missing_context_reason);
@@ -350,4 +375,58 @@ fn coverage(
         FileCoverage { path, state, reason }
     };
     assignment.parts.iter().map(file_coverage).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts::sample;
+    use crate::review_options::ReviewOptions;
+    use crate::reviewers::ReviewerCatalogue;
+    use crh_llm::Abilities;
+    use crh_review::report::Strategy;
+
+    #[test]
+    fn note_says_what_a_prompt_lacks_in_a_small_context() {
+        let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+        let options = ReviewOptions { strategy: Strategy::Panel, ..sample::options() };
+        let prompts = Prompts::new(&change, &options, 32_768);
+        let reviewer = ReviewerCatalogue::built_in().get("correctness").unwrap();
+        let assignment = Assignment {
+            name: reviewer.name.clone(),
+            reviewer: reviewer.name.clone(),
+            label: String::new(),
+            why: String::new(),
+            focus: String::new(),
+            parts: vec![DiffPart::whole("shop/orders.py")],
+        };
+        let long_text = "Prints the orders that wait for a payment.\n".repeat(200);
+        let intent = long_text.as_str();
+        let others = "security: what an attacker can do\n";
+        let (extra_material, tools) = ("", ToolAccess::Tools);
+        let brief = ReviewerBrief {
+            reviewer,
+            assignment: &assignment,
+            intent,
+            others,
+            extra_material,
+            tools,
+        };
+        let submit = SubmitTool::new(report_spec(reviewer), |_| Ok(()));
+        let abilities = Abilities { tools: true, schema: true, effort: false };
+        let mut notes: Vec<Option<String>> = Vec::new();
+        for context in (1_000..60_000).step_by(500) {
+            let facts = ModelFacts { context, max_output: 16_000, price: None, abilities };
+            let (task, note) = fitting_task(&prompts, &brief, &long_text, &submit, None, &facts);
+            assert!(note.is_none() || context_shortage(task, &facts).is_none(), "{context}");
+            notes.push(note);
+        }
+        notes.dedup();
+        let lacks = |names: &str| {
+            Some(format!("the model's context is too small, so the prompt lacks {names}"))
+        };
+        let checks = "the findings of static checks";
+        let all = format!("{checks}, the intent of the change, the list of the other reviewers");
+        assert_eq!(notes, [None, lacks(&all), lacks(checks), None]);
+    }
 }

@@ -210,6 +210,7 @@ async fn parts_of_a_large_change_fit_into_a_small_context() {
 async fn file_that_no_prompt_shows_is_not_reviewed() {
     let review = async |fake: FakeModel, context: u64| {
         let repo = Repo::new();
+        repo.write("data_table.py", "ROWS = 1\n");
         repo.commit("base");
         repo.write("small.py", "ready = True\n");
         repo.write("table.py", format!("TABLE = \"{}\"\n", "7 1".repeat(12_000)));
@@ -219,19 +220,23 @@ async fn file_that_no_prompt_shows_is_not_reviewed() {
         let file = report.coverage.iter().find(|file| file.path == "table.py").unwrap();
         (file.state, file.reason.clone())
     };
-    let too_small = "the model's context is too small by about ";
+    let not_shown = "its diff did not fit into the model's context".to_owned();
     let without_tool = || FakeModel::start().on("single", [reports(&[])]);
-    let (state, reason) = review(without_tool().on("single-2", [reports(&[])]), 8_192).await;
-    assert_eq!(state, CoverageState::NotReviewed);
-    assert!(reason.starts_with(too_small), "{reason}");
+    let not_reviewed = (CoverageState::NotReviewed, not_shown.clone());
+    let small_context = without_tool().on("single-2", [reports(&[])]);
+    assert_eq!(review(small_context, 8_192).await, not_reviewed);
     let reads = calls("repo_read", json!({ "path": "table.py" }));
     let with_tool = without_tool().on("single-2", [reads, reports(&[])]);
-    let not_shown = "its diff did not fit into the prompt".to_owned();
     assert_eq!(review(with_tool, 30_000).await, (CoverageState::Truncated, not_shown));
+    // The path of another file ends with `table.py`, and the search finds no line.
+    let reads_other_file = calls("repo_read", json!({ "path": "data_table.py" }));
+    let searches = calls("repo_grep", json!({ "pattern": "absent", "pathGlob": "table.py" }));
+    let unread = without_tool().on("single-2", [reads_other_file, searches, reports(&[])]);
+    assert_eq!(review(unread, 30_000).await, not_reviewed);
     // The instructions alone do not fit.
     let (state, reason) = review(FakeModel::start(), 4_096).await;
     assert_eq!(state, CoverageState::NotReviewed);
-    assert!(reason.starts_with(too_small), "{reason}");
+    assert!(reason.starts_with("the model's context is too small by about "), "{reason}");
 }
 
 /// The report says that the editor and the validator gave no answer, and prints no probability.
