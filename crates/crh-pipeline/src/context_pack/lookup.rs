@@ -6,8 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Arc;
 
 use super::changed::own_name;
 use crate::revisions::Revisions;
@@ -157,18 +156,11 @@ impl<'a> CodeLookup<'a> {
 
     /// Parses files at head into the cache, on all processors.
     pub(super) fn parse_ahead<'p>(&self, paths: impl Iterator<Item = &'p str>) {
-        let paths: BTreeSet<&str> = paths.collect();
-        let paths = Mutex::new(paths.into_iter());
-        let (ctx, objects, head) = (self.ctx, self.repository.objects(), self.head);
-        let parse_next = || {
-            let path = paths.lock().ok().and_then(|mut paths| paths.next());
-            path.map(|path| ctx.symbols(Side::New, path, || file_text(objects, head, path)))
-        };
-        thread::scope(|scope| {
-            for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-                scope.spawn(|| while parse_next().is_some() {});
-            }
-        });
+        let files: BTreeSet<(Side, String)> =
+            paths.map(|path| (Side::New, path.to_owned())).collect();
+        let files: Vec<(Side, String)> = files.into_iter().collect();
+        let (objects, head) = (self.repository.objects(), self.head);
+        self.ctx.parse_in_parallel(&files, |_, path| file_text(objects, head, path));
     }
 
     /// Functions and types of a file at head. None if the file does not parse.
