@@ -73,7 +73,8 @@ impl BareRepository {
 
     /// Whether the repository contains a commit.
     pub fn has(&self, id: &str) -> bool {
-        // Git is needed only for a short id or another name.
+        // Git also knows short ids and other names, and follows tags. For a missing commit it is
+        // asked in vain, but that is rare: a fetch or an error follows.
         self.objects().is_ok_and(|objects| objects.parents(id).is_ok())
             || self.git().run(["cat-file", "-e", &format!("{id}^{{commit}}")]).is_ok()
     }

@@ -180,7 +180,8 @@ pub fn search(
 }
 
 /// For each word, the first files that contain it, at most `max_files`, among the files of a
-/// revision that `accepts_path` accepts. Knows only files that earlier searches have indexed.
+/// revision that `accepts_path` accepts. Knows only files that earlier searches have indexed, so
+/// callers may use it only to save reading.
 pub fn files_with_words<'n>(
     objects: &Objects,
     revision: &str,

@@ -2,7 +2,7 @@
 //! that lack a word of its pattern.
 //!
 //! Invariants:
-//! - The index only rules files out. A search gives the same result with and without it.
+//! - The index only saves reading. Callers give the same result with and without it.
 //! - A damaged index file is ignored, and a later search replaces it.
 //! - A word is a run of ASCII letters, digits and underscores. Long words are stored as overlapping
 //!   pieces, so that each of their short parts is within one piece.

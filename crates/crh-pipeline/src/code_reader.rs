@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
 
 use crate::change_under_review::ChangeUnderReview;
@@ -87,20 +85,9 @@ impl<'a> CodeReader<'a> {
         }
     }
 
-    /// Parses files into the cache, on all processors.
+    /// Parses files into the cache, on all processors, until the current call must end.
     pub(crate) fn parse_in_parallel(&self, files: &[(Side, String)]) {
-        let next_file = AtomicUsize::new(0);
-        let parse = || {
-            while let Some((side, path)) = files.get(next_file.fetch_add(1, Ordering::Relaxed)) {
-                self.symbols(*side, path);
-            }
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(parse);
-            }
-        });
+        self.tool_context.parse_in_parallel(files, |side, path| self.text(side, path));
     }
 
     /// The text of a file on one side. Invalid UTF-8 is replaced.

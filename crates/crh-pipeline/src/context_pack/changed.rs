@@ -90,6 +90,9 @@ impl ChangedCode {
         code_reader.parse_in_parallel(&sides);
         let mut parsed_files = 0;
         for (scope, file) in files {
+            if change.tool_context.check_stopped().is_err() {
+                return changed;
+            }
             let path = scope.path.shown().into_owned();
             changed.add_diff_ranges(&path, file);
             let Some(language) = Language::from_path(&path) else { continue };

@@ -6,19 +6,22 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Arc;
 
 use super::changed::own_name;
 use crate::revisions::Revisions;
 use crate::scope::{FileKind, FileRole};
 use crate::tools::ToolContext;
 use crh_git::{
-    DefinitionLine, LineMatch, Objects, SearchQuery, files_with_words, find_definitions, search,
+    DefinitionLine, LINE_BYTES_MAX, LineMatch, Objects, SearchQuery, SearchResult,
+    files_with_words, find_definitions, search,
 };
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
 use crh_syntax::{Language, Symbols, imports};
+
+#[cfg(test)]
+mod tests;
 
 /// Maximum matches per search.
 const MATCHES_MAX: usize = 40_000;
@@ -91,9 +94,10 @@ impl UseSite {
 /// Uses of a name, without imports.
 #[derive(Debug)]
 pub(super) struct NearUses {
-    /// All uses. If the name is common, some outside of the requested folders are missing.
+    /// All uses. If the name is common, the first uses in the folders of its functions.
     pub(super) sites: Vec<UseSite>,
-    /// Whether the name has more uses than the requested maximum.
+    /// Whether the name has more uses than the requested maximum, or more lines than a search
+    /// returns.
     pub(super) is_common: bool,
 }
 
@@ -102,6 +106,8 @@ pub(crate) struct CodeLookup<'a> {
     ctx: &'a ToolContext,
     repository: &'a Revisions,
     head: &'a str,
+    /// Maximum matches per search for words: [`MATCHES_MAX`], or less in tests.
+    max_matches: usize,
     /// Cached imports of files, by path. One file often uses many names.
     imported_modules: RefCell<BTreeMap<String, Rc<str>>>,
 }
@@ -111,7 +117,8 @@ impl<'a> CodeLookup<'a> {
     pub(crate) fn new(ctx: &'a ToolContext) -> Option<Self> {
         let repository = ctx.repository().ok()?;
         let head = repository.resolve(Some("head"))?;
-        Some(Self { ctx, repository, head, imported_modules: RefCell::default() })
+        let (max_matches, imported_modules) = (MATCHES_MAX, RefCell::default());
+        Some(Self { ctx, repository, head, max_matches, imported_modules })
     }
 
     /// Lines of code that contain one of the words and match the filter, by path and line. Empty if
@@ -121,23 +128,18 @@ impl<'a> CodeLookup<'a> {
         words: impl IntoIterator<Item = impl Into<String>>,
         line_filter: Option<String>,
     ) -> Vec<LineMatch> {
-        let query =
-            SearchQuery { max_matches: MATCHES_MAX, line_filter, ..SearchQuery::for_words(words) };
-        self.run_query(&query, &is_code)
+        let query = SearchQuery { line_filter, ..SearchQuery::for_words(words) };
+        self.run_query(query, &is_code).matches
     }
 
-    fn run_query(
-        &self,
-        query: &SearchQuery,
-        accepts_path: &dyn Fn(&[u8]) -> bool,
-    ) -> Vec<LineMatch> {
-        search(self.repository.objects(), self.head, query, accepts_path, self.ctx.stop())
-            .map(|result| result.matches)
+    fn run_query(&self, query: SearchQuery, accepts_path: &dyn Fn(&[u8]) -> bool) -> SearchResult {
+        let query = SearchQuery { max_matches: self.max_matches, ..query };
+        search(self.repository.objects(), self.head, &query, accepts_path, self.ctx.stop())
             .unwrap_or_default()
     }
 
     /// The first files with code that contain each of these words, at most `max_files`. Knows only
-    /// what the index has.
+    /// what the index has, so a result must not depend on it.
     fn first_files<'w>(
         &self,
         words: &BTreeSet<&'w str>,
@@ -154,18 +156,11 @@ impl<'a> CodeLookup<'a> {
 
     /// Parses files at head into the cache, on all processors.
     pub(super) fn parse_ahead<'p>(&self, paths: impl Iterator<Item = &'p str>) {
-        let paths: BTreeSet<&str> = paths.collect();
-        let paths = Mutex::new(paths.into_iter());
-        let (ctx, objects, head) = (self.ctx, self.repository.objects(), self.head);
-        let parse_next = || {
-            let path = paths.lock().ok().and_then(|mut paths| paths.next());
-            path.map(|path| ctx.symbols(Side::New, path, || file_text(objects, head, path)))
-        };
-        thread::scope(|scope| {
-            for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-                scope.spawn(|| while parse_next().is_some() {});
-            }
-        });
+        let files: BTreeSet<(Side, String)> =
+            paths.map(|path| (Side::New, path.to_owned())).collect();
+        let files: Vec<(Side, String)> = files.into_iter().collect();
+        let (objects, head) = (self.repository.objects(), self.head);
+        self.ctx.parse_in_parallel(&files, |_, path| file_text(objects, head, path));
     }
 
     /// Functions and types of a file at head. None if the file does not parse.
@@ -256,46 +251,95 @@ impl<'a> CodeLookup<'a> {
         if words.is_empty() {
             return BTreeMap::new();
         }
-        uses_in(self.search(words, None), names)
+        uses_in(self.search(words, None), |word| names.contains(word))
     }
 
     /// Uses of names, each with the folders of its functions. A name with more than `max` uses is
-    /// common. Reading all files with a common name would be slow.
+    /// common. Reading all files with a common name would be slow. The result depends neither on
+    /// the order of searches nor on the word index.
     pub(super) fn near_uses(
         &self,
         folders_by_name: &BTreeMap<&str, BTreeSet<&str>>,
         max: usize,
     ) -> BTreeMap<String, NearUses> {
-        let names: BTreeSet<String> = folders_by_name.keys().map(|it| (*it).to_owned()).collect();
-        let mut first_files = self.first_files(&searchable(&names), 2 * max);
+        let names: Vec<&str> = folders_by_name.keys().copied().collect();
+        let max_near = self.max_matches / names.len().max(1);
+        let sampled = self.sampled_common_names(&names, max);
+        let rest = names.iter().copied().filter(|name| !sampled.contains(name)).collect();
+        let mut near_uses = self.separate_uses(rest, None, max);
+        let is_common = |name: &&str| near_uses.get(*name).is_none_or(|uses| uses.is_common);
+        let common = names.into_iter().filter(is_common).collect();
+        for (name, uses) in self.separate_uses(common, Some(folders_by_name), max_near) {
+            near_uses.insert(name, NearUses { is_common: true, ..uses });
+        }
+        near_uses
+    }
+
+    /// Names that have more than `max` uses in the first files that the index has for them. Which
+    /// names these are depends on the index; that a name is common does not.
+    fn sampled_common_names<'n>(&self, names: &[&'n str], max: usize) -> BTreeSet<&'n str> {
+        let mut first_files = self.first_files(&names.iter().copied().collect(), 2 * max);
         first_files.retain(|_, files| files.len() == 2 * max);
-        let mut common: BTreeSet<String> = first_files.keys().map(|it| (*it).to_owned()).collect();
-        let folders: BTreeSet<&str> =
-            first_files.keys().flat_map(|name| &folders_by_name[name]).copied().collect();
+        let mut common: BTreeSet<&str> = first_files.keys().copied().collect();
+        if common.is_empty() {
+            return common;
+        }
         // Most files have more than one use, so these mostly suffice to tell that it is common.
         let samples =
             first_files.into_values().flat_map(|files| files.into_iter().take(max + max / 4));
         let samples: BTreeSet<Vec<u8>> = samples.collect();
-        let is_near = |path: &[u8]| folders.contains(folder(&shown_path(path)));
-        let accepts = |path: &[u8]| is_code(path) && (samples.contains(path) || is_near(path));
-        let mut uses = BTreeMap::new();
-        if !common.is_empty() {
-            let words = SearchQuery::for_words(searchable(&common));
-            let query = SearchQuery { max_matches: MATCHES_MAX, ..words };
-            uses = uses_in(self.run_query(&query, &accepts), &common);
-        }
+        let query = SearchQuery::for_words(common.iter().copied());
+        let hits = self.run_query(query, &|path| samples.contains(path)).matches;
+        let uses = uses_in(hits, |word| common.contains(word));
         common.retain(|name| {
-            let sites = uses.get(name).into_iter().flatten();
+            let sites = uses.get(*name).into_iter().flatten();
             sites.filter(|site| !site.is_import).count() > max
         });
-        uses.extend(self.uses(&names.difference(&common).cloned().collect()));
-        let near_uses = |name: String| {
-            let mut sites: Vec<UseSite> = uses.remove(&name).unwrap_or_default();
-            sites.retain(|site| !site.is_import);
-            let is_common = sites.len() > max;
-            (name, NearUses { sites, is_common })
-        };
-        names.into_iter().map(near_uses).collect()
+        common
+    }
+
+    /// The first `max` uses of each name, in its folders if there are any given. The uses of a name
+    /// do not depend on the other names: if a search of several names has too many matches, parts
+    /// of them are searched again.
+    fn separate_uses(
+        &self,
+        names: Vec<&str>,
+        folders_by_name: Option<&BTreeMap<&str, BTreeSet<&str>>>,
+        max: usize,
+    ) -> BTreeMap<String, NearUses> {
+        let mut separate_uses = BTreeMap::new();
+        let mut groups = vec![names];
+        while let Some(group) = groups.pop().filter(|group| !group.is_empty()) {
+            let folders: Option<BTreeSet<&str>> = folders_by_name
+                .map(|folders| group.iter().flat_map(|name| &folders[name]).copied().collect());
+            let is_near = |path: &[u8]| {
+                folders.as_ref().is_none_or(|it| it.contains(folder(&shown_path(path))))
+            };
+            let query = SearchQuery::for_words(group.iter().copied());
+            let result = self.run_query(query, &|path| is_code(path) && is_near(path));
+            let is_cut = result.total > result.matches.len() as u64;
+            let mut uses = uses_in(result.matches, |word| group.contains(&word));
+            let mut rest = Vec::new();
+            for name in &group {
+                let mut sites = uses.remove(*name).unwrap_or_default();
+                sites.retain(|site| {
+                    let is_own = |all: &BTreeMap<&str, BTreeSet<&str>>| {
+                        all[name].contains(folder(&site.path))
+                    };
+                    !site.is_import && folders_by_name.is_none_or(is_own)
+                });
+                if is_cut && group.len() > 1 && sites.len() <= max {
+                    rest.push(*name);
+                } else {
+                    let is_common = is_cut || sites.len() > max;
+                    sites.truncate(max);
+                    separate_uses.insert((*name).to_owned(), NearUses { sites, is_common });
+                }
+            }
+            let half = rest.len().div_ceil(2).max(1);
+            groups.extend(rest.chunks(half).map(<[&str]>::to_vec));
+        }
+        separate_uses
     }
 
     /// Lines that declare a type which extends or implements the type `name`.
@@ -333,7 +377,7 @@ impl<'a> CodeLookup<'a> {
         let line_words: Vec<Vec<&'l str>> = lines.iter().map(|line| index_words(line)).collect();
         let words = line_words.iter().flatten().copied().collect();
         let files = self.first_files(&words, COUNTED_FILES_MAX);
-        // The rarest word of a line leads to the fewest files.
+        // The rarest word of a line leads to the fewest files. Each word finds the same lines.
         let rarest = |words: &Vec<&'l str>| {
             let count = |word: &str| files.get(word).map_or(0, Vec::len);
             words.iter().copied().min_by_key(|word| (count(word), Reverse(word.len())))
@@ -410,15 +454,19 @@ impl<'a> CodeLookup<'a> {
 }
 
 /// The uses of names among matching lines. Comment lines are left out.
-fn uses_in(hits: Vec<LineMatch>, names: &BTreeSet<String>) -> BTreeMap<String, Vec<UseSite>> {
+fn uses_in(hits: Vec<LineMatch>, is_name: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<UseSite>> {
     let mut uses: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
     for hit in hits {
         let site = UseSite::new(&hit);
-        let code = site.text.trim_start();
+        let mut code = site.text.trim_start();
         if is_comment(Language::from_path(&site.path), code) {
             continue;
         }
-        let words: BTreeSet<&str> = words(code).filter(|word| names.contains(*word)).collect();
+        if hit.text.len() == LINE_BYTES_MAX {
+            // The search may have cut the last word.
+            code = code.trim_end_matches(is_word_char);
+        }
+        let words: BTreeSet<&str> = words(code).filter(|word| is_name(word)).collect();
         for word in words {
             uses.entry(word.to_owned()).or_default().push(site.clone());
         }
@@ -426,16 +474,21 @@ fn uses_in(hits: Vec<LineMatch>, names: &BTreeSet<String>) -> BTreeMap<String, V
     uses
 }
 
+/// Words that a search for whole words finds in this text.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|char: char| !char.is_alphanumeric() && char != '_')
+    text.split(|char: char| !is_word_char(char))
+}
+
+/// Whether a character may be part of a word. The search has its own rules for characters beyond
+/// ASCII, such as combining accents, so none of them ends a word here.
+fn is_word_char(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_' || !char.is_ascii()
 }
 
 /// The words of a line that the word index can have. If there is none, the longest word.
 fn index_words(line: &str) -> Vec<&str> {
-    let is_indexed = |word: &&str| {
-        word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    let indexed: Vec<&str> = words(line).filter(is_indexed).collect();
+    let indexed: Vec<&str> =
+        words(line).filter(|word| word.len() >= 4 && word.is_ascii()).collect();
     if !indexed.is_empty() {
         return indexed;
     }

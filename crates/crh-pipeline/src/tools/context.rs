@@ -1,8 +1,9 @@
 //! What tools work with: workspace, repository, analysers and cancellation.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use crate::context_pack::ContextPack;
 use crate::revisions::Revisions;
@@ -124,6 +125,28 @@ impl ToolContext {
         parsed_file
     }
 
+    /// Parses files into the cache, on all processors, until the current call must end.
+    pub(crate) fn parse_in_parallel(
+        &self,
+        files: &[(Side, String)],
+        text: impl Fn(Side, &str) -> Option<String> + Sync,
+    ) {
+        let next_file = AtomicUsize::new(0);
+        let parse = || {
+            while self.check_stopped().is_ok()
+                && let Some((side, path)) = files.get(next_file.fetch_add(1, Ordering::Relaxed))
+            {
+                self.symbols(*side, path, || text(*side, path));
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(parse);
+            }
+        });
+    }
+
     /// The context pack of the change, built once.
     pub(crate) fn context_pack(&self, build: impl FnOnce() -> ContextPack) -> &ContextPack {
         self.context_pack.get_or_init(build)
@@ -159,5 +182,28 @@ impl ToolContext {
 
     pub(crate) fn stop_handle(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stopped_call_parses_no_more_files() {
+        let ctx = ToolContext::new();
+        let read_files = AtomicUsize::new(0);
+        let files = ["a.py", "b.py"].map(|path| (Side::New, path.to_owned()));
+        let parse = || {
+            ctx.parse_in_parallel(&files, |_, _| {
+                read_files.fetch_add(1, Ordering::Relaxed);
+                Some("x = 1\n".to_owned())
+            });
+            read_files.load(Ordering::Relaxed)
+        };
+        ctx.stop().store(true, Ordering::Relaxed);
+        assert_eq!(parse(), 0);
+        ctx.stop().store(false, Ordering::Relaxed);
+        assert_eq!(parse(), 2);
     }
 }

@@ -124,34 +124,27 @@ fn pack_has_definitions_callers_and_copies() {
     }
 }
 
-/// The pack of a change of `handle`, which one file in its folder and one far away call. 200 other
-/// files contain `text`.
-fn pack_with_many_files(text: &str) -> String {
-    let repo = Repo::new();
-    for number in 100..300 {
-        repo.write(&format!("b/file_{number}.py"), text);
-    }
-    repo.write("a/caller.py", "def near():\n    return handle(3)\n");
-    repo.write("z/caller.py", "def far():\n    return handle(4)\n");
-    repo.write("a/main.py", "def handle(x):\n    return 1\n");
-    repo.commit("before");
-    repo.write("a/main.py", "def handle(x):\n    return 2\n");
-    repo.commit("after");
-    ContextPack::build(&TestChange::from_repo(repo).subject, &|_| true).render(40_000)
-}
-
 #[test]
 fn common_name_is_shown_only_where_it_is_near() {
-    let check = |text: &str, far_is_shown: bool| {
-        let pack = pack_with_many_files(text);
-        assert!(pack.contains("a/caller.py: uses handle, in near\n"), "{text}: {pack}");
-        assert_eq!(pack.contains("z/caller.py: uses handle, in far\n"), far_is_shown, "{text}");
-        assert!(!pack.contains("b/file_"), "{text}: {pack}");
+    let repo = Repo::new();
+    // More lines than a search returns.
+    repo.write("b/calls.py", "probe_all(1)\n".repeat(41_000));
+    repo.write("z/probe.py", "def near():\n    return probe_all(3)\n");
+    repo.write("z/attach.py", "def other():\n    return attach_one(3)\n");
+    let code = |value: u8| {
+        format!(
+            "def probe_all(x):\n    return {value}\n\n\ndef attach_one(x):\n    return {value}\n"
+        )
     };
-    check("def other():\n    return handle(1)\n", false);
-    // Comments and imports are no uses, even if the first files have nothing else.
-    check("# handle\nONE = 1\n", true);
-    check("from a.main import handle\n", true);
+    repo.write("z/main.py", code(1));
+    repo.commit("before");
+    repo.write("z/main.py", code(2));
+    repo.commit("after");
+    let change = TestChange::from_repo(repo);
+    let pack = ContextPack::build(&change.subject, &|_| true).render(40_000);
+    assert!(pack.contains("z/probe.py: uses probe_all, in near\n"), "{pack}");
+    assert!(pack.contains("z/attach.py: uses attach_one, in other\n"), "{pack}");
+    assert!(!pack.contains("b/calls.py"), "{pack}");
 }
 
 /// The files of `context/` as one text.
