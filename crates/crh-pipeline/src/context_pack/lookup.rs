@@ -383,7 +383,7 @@ impl<'a> CodeLookup<'a> {
             words.iter().copied().min_by_key(|word| (count(word), Reverse(word.len())))
         };
         let words: Vec<&str> = line_words.iter().filter_map(rarest).collect();
-        let escaped: Vec<String> = lines.iter().map(|line| escape_pattern(line)).collect();
+        let escaped: Vec<String> = lines.iter().map(|line| regex::escape(line)).collect();
         let hits = self.search(words, Some(format!(r"^\s*(?:{})\s*$", escaped.join("|"))));
         let mut by_text: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
         for hit in hits {
@@ -516,17 +516,6 @@ fn is_comment(language: Option<Language>, line: &str) -> bool {
                 || line.strip_prefix('*').is_some_and(continues)
         }
     }
-}
-
-fn escape_pattern(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        if char.is_ascii_punctuation() {
-            escaped.push('\\');
-        }
-        escaped.push(char);
-    }
-    escaped
 }
 
 fn file_text(objects: &Objects, revision: &str, path: &str) -> Option<String> {

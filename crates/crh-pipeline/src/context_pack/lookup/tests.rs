@@ -11,7 +11,7 @@ use crh_testkit::Repo;
 fn repo() -> Repo {
     let repo = Repo::new();
     repo.write("a/far.py", "probe(3)\nattach(3)\nnoted(3)\nloaded(3)\n");
-    repo.write("a/menu.py", "cafe\u{301}_menu = configure(1)\n");
+    repo.write("a/menu.py", "cafe\u{301}_menu = configure(1 < 2)\n");
     for number in 100..160 {
         let many_files = if number < 120 { "# noted\nfrom a import loaded\n" } else { "" };
         let text = format!("probe({number})\nprobe(configure)\n{many_files}");
@@ -67,7 +67,7 @@ fn near_uses_do_not_depend_on_the_word_index() {
 #[test]
 fn copies_do_not_depend_on_the_word_index() {
     // The search takes the combining accent for a part of a word.
-    let line = "cafe\u{301}_menu = configure(1)".to_owned();
+    let line = "cafe\u{301}_menu = configure(1 < 2)".to_owned();
     let copies = |lookup: &CodeLookup<'_>| {
         let copies = lookup.copies([&line].into_iter()).into_values().flatten();
         copies.map(|site| site.path).collect::<Vec<_>>()
