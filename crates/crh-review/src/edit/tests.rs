@@ -8,7 +8,7 @@ use crate::finding::tests_support::finding;
 use crate::finding::{Finding, Owner};
 use crate::merge::{Grouping, PastDecisions, consolidate, consolidate_for_editor, into_report};
 use crate::narrow_to_places;
-use crate::report::Report;
+use crate::report::{Action, Report};
 use crate::verdict::CommandKind;
 
 const RULES: PublishRules =
@@ -495,6 +495,26 @@ fn separated_findings_of_one_problem_get_the_cautious_route() {
         second: manual -> human, None
     "#]],
     );
+}
+
+#[test]
+fn fixes_of_different_places_do_not_conflict() {
+    let check = |fixes: [(u32, &str); 2], expected: (Action, Option<&str>)| {
+        let members = fixes.map(|(line, text)| {
+            let mut member = claim(line, Severity::P2);
+            member.finding.replacement = Some(text.to_owned());
+            member
+        });
+        let groups = [group(&members, probable(700), Severity::P2)];
+        let issue = review(&members, &groups, &BTreeMap::new()).issues.remove(0);
+        assert_eq!((issue.action, issue.disagreement.as_deref()), expected, "{fixes:?}");
+        // Each replacement alone fixes a part of the issue.
+        assert_eq!(issue.replacement, None, "{fixes:?}");
+    };
+    check([(5, "first();"), (20, "second();")], (Action::Apply, None));
+    check([(5, "first();"), (20, "first();")], (Action::Apply, None));
+    let conflict = "finder (different replacements) -- kept none";
+    check([(5, "first();"), (5, "second();")], (Action::Skip, Some(conflict)));
 }
 
 #[test]
