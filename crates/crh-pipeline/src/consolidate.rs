@@ -10,6 +10,7 @@ use crh_review::report::{Issue, Validation};
 use crh_review::{
     EditedGroup, EditorJudgement, FindingCheck, Grouping, Judgement, JudgementResult, Location,
     MergeResult, PastDecisions, PublishRules, Sources, SymbolSpan, apply_edit, apply_judgements,
+    join_copies, split_rejected,
 };
 use crh_syntax::SymbolKind;
 
@@ -58,11 +59,12 @@ pub fn consolidate_for_editor(
 }
 
 /// Splits the groups that the editor calls minor or refutes by place, so that validation checks the
-/// claims at each place on their own.
-pub fn split_rejected(groups: &[EditedGroup], change: &ChangeUnderReview) -> Vec<EditedGroup> {
+/// claims at each place on their own. Then joins the groups that have copies of a finding.
+pub fn regroup(groups: &[EditedGroup], change: &ChangeUnderReview) -> Vec<EditedGroup> {
     let members: Vec<Member> =
         groups.iter().flat_map(|group| group.members.iter().cloned()).collect();
-    crh_review::split_rejected(groups, &sources(&members, change))
+    let sources = sources(&members, change);
+    join_copies(&split_rejected(groups, &sources), &sources)
 }
 
 /// The issues that validation checks. If the editor puts the findings of an issue into different

@@ -13,8 +13,8 @@ use crate::change_under_review::ChangeUnderReview;
 use crate::checks::CheckOptions;
 use crate::collect::{ReviewFindings, collect};
 use crate::consolidate::{
-    Calibration, IssueSelection, cited_locations, consolidate, consolidate_for_editor,
-    select_issues, split_by_editor, split_rejected,
+    Calibration, IssueSelection, cited_locations, consolidate, consolidate_for_editor, regroup,
+    select_issues, split_by_editor,
 };
 use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
@@ -125,7 +125,7 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let test_command = inputs.test_command.as_deref();
     let edit = edit(&merged, &collected, &runs, change, ctx.as_ref(), test_command);
     let mut edit = journal.async_stage(Stage::Edit, edit).await;
-    edit.groups = edit.groups.map(|groups| split_rejected(&groups, change));
+    edit.groups = edit.groups.map(|groups| regroup(&groups, change));
     // The validation prompt does not contain the editor's answer. Validation checks the issues that
     // the editor leaves undecided. With a budget of two calls, it checks none if the editor has
     // answered.

@@ -9,8 +9,10 @@
 //! than the open P0 and P1 allow.
 //!
 //! If the editor does not publish a group, its findings at different places may be different
-//! defects. Each place is then a group of its own, see `split_rejected`.
+//! defects. Each place is then a group of its own, see `split_rejected`. If the editor separates
+//! copies of one finding, their groups are joined, see `join_copies`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -25,7 +27,7 @@ use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_i
 use crate::place::{Location, Placer};
 use crate::report::{DropCause, Fate, Issue, Validation};
 use crate::shape::shorten_title;
-use crate::words::collapse_whitespace;
+use crate::words::{collapse_whitespace, normalise_title};
 
 /// The editor's decision about findings with the same root cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,26 +138,105 @@ pub fn split_rejected(groups: &[EditedGroup], sources: &Sources) -> Vec<EditedGr
 fn split_by_place(members: &[Member], placer: &mut Placer<'_>) -> Vec<Vec<Member>> {
     let locate = |member: &Member| placer.try_place(member).ok().map(|(location, ..)| location);
     let locations: Vec<Option<Location>> = members.iter().map(locate).collect();
-    // The place of a finding is the index of the first finding there.
-    let mut places: Vec<usize> = (0..members.len()).collect();
-    for (later, location) in locations.iter().enumerate() {
-        for (earlier, known) in locations.iter().enumerate().take(later) {
-            let both = location.as_ref().zip(known.as_ref());
-            let is_same_place = both.is_some_and(|(location, known)| {
-                location.overlaps(known) || is_near(location, known)
-            });
-            let (one, other) = (places[earlier], places[later]);
-            if one != other && is_same_place {
+    let places = joined_indexes(&locations, |one, other| {
+        let both = one.as_ref().zip(other.as_ref());
+        both.is_some_and(|(one, other)| one.overlaps(other) || is_near(one, other))
+    });
+    let members_at = |place: Vec<usize>| -> Vec<Member> {
+        place.into_iter().map(|index| members[index].clone()).collect()
+    };
+    places.into_iter().map(members_at).collect()
+}
+
+/// Joins groups that have copies of a finding. If several reviewers report one defect, it must not
+/// count several times, even if the editor gives each report a group of its own.
+///
+/// Two findings are copies if they have a line in common and the same title, or if they replace the
+/// same lines with the same text. The rules of `cluster.rs` merge more, such as findings of related
+/// categories that quote one line. These may be different defects, so the editor may separate them.
+pub fn join_copies(groups: &[EditedGroup], sources: &Sources) -> Vec<EditedGroup> {
+    let mut placer = Placer::new(sources);
+    let mut claims: Vec<Vec<LocatedClaim>> = Vec::with_capacity(groups.len());
+    for EditedGroup { members, .. } in groups {
+        let located = members.iter().filter_map(|member| LocatedClaim::new(member, &mut placer));
+        claims.push(located.collect());
+    }
+    let joined = joined_indexes(&claims, |one, other| {
+        one.iter().any(|claim| other.iter().any(|copy| claim.is_copy_of(copy)))
+    });
+    let groups_at = |indexes: Vec<usize>| -> Vec<EditedGroup> {
+        indexes.into_iter().map(|index| groups[index].clone()).collect()
+    };
+    joined.into_iter().filter_map(|indexes| join_groups(groups_at(indexes))).collect()
+}
+
+/// What makes two findings copies.
+struct LocatedClaim {
+    location: Location,
+    title: String,
+    replacement: Option<String>,
+}
+
+impl LocatedClaim {
+    fn new(member: &Member, placer: &mut Placer<'_>) -> Option<Self> {
+        let (location, ..) = placer.try_place(member).ok()?;
+        let replacement = member.finding.replacement.clone();
+        Some(Self {
+            location,
+            title: normalise_title(&member.finding.title),
+            // Models send empty text for fields that they do not fill.
+            replacement: replacement.filter(|text| !text.trim().is_empty()),
+        })
+    }
+
+    fn is_copy_of(&self, other: &Self) -> bool {
+        // A title without letters or digits normalises to an empty string.
+        let same_title = !self.title.is_empty() && self.title == other.title;
+        let same_edit = self.location == other.location
+            && self.replacement.is_some()
+            && self.replacement == other.replacement;
+        self.location.overlaps(&other.location) && (same_title || same_edit)
+    }
+}
+
+/// One group of several: the best judgement of the editor, with its words, and the worst severity.
+fn join_groups(mut groups: Vec<EditedGroup>) -> Option<EditedGroup> {
+    let rank = |group: &EditedGroup| {
+        let (verdict, probability) = match group.judgement {
+            EditorJudgement::Probable(probability) => (2, probability),
+            EditorJudgement::Minor => (1, Confidence::ZERO),
+            EditorJudgement::Refuted(_) => (0, Confidence::ZERO),
+        };
+        (!group.is_forgotten, verdict, probability)
+    };
+    groups.sort_by_key(|group| Reverse(rank(group)));
+    groups.into_iter().reduce(|mut best, group| {
+        best.members.extend(group.members);
+        best.severity = best.severity.min(group.severity);
+        best.test = best.test.or(group.test);
+        best
+    })
+}
+
+/// The indexes of the items in sets. Items are in one set if `are_joined` holds for them, or for
+/// each with a further item of the set.
+fn joined_indexes<T>(items: &[T], are_joined: impl Fn(&T, &T) -> bool) -> Vec<Vec<usize>> {
+    // The set of an item is the index of its first item.
+    let mut sets: Vec<usize> = (0..items.len()).collect();
+    for (later, item) in items.iter().enumerate() {
+        for (earlier, known) in items.iter().enumerate().take(later) {
+            let (one, other) = (sets[earlier], sets[later]);
+            if one != other && are_joined(known, item) {
                 let (first, second) = (one.min(other), one.max(other));
-                places.iter_mut().filter(|place| **place == second).for_each(|it| *it = first);
+                sets.iter_mut().filter(|set| **set == second).for_each(|set| *set = first);
             }
         }
     }
-    let mut parts: BTreeMap<usize, Vec<Member>> = BTreeMap::new();
-    for (place, member) in places.into_iter().zip(members) {
-        parts.entry(place).or_default().push(member.clone());
+    let mut indexes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, set) in sets.into_iter().enumerate() {
+        indexes.entry(set).or_default().push(index);
     }
-    parts.into_values().collect()
+    indexes.into_values().collect()
 }
 
 /// Applies the decisions of the editor and the judgements of validation, then numbers the issues.

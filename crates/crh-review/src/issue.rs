@@ -305,16 +305,24 @@ struct BestFix {
 /// The best fix of a cluster whose first member leads: an exact replacement for the lines of the
 /// issue, if a member has one, and words. If the author of the replacement wrote no words, they
 /// come from the first member that did.
+///
+/// An issue has room for one replacement. If members have other ones, or one for another place, the
+/// issue has none: the replacement would fix a part of the issue.
 fn best_fix(cluster: &[PlacedFinding], placer: &mut Placer<'_>) -> BestFix {
     let lead = &cluster[0];
     // If static checks found the issue, only they may provide its fix. Their findings come first.
     let static_count = cluster.partition_point(|placed| placed.member.origin == Origin::Code);
     let cluster = if static_count > 0 { &cluster[..static_count] } else { cluster };
-    let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
+    let is_like = |placed: &PlacedFinding, author: &PlacedFinding| {
+        let is_here =
+            placed.location.overlaps(&lead.location) || is_near(&placed.location, &lead.location);
+        let text = &placed.member.finding.replacement;
+        text.is_none() || is_here && *text == author.member.finding.replacement
+    };
     let author = cluster
         .iter()
         .find(|placed| placed.location == lead.location && has_exact_fix(placed, placer))
-        .filter(|_| !replacements_conflict(&members));
+        .filter(|author| cluster.iter().all(|placed| is_like(placed, author)));
     let words = |placed: &PlacedFinding| placed.member.finding.suggested_fix.clone();
     BestFix {
         replacement: author.and_then(|author| author.member.finding.replacement.clone()),

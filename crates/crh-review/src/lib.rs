@@ -33,7 +33,8 @@ mod words;
 
 pub use cluster::{CandidatePair, PairSide};
 pub use edit::{
-    EditedGroup, EditorJudgement, ProposedTest, PublishRules, apply_edit, split_rejected,
+    EditedGroup, EditorJudgement, ProposedTest, PublishRules, apply_edit, join_copies,
+    split_rejected,
 };
 pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;

@@ -364,7 +364,8 @@ pub fn into_report(
     let excess_issues = take_excess(&mut report.issues, command, max_issues);
     let limit = limit_text(max_issues, report.issues.len());
     report.over_cap.clone_from(&excess_issues);
-    report.over_cap_note = over_cap_note(&excess_issues, &limit);
+    let fixed = 0;
+    report.over_cap_note = over_cap_note(&excess_issues, fixed, &limit);
     for issue in excess_issues {
         let reason = format!("issue {} is over {limit}", issue.number);
         dropped.drop_issue(issue, Fate::OverCap, &reason);

@@ -831,19 +831,23 @@ display_as_serialised!(
     ReviewMode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
-/// The note about issues over a limit. Empty if there are none. `limit` describes the limit.
-pub(crate) fn over_cap_note(over_cap: &[Issue], limit: &str) -> String {
+/// The note about issues over a limit. Empty if there are none. `fixed` of them are fixed. `limit`
+/// describes the limit.
+pub(crate) fn over_cap_note(over_cap: &[Issue], fixed: usize, limit: &str) -> String {
     let findings: usize = over_cap.iter().map(|issue| issue.members.len()).sum();
     let (count, issues, verb) = match over_cap.len() {
         0 => return String::new(),
         1 => (1, "issue", "is"),
         count => (count, "issues", "are"),
     };
-    let findings = match findings == count {
-        true => String::new(),
-        false => format!(" (from {})", plural(findings, "finding")),
+    let findings = (findings != count).then(|| format!("from {}", plural(findings, "finding")));
+    let fixed = (fixed > 0).then(|| format!("{fixed} fixed"));
+    let details: Vec<String> = findings.into_iter().chain(fixed).collect();
+    let details = match details.as_slice() {
+        [] => String::new(),
+        details => format!(" ({})", details.join(", ")),
     };
-    format!("{count} more {issues}{findings} {verb} {OVER_CAP_CAUSE} {limit}")
+    format!("{count} more {issues}{details} {verb} {OVER_CAP_CAUSE} {limit}")
 }
 
 impl Report {
@@ -862,11 +866,18 @@ impl Report {
         self.warnings.iter().chain(note)
     }
 
-    /// Updates the note about issues over the limit after some of them left the report.
+    /// Updates the note about issues over the limit after some of them left the report or were
+    /// fixed.
     pub fn recount_over_cap(&mut self) {
         if let Some((_, limit)) = self.over_cap_note.split_once(OVER_CAP_CAUSE) {
-            self.over_cap_note = over_cap_note(&self.over_cap, limit.trim());
+            let fixed = self.fixed_over_cap();
+            self.over_cap_note = over_cap_note(&self.over_cap, fixed, limit.trim());
         }
+    }
+
+    /// Number of fixed issues over the limit.
+    pub fn fixed_over_cap(&self) -> usize {
+        self.over_cap.iter().filter(|issue| self.is_fixed(issue.number)).count()
     }
 
     /// All issues of the change, those over the limit too, in the order of their numbers.

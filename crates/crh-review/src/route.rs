@@ -106,11 +106,33 @@ fn is_doubtful_deletion(finding: &Finding) -> bool {
     is_empty && !asks_to_delete
 }
 
-/// Whether two members propose different replacements.
+/// Whether two members propose different replacements of a line. Replacements of different lines
+/// complement each other.
 pub(crate) fn replacements_conflict(members: &[&Member]) -> bool {
-    let mut replacements =
-        members.iter().filter_map(|member| member.finding.replacement.as_deref());
-    replacements.next().is_some_and(|first| replacements.any(|other| other != first))
+    let findings = members.iter().map(|member| &member.finding);
+    let fixes: Vec<&Finding> = findings.filter(|it| it.replacement.is_some()).collect();
+    fixes.iter().enumerate().any(|(index, later)| {
+        let mut earlier = fixes[..index].iter();
+        earlier.any(|it| it.replacement != later.replacement && may_cite_same_line(it, later))
+    })
+}
+
+/// Whether two findings cite a line in common. If one cites lines of a file and the other a line of
+/// the diff, they may.
+fn may_cite_same_line(one: &Finding, other: &Finding) -> bool {
+    let lines = |finding: &Finding| {
+        let first = finding.line_start?;
+        Some((first, finding.line_end.unwrap_or(first).max(first)))
+    };
+    let side = |finding: &Finding| finding.side.unwrap_or_default();
+    one.file == other.file
+        && match (lines(one), lines(other)) {
+            (Some((first, last)), Some((other_first, other_last))) => {
+                side(one) == side(other) && first <= other_last && other_first <= last
+            }
+            (None, None) => one.diff_line == other.diff_line,
+            (Some(_), None) | (None, Some(_)) => true,
+        }
 }
 
 #[cfg(test)]

@@ -174,8 +174,10 @@ pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Updates the counts in the summary after issues were fixed.
+/// Updates the counts in the summary, and in the note about issues over the limit, after issues were
+/// fixed.
 pub fn recount_summary(report: &mut Report) {
+    report.recount_over_cap();
     let rest = report.summary.split_once("\n\n").map(|(_, rest)| format!("\n\n{rest}"));
     report.summary = format!("{}{}", counts_sentence(report), rest.unwrap_or_default());
 }
@@ -194,12 +196,12 @@ fn counts_sentence(report: &Report) -> String {
     let reviewed_count =
         report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed).count();
     let hidden_count = counted_hidden(report).len();
+    let hidden_fixed = report.fixed_over_cap();
     let issues = match report.issues.len() {
-        0 if hidden_count > 0 => "No issues shown".to_owned(),
+        0 if hidden_count + hidden_fixed > 0 => "No issues shown".to_owned(),
         0 => "No issues".to_owned(),
         issues => format!("{}{}", plural(issues, "issue"), severity_counts(&report.issues)),
     };
-    // Issues over the limit may be fixed, too, but are not among the counted issues.
     let fixed = report.issues.iter().filter(|issue| report.is_fixed(issue.number)).count();
     let fixed = match fixed {
         0 => String::new(),
@@ -210,6 +212,11 @@ fn counts_sentence(report: &Report) -> String {
         0 => format!("{issues}{fixed}; no file was fully reviewed"),
         count => format!("{issues} in {}{fixed}", plural(count, "reviewed file")),
     };
+    match hidden_fixed {
+        0 => {}
+        1 => text += "; 1 more issue is fixed and not shown",
+        count => text += &format!("; {count} more issues are fixed and not shown"),
+    }
     match hidden_count {
         0 => {}
         1 => text += "; 1 more issue is not shown but counts for the verdict",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::test_change::{TestChange, options, run};
 use crh_agent::{LimitKind, UsageTotals};
 use crh_llm::{Money, TokenUsage};
-use crh_pipeline::assemble::{ReportInputs, assemble, mask};
+use crh_pipeline::assemble::{ReportInputs, assemble, mask, recount_summary};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
@@ -18,7 +18,9 @@ use crh_pipeline::runs::{RunEnd, RunRecord, RunResults};
 use crh_pipeline::validate::ValidationOutcome;
 use crh_review::finding::{Origin, Severity};
 use crh_review::render::sarif;
-use crh_review::report::{CoverageState, DroppedFinding, Fate, Report, Status, Strategy};
+use crh_review::report::{
+    AppliedFix, CoverageState, DroppedFinding, Fate, FixOutcome, Issue, Report, Status, Strategy,
+};
 use crh_review::{PastDecisions, apply_judgements, stable_json};
 
 const CHANGE: &str = r#"
@@ -747,6 +749,26 @@ fn hidden_findings_count_for_the_verdict() {
     );
     review.min_severity = Some(Severity::P2);
     assert_eq!(review.report(), report);
+}
+
+#[test]
+fn fixed_issues_that_are_not_shown_are_counted() {
+    let test_change = TestChange::new(CHANGE);
+    let mut record = run("single", &["a.py", "b.py"]);
+    record.members = test_change.members(r#"alice a.py:1 P1 0.9 "A password is in the code""#);
+    let mut report = Review::from_change(test_change, Strategy::Single, vec![record]).report();
+    report.over_cap = [2, 3].map(|number| Issue { number, ..report.issues[0].clone() }).into();
+    report.over_cap_note = "2 more issues are not shown because of the limit of 1".to_owned();
+    let outcome = FixOutcome::Done;
+    report.applied_fixes =
+        [1, 2].map(|number| AppliedFix { number, outcome, ..AppliedFix::default() }).into();
+    recount_summary(&mut report);
+    let note = "2 more issues (1 fixed) are not shown because of the limit of 1";
+    assert_eq!(report.over_cap_note, note);
+    assert_eq!(
+        report.summary,
+        "1 issue (1 P1) in 2 reviewed files, of which 1 is fixed; 1 more issue is fixed and not shown; 1 more issue is not shown but counts for the verdict."
+    );
 }
 
 #[test]

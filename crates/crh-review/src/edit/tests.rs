@@ -8,7 +8,7 @@ use crate::finding::tests_support::finding;
 use crate::finding::{Finding, Owner};
 use crate::merge::{Grouping, PastDecisions, consolidate, consolidate_for_editor, into_report};
 use crate::narrow_to_places;
-use crate::report::Report;
+use crate::report::{Action, Report};
 use crate::verdict::CommandKind;
 
 const RULES: PublishRules =
@@ -348,11 +348,74 @@ fn issue_narrowed_to_a_place_has_the_texts_of_its_finding_there() {
     .assert_eq(&(fixed_first + &fixed_second));
 }
 
+/// Findings on line 5, one group of the editor each: `TITLE` or `TITLE => REPLACEMENT`, severity, and
+/// probability in thousandths. The result is one line per issue.
+fn check_copies(rows: &[(&str, Severity, u16)], expected: &Expect) {
+    let reviewers = ["first", "second", "third"];
+    let member = |(reviewer, (text, severity, _)): (&str, &(&str, Severity, u16))| {
+        let mut member = claim(5, *severity);
+        let (title, replacement) = text.split_once(" => ").unzip();
+        member.reviewer = reviewer.to_owned();
+        member.finding.title = title.unwrap_or(text).to_owned();
+        member.finding.replacement = replacement.map(str::to_owned);
+        member
+    };
+    let members: Vec<Member> = reviewers.into_iter().zip(rows).map(member).collect();
+    let grouped = members.iter().zip(rows).map(|(member, (_, severity, probability))| {
+        group(std::slice::from_ref(member), probable(*probability), *severity)
+    });
+    let groups = join_copies(&grouped.collect::<Vec<_>>(), &sources());
+    let report = review(&members, &groups, &BTreeMap::new());
+    let line = |issue: &Issue| {
+        let probability = issue.probability.unwrap_or(Confidence::ZERO);
+        let reviewers = issue.reviewers.join(", ");
+        format!("{} {probability} \"{}\" by {reviewers}\n", issue.severity, issue.title)
+    };
+    expected.assert_eq(&report.issues.iter().map(line).collect::<String>());
+}
+
+#[test]
+fn separated_copies_of_a_finding_are_one_issue() {
+    use Severity::{P1, P2};
+    check_copies(
+        &[("Zero divides", P2, 600), ("`zero` divides!", P1, 500), ("Zero divides", P2, 700)],
+        &expect![[r#"
+            P1 0.70 "Zero divides" by first, second, third
+        "#]],
+    );
+    check_copies(
+        &[("Zero divides => guard();", P2, 600), ("An empty list fails => guard();", P2, 500)],
+        &expect![[r#"
+            P2 0.60 "Zero divides" by first, second
+        "#]],
+    );
+}
+
 #[test]
 fn two_defects_on_one_line_stay_two() {
+    use Severity::P2;
+    check_copies(
+        &[("Zero divides => guard();", P2, 600), ("The lock is held => unlock();", P2, 500)],
+        &expect![[r#"
+            P2 0.60 "Zero divides" by first
+            P2 0.50 "The lock is held" by second
+        "#]],
+    );
+    // Models send empty text for fields that they do not fill.
+    check_copies(
+        &[("Zero divides => ", P2, 600), ("The lock is held => ", P2, 500)],
+        &expect![[r#"
+            P2 0.60 "Zero divides" by first
+            P2 0.50 "The lock is held" by second
+        "#]],
+    );
+}
+
+#[test]
+fn issues_on_one_line_have_different_keys() {
     let first = claim(5, Severity::P2);
     let mut second = claim(5, Severity::P2);
-    second.finding.why_it_matters = "Another effect.".to_owned();
+    second.finding.title = "Another defect".to_owned();
     let groups = [&first, &second]
         .map(|member| group(std::slice::from_ref(member), probable(700), Severity::P2));
     let report = review(&[first, second], &groups, &BTreeMap::new());
@@ -432,6 +495,26 @@ fn separated_findings_of_one_problem_get_the_cautious_route() {
         second: manual -> human, None
     "#]],
     );
+}
+
+#[test]
+fn fixes_of_different_places_do_not_conflict() {
+    let check = |fixes: [(u32, &str); 2], expected: (Action, Option<&str>)| {
+        let members = fixes.map(|(line, text)| {
+            let mut member = claim(line, Severity::P2);
+            member.finding.replacement = Some(text.to_owned());
+            member
+        });
+        let groups = [group(&members, probable(700), Severity::P2)];
+        let issue = review(&members, &groups, &BTreeMap::new()).issues.remove(0);
+        assert_eq!((issue.action, issue.disagreement.as_deref()), expected, "{fixes:?}");
+        // Each replacement alone fixes a part of the issue.
+        assert_eq!(issue.replacement, None, "{fixes:?}");
+    };
+    check([(5, "first();"), (20, "second();")], (Action::Apply, None));
+    check([(5, "first();"), (20, "first();")], (Action::Apply, None));
+    let conflict = "finder (different replacements) -- kept none";
+    check([(5, "first();"), (5, "second();")], (Action::Skip, Some(conflict)));
 }
 
 #[test]

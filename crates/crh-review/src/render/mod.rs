@@ -45,6 +45,8 @@ use crate::stable_json;
 use crate::verdict::{
     CountedHidden, Verdict, is_actionable, is_marked_incomplete, plural, unreviewed_files,
 };
+use crate::width::truncate;
+use crate::words::collapse_whitespace;
 
 /// How many digits of a commit hash a report shows.
 const COMMIT_CHARS: usize = 12;
@@ -52,6 +54,9 @@ const COMMIT_CHARS: usize = 12;
 /// How many hidden issues a report names: enough to see what the verdict counts. `--all` lists the
 /// rest.
 const HIDDEN_NAMED_MAX: usize = 5;
+
+/// Maximum columns of a replacement in a remark. JSON has the whole text.
+const MAX_PROPOSAL: usize = 200;
 
 /// The next step for an issue that crh cannot fix.
 const BY_HAND: &str = "needs a manual fix";
@@ -413,9 +418,9 @@ fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
 }
 
-/// A note about the quoted line, what model reviewers say about the issue of a static check, and
-/// what a test proves. The issue itself has the text of the check, so the remarks name the
-/// reviewers.
+/// A note about the quoted line, what model reviewers say about the issue of a static check, the
+/// replacements of the reviewers if the issue has none of them, and what a test proves. The issue
+/// itself has the text of the check, so the remarks name the reviewers.
 fn issue_remarks(issue: &Issue) -> Vec<String> {
     let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
     let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);
@@ -426,7 +431,32 @@ fn issue_remarks(issue: &Issue) -> Vec<String> {
         format!("{} says: {title}. {why_it_matters}{fix}", member.reviewer)
     };
     let proof = issue.proof.as_ref().map(proof_sentence);
-    note.map(str::to_owned).into_iter().chain(models.map(remark)).chain(proof).collect()
+    let remarks = note.map(str::to_owned).into_iter().chain(models.map(remark));
+    remarks.chain(proposed_replacements(issue)).chain(proof).collect()
+}
+
+/// Replacements for different lines, or different ones for the same lines. Empty if the issue has a
+/// replacement.
+fn proposed_replacements(issue: &Issue) -> Vec<String> {
+    if issue.replacement.is_some() {
+        return Vec::new();
+    }
+    let mut reviewers_by_proposal: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for Member { reviewer, finding, .. } in &issue.members {
+        let Some(text) = &finding.replacement else { continue };
+        let proposal = (&finding.file, finding.line_start, text);
+        reviewers_by_proposal.entry(proposal).or_default().insert(reviewer);
+    }
+    if reviewers_by_proposal.len() < 2 {
+        return Vec::new();
+    }
+    let proposals = reviewers_by_proposal.into_iter().map(|((file, line, text), reviewers)| {
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let reviewers = reviewers.into_iter().collect::<Vec<_>>().join(", ");
+        let text = truncate(&collapse_whitespace(text), MAX_PROPOSAL);
+        format!("Replacement for {file}{line} by {reviewers}: {text}")
+    });
+    proposals.collect()
 }
 
 /// What to say about the quoted new line of an issue, if the line is not the problem itself.

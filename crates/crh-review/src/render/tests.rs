@@ -915,6 +915,20 @@ fn hidden_findings_that_the_verdict_counts_are_named() {
 }
 
 #[test]
+fn replacements_to_choose_from_are_listed() {
+    let mut report = full_report();
+    let issue = &mut report.issues[0];
+    assert_eq!(issue_remarks(issue), Vec::<String>::new());
+    issue.replacement = None;
+    for (member, text) in issue.members.iter_mut().zip(["    log(1);\n", "    log(2);\n"]) {
+        member.finding.replacement = Some(text.to_owned());
+    }
+    let first = "Replacement for src/pay.rs:12 by security: log(1);";
+    let second = "Replacement for src/pay.rs:12 by correctness: log(2);";
+    assert_eq!(issue_remarks(issue), [first, second]);
+}
+
+#[test]
 fn envelope_lists_issues_over_the_limit_without_the_note() {
     let mut report = full_report();
     report.over_cap = report.issues.split_off(1);

@@ -154,6 +154,22 @@ async fn editor_keeps_two_defects_on_one_line_apart() {
     "#]]).await;
 }
 
+#[tokio::test]
+async fn copies_that_the_editor_separates_are_one_issue() {
+    let claim = divides("P1", 0.75, "An empty order divides by zero");
+    let apart = ["F1", "F2"].map(|id| group(&[id], "publish", 0.8, "P1"));
+    let model = model(std::slice::from_ref(&claim), std::slice::from_ref(&claim))
+        .on("editor", [edits(&apart)])
+        .on("validate-1", [confirms()]);
+    scene().check(&model, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.85, Confirmed, manual -> downstream-resolver) by correctness, security
+        merged An empty order divides by zero [security]: duplicate of "Orders without lines fail"
+    "#]]).await;
+}
+
 /// A validation that refutes the claim with this title and confirms the others.
 fn refutes(title: &'static str) -> ScriptedReply {
     computed(move |asked| {
