@@ -127,9 +127,10 @@ pub(crate) fn would_fix(
         ));
     }
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
-    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } = planned;
+    let PlannedFixes { from, commit, fixes: applied, already_fixed, left: more, warnings, .. } =
+        planned;
     let patch = reviewed_checkout.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
-    let fixed = FixPass { applied, left: more, warnings, ..FixPass::default() };
+    let fixed = FixPass { applied, already_fixed, left: more, warnings, ..FixPass::default() };
     Ok((patch, fixed.and(FixPass::leaving(left))))
 }
 
@@ -391,7 +392,8 @@ fn apply_planned(
     planned: PlannedFixes,
     asker: FixOrigin,
 ) -> FixPass {
-    let PlannedFixes { from, commit, fixes, paths, edited, left, warnings } = planned;
+    let PlannedFixes { from, commit, fixes, paths, edited, already_fixed, left, warnings } =
+        planned;
     let left = FixPass { left, warnings, ..FixPass::default() };
     if fixes.is_empty() {
         return left;
@@ -403,7 +405,7 @@ fn apply_planned(
         done.map_err(FixWriteFailure::from)
     });
     match done {
-        Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
+        Ok(()) => left.and(FixPass { applied: fixes, already_fixed, ..FixPass::default() }),
         Err(failure) => left.and(not_applied(&fixes, &failure)),
     }
 }

@@ -183,6 +183,29 @@ fn issues_can_be_fixed_one_by_one() {
 }
 
 #[test]
+fn fix_that_is_in_the_file_is_recorded_and_changes_nothing() {
+    // The report names the file of a fix that crh does not write.
+    let desk = Desk::with_faults();
+    desk.reviewed(&[mean(), swallowed()]);
+    let orders = desk.text(ORDERS).replace("result / len(items)", "result");
+    desk.repo.write(ORDERS, &orders);
+    let dry = desk.fix(&["--dry-run", "--issue", "2"]);
+    let shown = "exit 0\nnote: #2 is already fixed\n---\n";
+    assert_eq!(desk.shown(&dry), shown);
+    assert_eq!(desk.shown(&desk.fix(&["--issue", "2"])), format!("{shown}0 issues fixed.\n"));
+    assert_eq!(desk.text(ORDERS), orders);
+    let expected = "#1 open: The error is swallowed\n#2 fixed: The total is divided by the count\n";
+    assert_eq!(issues(&desk.stored("review.json")), expected);
+    assert_eq!(desk.stored("residual-work.json").as_array().unwrap().len(), 1);
+    // The record survives the next command, and a later fix can be undone.
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert!(!issues(&desk.stored("review.json")).contains("open"));
+    assert_eq!(desk.fix(&["--undo"]).code, 0);
+    assert_eq!(desk.text(ORDERS), orders);
+    assert!(desk.text(MAIL).contains("pass"));
+}
+
+#[test]
 fn undo_keeps_edits_between_two_fixes() {
     let desk = Desk::new();
     let zero = safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = 0.0");
