@@ -276,8 +276,11 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         return Err(Failure::usage("this repository has no working tree")
             .hint("run the command in the fixed checkout"));
     };
+    let run = ui::shell_word(&folder.run_id());
+    let retry_command = format!("crh fix --undo {run}{}", run_dir_flag(run_dir));
     let files = LockedCheckout::take(root, folder.stamp_key())
-        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
+        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))
+        .map_err(|error| undo_failure(error, &folder, &repository, &retry_command))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::has_journal(&fix::fixes_of(&folder)) {
         let error = anyhow::anyhow!("crh's copies of the original files are missing");
@@ -298,8 +301,6 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         let stored = forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
         if let Err(error) = stored {
             print_restored(&files)?;
-            let run = ui::shell_word(&folder.run_id());
-            let retry_command = format!("crh fix --undo {run}{}", run_dir_flag(run_dir));
             return Err(report_not_updated("the fixes are undone", &error, &retry_command));
         }
     }
@@ -323,6 +324,24 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         ui::note(&format!("the todo files of this review stay: {}", todos.join(", ")));
     }
     Ok(())
+}
+
+/// The failure of an undo. If a file differs from the fix because another branch is checked out, the
+/// message says so.
+fn undo_failure(
+    error: ApplyError,
+    run: &RunFolder,
+    repository: &Repository,
+    retry_command: &str,
+) -> Failure {
+    let is_edited = matches!(error, ApplyError::Edited { .. });
+    let moved = MovedCheckout::since_fixes(run, repository).filter(|_| is_edited);
+    let Some(moved) = moved else { return error.into() };
+    let (run, reason) = (run.run_id(), moved.reason());
+    Failure::usage(format!("cannot undo the fixes of run `{run}`: {reason}")).hint(format!(
+        "crh changed nothing; run `{}`, then run `{retry_command}` again",
+        moved.switch_command()
+    ))
 }
 
 /// Name of the newest run that was fixed, even if its fixes are undone now.
