@@ -83,12 +83,15 @@ pub(crate) fn fix(
         mark_unreviewed(session, report, &files);
     }
     // An earlier command may have warned, and this one tried again.
+    let not_tried = fixed.left.iter().filter(|left| left.kind == SkipKind::NotTried);
+    let not_tried: BTreeSet<u32> = not_tried.map(|left| left.number).collect();
+    let tried: BTreeSet<u32> = numbers.difference(&not_tried).copied().collect();
     let is_retried =
-        |warning: &str| numbers.iter().any(|number| is_not_fixed_warning(warning, *number));
+        |warning: &str| tried.iter().any(|number| is_not_fixed_warning(warning, *number));
     report
         .warnings
         .retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED) && !is_retried(warning));
-    report.not_fixed.retain(|number| !numbers.contains(number));
+    report.not_fixed.retain(|number| !tried.contains(number));
     warn(report, &fixed.warnings);
     match asker {
         FixOrigin::Command | FixOrigin::Questions => warn_not_fixed(report, &fixed.left),
@@ -300,14 +303,19 @@ pub(crate) fn up_to_date(session: &ReviewSession, report: &mut Report) {
     *report = mask_keys(mask(std::mem::take(report), &credentials), &session.redactor);
 }
 
-/// Stores the report and the files about fixes. Keeps earlier reasons of other issues.
+/// Stores the report and the files about fixes. Keeps earlier reasons of issues that crh has not
+/// tried to fix now.
 pub(crate) fn store(
     session: &ReviewSession,
     report: &Report,
     left: &[SkippedIssue],
 ) -> Result<(), FileWriteError> {
     match session.place.folder() {
-        Some(folder) => store_in(folder, report, &with_kept(folder, left)),
+        Some(folder) => {
+            let mut tried = left.to_vec();
+            tried.retain(|left| left.kind != SkipKind::NotTried);
+            store_in(folder, report, &with_kept(folder, &tried))
+        }
         None => Ok(()),
     }
 }

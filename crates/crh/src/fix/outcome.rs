@@ -48,7 +48,7 @@ pub(crate) enum SkipKind {
     Failed,
     /// Nothing would verify its fix. With a verification command, crh can fix it.
     Unverifiable,
-    /// The user stopped the pass before.
+    /// The user stopped the pass before, or no model can write the fix.
     NotTried,
 }
 
