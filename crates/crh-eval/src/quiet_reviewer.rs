@@ -58,6 +58,7 @@ impl QuietReviewer {
             options: self.terms.clone(),
             checks: Arc::default(),
             models: self.model_set.clone(),
+            needs_model_flag: false,
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             remembered: PastDecisions::default(),
             // An evaluation must not depend on the outcomes of the user's repositories.

@@ -50,6 +50,8 @@ pub struct ReviewInputs {
     pub checks: Arc<CheckOptions>,
     /// Models, by role. None if the strategy uses no model.
     pub models: Option<ModelSet>,
+    /// Whether only the command line names the models.
+    pub needs_model_flag: bool,
     /// Shared budget ledger. The caller opens it, so that the progress display can read it.
     pub ledger: Ledger,
     /// Earlier decisions about issues.
@@ -248,6 +250,7 @@ fn build_report(inputs: &ReviewInputs, results: &StageResults) -> Report {
         write_errors: journal.write_problems(),
         min_severity: Some(inputs.min_severity),
     });
+    let report = Report { needs_model_flag: inputs.needs_model_flag, ..report };
     mask_keys(mask(report, &ChangeSecrets::from_diff(&change.diff)), journal.redactor())
 }
 

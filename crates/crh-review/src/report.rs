@@ -58,6 +58,9 @@ pub struct Report {
     /// reviews compare it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model_set: String,
+    /// Whether only the command line named the models, so that `crh fix` needs `--model`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_model_flag: bool,
     /// Problems of the review itself.
     pub warnings: Vec<String>,
     /// Summary of the review in a few sentences.

@@ -52,6 +52,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         fix_order: _,
         model_used: _,
         model_set: _,
+        needs_model_flag: _,
         warnings,
         summary,
         change,

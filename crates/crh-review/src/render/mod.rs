@@ -270,48 +270,56 @@ fn open_step(report: &Report, issue: &Issue) -> NextStep {
             true => NextStep::Fix(format!(
                 "{why_open}; `crh fix --issue {}{}` lets a model fix it",
                 issue.number,
-                verify(issue)
+                fix_flags(report, issue)
             )),
             false => NextStep::ByHand,
         };
     }
-    match step_by_route(issue) {
+    match step_by_route(report, issue) {
         NextStep::Fix(_) if !has_fixer => NextStep::ByHand,
         step => step,
     }
 }
 
-/// The flag without which `crh fix` does not fix an issue that requires verification.
-fn verify(issue: &Issue) -> &'static str {
-    if issue.requires_verification { " --verify COMMAND" } else { "" }
+/// The flags without which `crh fix` does not fix an issue: a command that verifies the fix, and a
+/// model that writes it.
+fn fix_flags(report: &Report, issue: &Issue) -> &'static str {
+    let needs_model = report.needs_model_flag && !issue.has_exact_fix();
+    match (issue.requires_verification, needs_model) {
+        (true, true) => " --verify COMMAND --model MODEL",
+        (true, false) => " --verify COMMAND",
+        (false, true) => " --model MODEL",
+        (false, false) => "",
+    }
 }
 
 /// The next step by the class of the fix and the owner of the issue.
-fn step_by_route(issue: &Issue) -> NextStep {
-    let (number, verify, is_exact) = (issue.number, verify(issue), issue.has_exact_fix());
+fn step_by_route(report: &Report, issue: &Issue) -> NextStep {
+    let (number, is_exact) = (issue.number, issue.has_exact_fix());
+    let flags = fix_flags(report, issue);
     let step = if is_exact { "can fix this" } else { "lets a model fix this" };
     match (issue.autofix_class, issue.owner) {
         (
             AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual,
             Owner::Human | Owner::Release,
         ) if issue.action == Action::Apply && is_exact => NextStep::Fix(format!(
-            "`crh fix --issue {number}{verify}` applies this replacement; a person must approve it"
+            "`crh fix --issue {number}{flags}` applies this replacement; a person must approve it"
         )),
         (_, Owner::Release) => NextStep::Other("handle it when you release"),
         (AutofixClass::Advisory, _) => NextStep::Other("no action needed"),
         (_, Owner::Human) => NextStep::Other("a person must decide this"),
         (AutofixClass::SafeAuto, Owner::ReviewFixer) => {
-            NextStep::Fix(format!("`crh fix{verify}` {step}"))
+            NextStep::Fix(format!("`crh fix{flags}` {step}"))
         }
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
-            NextStep::Fix(format!("`crh fix --issue {number}{verify}` {step}"))
+            NextStep::Fix(format!("`crh fix --issue {number}{flags}` {step}"))
         }
         (AutofixClass::GatedAuto, _) => NextStep::Fix(format!(
-            "`crh fix --issue {number}{verify}` {step}; check the result, because the fix changes behaviour"
+            "`crh fix --issue {number}{flags}` {step}; check the result, because the fix changes behaviour"
         )),
         (AutofixClass::Manual, _) if issue.action == Action::Apply => {
             let step = if is_exact { "applies this replacement" } else { step };
-            NextStep::Fix(format!("`crh fix --issue {number}{verify}` {step}; check the result"))
+            NextStep::Fix(format!("`crh fix --issue {number}{flags}` {step}; check the result"))
         }
         (AutofixClass::Manual, _) => NextStep::ByHand,
     }

@@ -863,6 +863,23 @@ fn next_step_of_a_safe_fix_says_whether_a_model_writes_it() {
 }
 
 #[test]
+fn next_step_names_the_model_flag_if_only_the_command_line_had_a_model() {
+    let mut report = Report { needs_model_flag: true, ..full_report() };
+    report.applied_fixes.clear();
+    let check = |report: &mut Report, replacement: Option<&str>, verifies, expected: &str| {
+        let issue = &mut report.issues[0];
+        (issue.autofix_class, issue.owner) = (AutofixClass::SafeAuto, Owner::ReviewFixer);
+        (issue.action, issue.requires_verification) = (Action::Apply, verifies);
+        issue.replacement = replacement.map(str::to_owned);
+        assert_eq!(next_step_in(report, &report.issues[0]).to_string(), expected);
+    };
+    check(&mut report, None, false, "`crh fix --model MODEL` lets a model fix this");
+    let both = "`crh fix --verify COMMAND --model MODEL` lets a model fix this";
+    check(&mut report, None, true, both);
+    check(&mut report, Some("x"), false, "`crh fix` can fix this");
+}
+
+#[test]
 fn fix_that_crh_refused_is_no_next_step() {
     let mut report = full_report();
     report.applied_fixes.clear();

@@ -28,7 +28,7 @@ use crh_git::{OpenError, Repository};
 use crh_pipeline::review_options::ReviewOptions;
 use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{OPTIONS_FILE, RunFolder, RunTrust};
-use crh_review::report::{Report, ReviewedChange};
+use crh_review::report::{AppliedFix, Report, ReviewedChange};
 
 /// Characters of an abbreviated commit hash, as in reports.
 const COMMIT_CHARS: usize = 12;
@@ -100,10 +100,14 @@ fn without_dismissed(
 fn without_fixed(chosen: &[u32], report: &Report) -> BTreeSet<u32> {
     let (fixed, open): (BTreeSet<u32>, BTreeSet<u32>) =
         chosen.iter().copied().partition(|number| report.is_fixed(*number));
-    for number in fixed {
+    note_already_fixed(&fixed);
+    open
+}
+
+fn note_already_fixed(numbers: &BTreeSet<u32>) {
+    for number in numbers {
         ui::note(&format!("#{number} is already fixed"));
     }
-    open
 }
 
 pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -141,25 +145,25 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if args.dry_run {
         let (patch, outcome) = fix::would_fix(&session, &report, &numbers, environment)?;
         let outcome = rejected.and(outcome);
+        note_already_fixed(&outcome.already_fixed);
         warn_not_fixed(&outcome, &warned);
         print_patch(&patch)?;
         return Ok(exit_code(&outcome));
     }
     let outcome = fix::fix(&session, &mut report, &numbers, FixOrigin::Command, environment)?;
     let outcome = rejected.and(outcome);
+    note_already_fixed(&outcome.already_fixed);
     warn_not_fixed(&outcome, &warned);
     ui::result_text(&fixes_text(&outcome))?;
     let run = format!("{}{}", ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
-    if !outcome.applied.is_empty() {
+    let has_new_fix = new_fixes(&outcome).next().is_some();
+    if has_new_fix {
         ui::note(&format!("undo with `crh fix --undo {run}`"));
     }
     match &outcome.store_error {
         None => Ok(exit_code(&outcome)),
         Some(reason) => {
-            let state = match outcome.applied.is_empty() {
-                true => "nothing was fixed",
-                false => "the fixes are applied",
-            };
+            let state = if has_new_fix { "the fixes are applied" } else { "nothing was fixed" };
             Err(report_not_updated(state, reason, &format!("crh fix {run}")))
         }
     }
@@ -272,8 +276,11 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         return Err(Failure::usage("this repository has no working tree")
             .hint("run the command in the fixed checkout"));
     };
+    let run = ui::shell_word(&folder.run_id());
+    let retry_command = format!("crh fix --undo {run}{}", run_dir_flag(run_dir));
     let files = LockedCheckout::take(root, folder.stamp_key())
-        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
+        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))
+        .map_err(|error| undo_failure(error, &folder, &repository, &retry_command))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::has_journal(&fix::fixes_of(&folder)) {
         let error = anyhow::anyhow!("crh's copies of the original files are missing");
@@ -294,8 +301,6 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         let stored = forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
         if let Err(error) = stored {
             print_restored(&files)?;
-            let run = ui::shell_word(&folder.run_id());
-            let retry_command = format!("crh fix --undo {run}{}", run_dir_flag(run_dir));
             return Err(report_not_updated("the fixes are undone", &error, &retry_command));
         }
     }
@@ -319,6 +324,24 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         ui::note(&format!("the todo files of this review stay: {}", todos.join(", ")));
     }
     Ok(())
+}
+
+/// The failure of an undo. If a file differs from the fix because another branch is checked out, the
+/// message says so.
+fn undo_failure(
+    error: ApplyError,
+    run: &RunFolder,
+    repository: &Repository,
+    retry_command: &str,
+) -> Failure {
+    let is_edited = matches!(error, ApplyError::Edited { .. });
+    let moved = MovedCheckout::since_fixes(run, repository).filter(|_| is_edited);
+    let Some(moved) = moved else { return error.into() };
+    let (run, reason) = (run.run_id(), moved.reason());
+    Failure::usage(format!("cannot undo the fixes of run `{run}`: {reason}")).hint(format!(
+        "crh changed nothing; run `{}`, then run `{retry_command}` again",
+        moved.switch_command()
+    ))
 }
 
 /// Name of the newest run that was fixed, even if its fixes are undone now.
@@ -381,12 +404,17 @@ fn warn_skipped(skipped: &SkippedIssue) {
     ui::warn(&fix::not_fixed_warning(skipped));
 }
 
+/// The fixes whose edits were not in the checkout before.
+fn new_fixes(outcome: &FixPass) -> impl Iterator<Item = &AppliedFix> {
+    outcome.applied.iter().filter(|fix| !outcome.already_fixed.contains(&fix.number))
+}
+
 fn fixes_text(outcome: &FixPass) -> String {
-    let lines = outcome.applied.iter().map(|fix| {
+    let lines = new_fixes(outcome).map(|fix| {
         let (files, note) = (fix.files.join(", "), fix.outcome.note());
         format!("#{} {} ({files}){note}\n", fix.number, fix.description)
     });
-    let count = outcome.applied.iter().filter(|fix| fix.outcome.is_done()).count();
+    let count = new_fixes(outcome).filter(|fix| fix.outcome.is_done()).count();
     let fixes = if count == 1 { "1 issue fixed" } else { &format!("{count} issues fixed") };
     crh_review::escape_invisible(&format!("{}{fixes}.\n", lines.collect::<String>()))
 }

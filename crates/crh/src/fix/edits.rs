@@ -63,6 +63,8 @@ impl ChangedLines {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplacementEdits {
     pub(crate) edits: Vec<FileEdit>,
+    /// Issues whose replacement is in the file already.
+    pub(crate) already_fixed: BTreeSet<u32>,
     pub(crate) left: Vec<SkippedIssue>,
 }
 
@@ -85,6 +87,12 @@ pub(crate) fn replaced(
     let mut replaced = ReplacementEdits::default();
     let mut by_file: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
     for issue in issues {
+        if let Some(Ok(texts)) = texts.get(&issue.number)
+            && is_replaced(issue, texts)
+        {
+            replaced.already_fixed.insert(issue.number);
+            continue;
+        }
         by_file.entry(&issue.location.file).or_default().push(issue);
     }
     for (path, issues) in by_file {
@@ -172,8 +180,7 @@ fn patch(issue: &Issue, texts: &FileTexts) -> Result<LineReplacement, &'static s
     }
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
     let cited = cited_lines(issue, reviewed.len()).ok_or(NO_SUCH_LINES)?;
-    let own = |quote: &&Quote| quote.file == issue.location.file && quote.side == Side::New;
-    let own: Vec<&Quote> = issue.evidence.iter().filter(own).collect();
+    let own = own_quotes(issue);
     if !own.iter().all(|quote| matches_lines(quote, &reviewed)) {
         return Err(OTHER_EVIDENCE);
     }
@@ -189,6 +196,52 @@ fn patch(issue: &Issue, texts: &FileTexts) -> Result<LineReplacement, &'static s
         return Err(NOTHING_NEW);
     }
     Ok(LineReplacement { lines: position, with, issues: BTreeSet::from([issue.number]) })
+}
+
+/// Whether the file has the replacement of an issue instead of the reviewed lines, between the same
+/// lines: the user made this edit, or crh made it for another issue.
+fn is_replaced(issue: &Issue, texts: &FileTexts) -> bool {
+    let Ok(replacement) = usable_replacement(issue) else { return false };
+    let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
+    let Some(cited) = cited_lines(issue, reviewed.len()) else { return false };
+    if !own_quotes(issue).iter().all(|quote| matches_lines(quote, &reviewed)) {
+        return false;
+    }
+    let is_beside = |it: &&ChangedLines| it.at <= cited.end && cited.start <= it.at + it.were;
+    let (beside, others): (Vec<&ChangedLines>, Vec<&ChangedLines>) =
+        texts.changed.iter().partition(is_beside);
+    // The cited lines and all changes at them. The lines around them are unchanged.
+    let first = beside.iter().fold(cited.start, |first, it| first.min(it.at));
+    let end = beside.iter().fold(cited.end, |end, it| end.max(it.at + it.were));
+    let (added, removed) = line_counts(others.into_iter().filter(|it| it.at < first));
+    let start = (first + added).saturating_sub(removed);
+    let (added, removed) = line_counts(beside.into_iter());
+    let current = now.get(start..(start + end - first + added).saturating_sub(removed));
+    let (Some(current), Some(old)) = (current, reviewed.get(first..end)) else { return false };
+    let replacement = lines(replacement.as_bytes());
+    let (before, after) = (&old[..cited.start - first], &old[cited.end - first..]);
+    let fixed = [before, replacement.as_slice(), after].concat();
+    is_same_text(current, &fixed) && !is_same_text(current, old)
+}
+
+/// Sums of the new and the old lines of changes.
+fn line_counts<'c>(changes: impl Iterator<Item = &'c ChangedLines>) -> (usize, usize) {
+    changes.fold((0, 0), |(added, removed), it| (added + it.are, removed + it.were))
+}
+
+/// Compares lines without their line endings and byte order marks.
+fn is_same_text(one: &[&[u8]], other: &[&[u8]]) -> bool {
+    let text = |line: &&[u8]| {
+        let line = without_line_end(line);
+        line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).to_vec()
+    };
+    one.iter().map(text).eq(other.iter().map(text))
+}
+
+/// The quotes of an issue from its own file.
+fn own_quotes(issue: &Issue) -> Vec<&Quote> {
+    let own = |quote: &&Quote| quote.file == issue.location.file && quote.side == Side::New;
+    issue.evidence.iter().filter(own).collect()
 }
 
 /// The lines of an issue, from 0. `None` if the file is shorter.

@@ -83,12 +83,15 @@ pub(crate) fn fix(
         mark_unreviewed(session, report, &files);
     }
     // An earlier command may have warned, and this one tried again.
+    let not_tried = fixed.left.iter().filter(|left| left.kind == SkipKind::NotTried);
+    let not_tried: BTreeSet<u32> = not_tried.map(|left| left.number).collect();
+    let tried: BTreeSet<u32> = numbers.difference(&not_tried).copied().collect();
     let is_retried =
-        |warning: &str| numbers.iter().any(|number| is_not_fixed_warning(warning, *number));
+        |warning: &str| tried.iter().any(|number| is_not_fixed_warning(warning, *number));
     report
         .warnings
         .retain(|warning| !warning.starts_with(fix_judge::NOT_VERIFIED) && !is_retried(warning));
-    report.not_fixed.retain(|number| !numbers.contains(number));
+    report.not_fixed.retain(|number| !tried.contains(number));
     warn(report, &fixed.warnings);
     match asker {
         FixOrigin::Command | FixOrigin::Questions => warn_not_fixed(report, &fixed.left),
@@ -127,9 +130,10 @@ pub(crate) fn would_fix(
         ));
     }
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
-    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } = planned;
+    let PlannedFixes { from, commit, fixes: applied, already_fixed, left: more, warnings, .. } =
+        planned;
     let patch = reviewed_checkout.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
-    let fixed = FixPass { applied, left: more, warnings, ..FixPass::default() };
+    let fixed = FixPass { applied, already_fixed, left: more, warnings, ..FixPass::default() };
     Ok((patch, fixed.and(FixPass::leaving(left))))
 }
 
@@ -303,14 +307,19 @@ pub(crate) fn up_to_date(session: &ReviewSession, report: &mut Report) {
     *report = mask_keys(mask(std::mem::take(report), &credentials), &session.redactor);
 }
 
-/// Stores the report and the files about fixes. Keeps earlier reasons of other issues.
+/// Stores the report and the files about fixes. Keeps earlier reasons of issues that crh has not
+/// tried to fix now.
 pub(crate) fn store(
     session: &ReviewSession,
     report: &Report,
     left: &[SkippedIssue],
 ) -> Result<(), FileWriteError> {
     match session.place.folder() {
-        Some(folder) => store_in(folder, report, &with_kept(folder, left)),
+        Some(folder) => {
+            let mut tried = left.to_vec();
+            tried.retain(|left| left.kind != SkipKind::NotTried);
+            store_in(folder, report, &with_kept(folder, &tried))
+        }
         None => Ok(()),
     }
 }
@@ -395,7 +404,8 @@ fn apply_planned(
     planned: PlannedFixes,
     asker: FixOrigin,
 ) -> FixPass {
-    let PlannedFixes { from, commit, fixes, paths, edited, left, warnings } = planned;
+    let PlannedFixes { from, commit, fixes, paths, edited, already_fixed, left, warnings } =
+        planned;
     let left = FixPass { left, warnings, ..FixPass::default() };
     if fixes.is_empty() {
         return left;
@@ -407,7 +417,7 @@ fn apply_planned(
         done.map_err(FixWriteFailure::from)
     });
     match done {
-        Ok(()) => left.and(FixPass { applied: fixes, ..FixPass::default() }),
+        Ok(()) => left.and(FixPass { applied: fixes, already_fixed, ..FixPass::default() }),
         Err(failure) => left.and(not_applied(&fixes, &failure)),
     }
 }

@@ -5,7 +5,7 @@ use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_git::Repository;
-use crh_pipeline::run_folder::CheckoutState;
+use crh_pipeline::run_folder::{CheckoutState, RunFolder};
 use crh_review::report::ReviewedChange;
 
 /// Characters of an abbreviated commit hash, as in reports.
@@ -50,6 +50,18 @@ impl MovedCheckout {
         let is_other = !reviewed.branch.is_empty() && reviewed.branch != current.branch;
         let is_other_branch = is_other && change.url.is_empty() && is_local();
         is_other_branch.then_some(Self { reviewed, current })
+    }
+
+    /// For an undo of the fixes of a run. `None` if the branch of the review is checked out, or if
+    /// the review had no branch.
+    pub(crate) fn since_fixes(run: &RunFolder, repository: &Repository) -> Option<Self> {
+        // Without this file, the branch of the review is unknown.
+        let reviewed = run.metadata().ok()?.checkout;
+        let moved = Self { reviewed, current: CheckoutState::from_repository(repository) };
+        // Any commit of the branch may have the fixes.
+        let is_ancestor = |_: &str, _: &str| false;
+        let is_elsewhere = !moved.reviewed.branch.is_empty() && moved.is_elsewhere(is_ancestor);
+        is_elsewhere.then_some(moved)
     }
 
     /// The two commits, as the end of a message.

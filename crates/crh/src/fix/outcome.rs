@@ -1,5 +1,7 @@
 //! Result of a fix pass.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crh_review::report::AppliedFix;
@@ -10,6 +12,9 @@ const NOT_ITS_TURN: &str = "fixing was stopped before";
 pub(crate) struct FixPass {
     /// Applied fixes, by issue number.
     pub(crate) applied: Vec<AppliedFix>,
+    /// Issues of applied fixes whose edits were in the checkout before, so that crh changed nothing.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) already_fixed: BTreeSet<u32>,
     /// Skipped issues, by number.
     pub(crate) left: Vec<SkippedIssue>,
     /// Warnings about the whole pass.
@@ -42,7 +47,7 @@ pub(crate) enum SkipKind {
     Rejected,
     /// Nothing would verify its fix. With a verification command, crh can fix it.
     Unverifiable,
-    /// The user stopped the pass before.
+    /// The user stopped the pass before, or no model can write the fix.
     NotTried,
 }
 
@@ -78,6 +83,7 @@ impl FixPass {
     /// Merges two results, ordered by number.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.applied.extend(other.applied);
+        self.already_fixed.extend(other.already_fixed);
         self.left.extend(other.left);
         self.applied.sort_by_key(|fix| fix.number);
         self.left.sort();

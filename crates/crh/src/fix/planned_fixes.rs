@@ -32,6 +32,8 @@ pub(super) struct PlannedFixes {
     pub(super) paths: BTreeSet<String>,
     /// Changed files that also have edits of the user.
     pub(super) edited: BTreeSet<String>,
+    /// Closed issues whose edits were in the checkout before, so that crh changes nothing for them.
+    pub(super) already_fixed: BTreeSet<u32>,
     pub(super) left: Vec<SkippedIssue>,
     /// Warnings about all fixes.
     pub(super) warnings: Vec<String>,
@@ -54,6 +56,7 @@ impl PlannedFixes {
             fixes,
             paths: self.paths.into_iter().chain(other.paths).collect(),
             edited: self.edited.into_iter().chain(other.edited).collect(),
+            already_fixed: self.already_fixed.into_iter().chain(other.already_fixed).collect(),
             left,
             warnings,
         }
@@ -88,6 +91,7 @@ impl PlannedFixes {
             fix.open_places = places.filter(|place| !is_changed(diff, place)).cloned().collect();
             if !fix.open_places.is_empty() {
                 fix.outcome = FixOutcome::Partial;
+                self.already_fixed.remove(&fix.number);
             }
         }
         Ok(self)
@@ -112,6 +116,7 @@ impl PlannedFixes {
             fixes: Vec::new(),
             paths: BTreeSet::new(),
             edited: BTreeSet::new(),
+            already_fixed: BTreeSet::new(),
             left: Vec::new(),
             warnings: Vec::new(),
         }
@@ -188,7 +193,10 @@ fn by_code(
     let start = reviewed_checkout.start(checkout, &files)?;
     let texts = texts(reviewed_checkout, &start, &exact)?;
     let first = replaced(&exact, &texts);
-    let usable: BTreeSet<u32> = first.edits.iter().flat_map(|edit| edit.issues.clone()).collect();
+    let already_fixed = first.already_fixed;
+    let mut usable: BTreeSet<u32> =
+        first.edits.iter().flat_map(|edit| edit.issues.clone()).collect();
+    usable.extend(&already_fixed);
     let usable = exact.into_iter().filter(|issue| usable.contains(&issue.number));
     let units: Vec<FixUnit<'_>> = usable
         .map(|issue| FixUnit {
@@ -201,7 +209,8 @@ fn by_code(
     let compute_edits = |units: &[&FixUnit<'_>]| {
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
         let mut edits = replaced(&issues, &texts).edits;
-        edits.extend(proof.tests_of(issues.into_iter()));
+        let changed = issues.into_iter().filter(|issue| !already_fixed.contains(&issue.number));
+        edits.extend(proof.tests_of(changed));
         edits
     };
     let judge =
@@ -209,7 +218,29 @@ fn by_code(
     let judged = judge.verified(&units, &compute_edits)?.after(first.left);
     let mut planned = PlannedFixes::new(judged, &start.commit);
     planned.edited = start.edited.intersection(&planned.paths).cloned().collect();
+    add_already_fixed(&mut planned, &units, &already_fixed, &start.edited);
     Ok(planned)
+}
+
+/// Gives fixes whose edits were in the checkout before the file of their issue, which crh does not
+/// change.
+fn add_already_fixed(
+    planned: &mut PlannedFixes,
+    units: &[FixUnit<'_>],
+    already_fixed: &BTreeSet<u32>,
+    edited: &BTreeSet<String>,
+) {
+    let issues = units.iter().flat_map(|unit| &unit.issues);
+    for issue in issues.filter(|issue| already_fixed.contains(&issue.number)) {
+        let Some(fix) = planned.fixes.iter_mut().find(|fix| fix.number == issue.number) else {
+            continue;
+        };
+        let file = &issue.location.file;
+        fix.files = vec![file.clone()];
+        planned.already_fixed.insert(issue.number);
+        // The commit with the fixes has the edits of the user.
+        planned.edited.extend(edited.get(file).cloned());
+    }
 }
 
 /// Runs the fixer on issues without an exact replacement.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use super::outcome::SkippedIssue;
+use super::outcome::{SkipKind, SkippedIssue};
 use super::reviewed_checkout::ReviewedCheckout;
 use super::surroundings::issues_at;
 use crate::commands::interrupts::InterruptGuard;
@@ -60,7 +60,11 @@ pub(super) fn run_fixer(
             CommandKind::Checks => CHECKS_ONLY,
             CommandKind::Review => NO_MODEL,
         };
-        let left = issues.iter().map(|issue| SkippedIssue::new(issue.number, why)).collect();
+        let not_tried = |issue: &&Issue| SkippedIssue {
+            kind: SkipKind::NotTried,
+            ..SkippedIssue::new(issue.number, why)
+        };
+        let left = issues.iter().map(not_tried).collect();
         return Ok(ModelFixes { left, ..ModelFixes::default() });
     };
     let tree =

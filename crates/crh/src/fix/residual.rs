@@ -47,7 +47,7 @@ pub(super) fn with_kept(run: &RunFolder, left: &[SkippedIssue]) -> Vec<SkippedIs
 
 /// Stored reasons of earlier attempts, which would fail again.
 pub(crate) fn left_before(run: &RunFolder) -> Vec<SkippedIssue> {
-    stored_residuals(run).into_iter().filter(|left| left.kind != SkipKind::NotTried).collect()
+    stored_residuals(run)
 }
 
 /// Clears all reasons, because issues get new numbers or the fixes are undone.

@@ -165,6 +165,7 @@ impl Scene {
             change: Arc::new(change),
             checks: Arc::new(CheckOptions::default()),
             models: Some(self.models(fake)),
+            needs_model_flag: false,
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             options: Arc::new(self.terms.clone()),
             remembered: PastDecisions::default(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::super::interrupts::InterruptGuard;
 use super::super::limits::WorkTime;
 use super::super::{dismiss, learning, models};
+use super::model_flags;
 use super::outcome::ReviewEnding;
 use super::session::ReviewSession;
 use crate::config::environment::Environment;
@@ -142,6 +143,7 @@ fn run_pipeline(
             options: Arc::new(session.terms.clone()),
             checks: Arc::new(session.checks.clone()),
             models: session.model_set.clone(),
+            needs_model_flag: !model_flags(&session.settings).is_empty(),
             ledger: ledger.clone(),
             remembered,
             calibration: learning::calibration(

@@ -212,6 +212,34 @@ fn moved_lines_are_followed_and_changed_lines_skipped() {
 }
 
 #[test]
+fn replacement_in_the_file_counts_only_at_the_place_of_the_old_lines() {
+    let reviewed = b"a\nb\nb\nc\nd\n";
+    let check = |lines,
+                 replacement: &str,
+                 now: &[u8],
+                 changed: &[(usize, usize, usize)],
+                 expected: bool| {
+        let changed: Vec<ChangedLines> =
+            changed.iter().map(|&(at, were, are)| ChangedLines { at, were, are }).collect();
+        let found = came(&[issue(1, lines, "", Some(replacement))], reviewed, now, &changed);
+        assert_eq!(found.already_fixed.contains(&1), expected, "{}", now.escape_ascii());
+        assert!(!expected || found.edits.is_empty() && found.left.is_empty());
+    };
+    check((4, 4), "C", b"a\nb\nb\nC\nd\n", &[(3, 1, 1)], true);
+    check((4, 4), "C", b"new\na\nb\nb\nC\r\nd\nnew\n", &[(0, 0, 1), (3, 1, 1), (5, 0, 1)], true);
+    check((4, 4), "C", b"a\nb\nb\nC\nc\nd\n", &[(3, 0, 1)], false);
+    check((4, 4), "C", b"C\na\nb\nb\nd\n", &[(0, 0, 1), (3, 1, 0)], false);
+    check((4, 4), "C", b"a\nb\nb\nC\nD\n", &[(3, 2, 2)], false);
+    check((4, 4), "C", reviewed, &[], false);
+    // The replacement keeps the old line, or a part of the old lines.
+    check((4, 4), "c\nC", b"a\nb\nb\nc\nC\nd\n", &[(4, 0, 1)], true);
+    check((3, 4), "b\nC", b"a\nb\nb\nC\nd\n", &[(3, 1, 1)], true);
+    // Git may say that the other of two equal lines was deleted.
+    check((2, 2), "", b"a\nb\nc\nd\n", &[(2, 1, 0)], true);
+    check((5, 5), "", b"a\nb\nb\nc\n", &[(4, 1, 0)], true);
+}
+
+#[test]
 fn changed_quote_skips_the_fix() {
     let mut wanted = issue(1, (1, 1), "a", Some("A"));
     let quote = json!({ "file": "a.py", "side": "new", "line": 3, "snippet": "c" });

@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::faults::interrupt;
-use super::repairing::{edits, reports};
+use super::repairing::{edits, reports, vague};
 use super::resuming::finds;
 use super::*;
 use crh_testkit::fake_model::calls;
@@ -183,6 +183,29 @@ fn issues_can_be_fixed_one_by_one() {
 }
 
 #[test]
+fn fix_that_is_in_the_file_is_recorded_and_changes_nothing() {
+    // The report names the file of a fix that crh does not write.
+    let desk = Desk::with_faults();
+    desk.reviewed(&[mean(), swallowed()]);
+    let orders = desk.text(ORDERS).replace("result / len(items)", "result");
+    desk.repo.write(ORDERS, &orders);
+    let dry = desk.fix(&["--dry-run", "--issue", "2"]);
+    let shown = "exit 0\nnote: #2 is already fixed\n---\n";
+    assert_eq!(desk.shown(&dry), shown);
+    assert_eq!(desk.shown(&desk.fix(&["--issue", "2"])), format!("{shown}0 issues fixed.\n"));
+    assert_eq!(desk.text(ORDERS), orders);
+    let expected = "#1 open: The error is swallowed\n#2 fixed: The total is divided by the count\n";
+    assert_eq!(issues(&desk.stored("review.json")), expected);
+    assert_eq!(desk.stored("residual-work.json").as_array().unwrap().len(), 1);
+    // The record survives the next command, and a later fix can be undone.
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert!(!issues(&desk.stored("review.json")).contains("open"));
+    assert_eq!(desk.fix(&["--undo"]).code, 0);
+    assert_eq!(desk.text(ORDERS), orders);
+    assert!(desk.text(MAIL).contains("pass"));
+}
+
+#[test]
 fn undo_keeps_edits_between_two_fixes() {
     let desk = Desk::new();
     let zero = safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = 0.0");
@@ -321,20 +344,18 @@ fn skip_reason_is_kept_until_the_next_attempt() {
     let broken = swallowed_fixed_by("    except Exception:\n        raise (");
     desk.review(&says(&[broken, unpaid(), mean()]), &["--mode", "headless"]);
     let objects = "its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)";
-    let left =
-        |unpaid: Option<&str>| vec![(1, unpaid.map(str::to_owned)), (2, Some(objects.to_owned()))];
-    assert_eq!(reasons(&desk), left(None));
+    let left = [(1, None), (2, Some(objects.to_owned()))];
+    assert_eq!(reasons(&desk), left);
     desk.fix(&["--issue", "99"]);
-    assert_eq!(reasons(&desk), left(None));
-    desk.fix(&["--issue", "1"]);
-    let no_model = "the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)";
-    assert_eq!(reasons(&desk), left(Some(no_model)));
+    assert_eq!(reasons(&desk), left);
+    // Without a model, crh does not try to fix the issue.
+    assert_eq!(desk.fix(&["--issue", "1"]).code, 1);
+    assert_eq!(reasons(&desk), left);
     // A new attempt replaces the reason.
     desk.repo.write(MAIL, desk.text(MAIL).replace("pass", "return None"));
     desk.fix(&["--issue", "2"]);
     let changed = "its lines changed since the review";
-    let again = vec![(1, Some(no_model.to_owned())), (2, Some(changed.to_owned()))];
-    assert_eq!(reasons(&desk), again);
+    assert_eq!(reasons(&desk), [(1, None), (2, Some(changed.to_owned()))]);
     // An undo clears the reasons.
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&["--undo", &name]).code, 0);
@@ -623,6 +644,21 @@ fn report_recommends_no_fix_that_crh_refused() {
     desk.repo.git(&["checkout", "--quiet", "."]);
     assert_eq!(desk.fix(&[]).code, 0);
     assert!(!markdown().contains(refused), "{}", markdown());
+}
+
+#[test]
+fn report_names_the_model_flag_until_a_model_has_tried() {
+    let desk = Desk::new();
+    let model = says(&[vague(mean())]);
+    assert!(desk.review(&model, &["--model", "openai:gpt-5.4-mini"]).code < 2);
+    let markdown = || fs::read_to_string(desk.run().join("review.md")).unwrap();
+    let step = "`crh fix --model MODEL` lets a model fix this";
+    assert!(markdown().contains(step), "{}", markdown());
+    let output = desk.fix(&[]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(output.stderr.contains("no model is configured"), "{}", output.stderr);
+    assert!(markdown().contains(step), "{}", markdown());
+    assert_eq!(reasons(&desk), [(1, None)]);
 }
 
 #[test]

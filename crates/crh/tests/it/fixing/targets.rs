@@ -98,6 +98,29 @@ hint: run `git switch main`, then run `crh fix` again
     assert_eq!(fixed.code, 0, "{}", fixed.shown());
 }
 
+#[test]
+fn undo_after_a_branch_switch_names_the_branch() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    let reviewed = commit(&desk, "HEAD");
+    desk.repo.git(&["stash", "--quiet", "--", ORDERS]);
+    desk.repo.git(&["switch", "--quiet", "-c", "other", "HEAD~1"]);
+    let current = commit(&desk, "HEAD");
+    let expected = format!(
+        "exit 2
+error: cannot undo the fixes of run `RUN`: it reviewed `main` at commit `{reviewed}`, but `other` at commit `{current}` is checked out
+hint: crh changed nothing; run `git switch main`, then run `crh fix --undo RUN` again
+---
+"
+    );
+    assert_eq!(desk.shown(&desk.fix(&["--undo"])), expected);
+    desk.repo.git(&["switch", "--quiet", "main"]);
+    desk.repo.git(&["stash", "pop", "--quiet"]);
+    let undone = desk.fix(&["--undo"]);
+    assert_eq!(undone.code, 0, "{}", undone.shown());
+}
+
 /// A checkout in the middle of a fix: one of two files is fixed.
 fn half_fixed() -> Desk {
     let desk = with_branch();
