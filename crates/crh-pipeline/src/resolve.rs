@@ -191,6 +191,7 @@ pub fn from_diff(mut bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
+    strip_added_crs(&mut bytes);
     let diff = Diff::read(bytes);
     diff.check_supported()?;
     if let Some((file, problem)) = short_hunk(&diff) {
@@ -212,6 +213,17 @@ pub fn from_diff(mut bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
         notes: Vec::new(),
         proposed: None,
     })
+}
+
+/// Removes one CR per line if all lines end with CR LF, headers included. Pipes of PowerShell add
+/// such a CR. Git ends headers with LF, also in the diff of a file whose lines end with CR LF.
+fn strip_added_crs(bytes: &mut Vec<u8>) {
+    let is_line_feed = |byte: &u8| *byte == b'\n';
+    if bytes.split_inclusive(is_line_feed).all(|line| line.ends_with(b"\r\n")) {
+        let lines = bytes.split_inclusive(is_line_feed);
+        let lines = lines.map(|line| line.strip_suffix(b"\r\n").unwrap_or(line));
+        *bytes = lines.flat_map(|line| line.iter().chain(b"\n")).copied().collect();
+    }
 }
 
 /// The first hunk with fewer lines than its header says, and its file. The diff of an incomplete
@@ -951,6 +963,16 @@ mod tests {
         let rename = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
         let change = from_diff(format!("\u{feff}{rename}").into()).unwrap();
         assert_eq!(change.diff.raw(), rename.as_bytes());
+    }
+
+    #[test]
+    fn cr_of_every_line_is_removed_once() {
+        let diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-1\r\n+2\r\n";
+        let piped = diff.replace('\n', "\r\n");
+        assert!(piped.contains("+2\r\r\n"));
+        for text in [diff, piped.as_str()] {
+            assert_eq!(from_diff(text.into()).unwrap().diff.raw(), diff.as_bytes());
+        }
     }
 
     #[test]
