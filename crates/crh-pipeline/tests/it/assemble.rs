@@ -635,7 +635,7 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &review,
         expect![[r#"
-            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py)
+            truncated | Incomplete: the review was stopped; unfinished reviewers: single; 2 files not fully reviewed (a.py, b.py)
             a.py not_reviewed the review was cancelled before it was reviewed
             b.py not_reviewed the review was cancelled before it was reviewed
             excluded/c.py out_of_scope excluded by `excluded/**`
