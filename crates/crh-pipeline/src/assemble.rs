@@ -97,6 +97,7 @@ pub fn assemble(inputs: ReportInputs<'_>) -> Report {
         mode: inputs.options.mode,
         strategy: inputs.plan.strategy,
         status: status::status(&inputs, &review_runs, &coverage),
+        is_stopped: inputs.interrupted,
         model_used: models_used(&inputs),
         model_set: inputs.models.clone(),
         warnings: report_text::warnings(&inputs, &records),

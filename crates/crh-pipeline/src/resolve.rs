@@ -83,6 +83,14 @@ pub enum TargetError {
     /// No branch or commit has this name.
     #[error("no branch or commit named `{0}`")]
     NoSuchName(String),
+    /// The history ends before this ancestor.
+    #[error("`{start}` has no ancestor `{name}`: its history has fewer commits")]
+    NoAncestor {
+        /// Branch or commit that the name starts with.
+        start: String,
+        /// The name, such as `HEAD~50`.
+        name: String,
+    },
     /// Several refs have this name.
     #[error("`{name}` is the name of different commits: {}", .refs.join(", "))]
     AmbiguousName {
@@ -689,13 +697,25 @@ fn find_ancestor(
     options: &ResolveOptions<'_>,
 ) -> Result<NamedCommit, TargetError> {
     let name = format!("{start}{path}");
-    let Some(start) = store.repository().commit(start).filter(|_| store.bare().is_shallow()) else {
+    let Some(tip) = store.repository().commit(start) else {
         return Err(TargetError::NoSuchName(name));
     };
-    deepen(store, &start, &start, options)?;
-    let id = store.commit(&format!("{start}{path}"));
+    if !store.bare().is_shallow() {
+        return Err(match follows_first_parents(path) {
+            true => TargetError::NoAncestor { start: start.to_owned(), name },
+            false => TargetError::NoSuchName(name),
+        });
+    }
+    deepen(store, &tip, &tip, options)?;
+    let id = store.commit(&format!("{tip}{path}"));
     let id = id.ok_or(MissingError::Commit(name))?;
     Ok(NamedCommit { name: id.clone(), id })
+}
+
+/// Whether the path of a revision goes back along first parents: `~50` or `^^`.
+fn follows_first_parents(path: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    path.bytes().all(|byte| byte == b'^') || path.strip_prefix('~').is_some_and(is_number)
 }
 
 /// Resolves a base that the user names, without asking a remote.

@@ -116,6 +116,9 @@ pub enum TargetArgsError {
         /// The base.
         base: String,
     },
+    /// `--commit` with a range.
+    #[error("`{0}` is a range, not a commit; pass it without `--commit`")]
+    RangeAsCommit(String),
     /// Two targets.
     #[error("{0} and {1} cannot be combined: each selects what to review")]
     TwoTargets(String, String),
@@ -172,6 +175,9 @@ impl ParsedTarget {
         let mut base = flags.base.clone();
         if let Some(word) = base_word {
             set_once(&mut base, &word, "base:")?;
+        }
+        if let Some(range) = flags.commit.as_ref().filter(|name| parse_range(name).is_some()) {
+            return Err(TargetArgsError::RangeAsCommit(range.clone()));
         }
         let mut targets = flag_targets(flags);
         if let Some(word) = target {
@@ -397,6 +403,18 @@ mod tests {
             expect![[r#"Against("origin/main") mode:headless plan:docs/plan.md"#]],
         );
         check("1234567", expect![[r#"Named("1234567")"#]]);
+    }
+
+    #[test]
+    fn range_as_commit_is_rejected() {
+        let flags =
+            |name: &str| TargetFlags { commit: Some(name.to_owned()), ..TargetFlags::default() };
+        check_with(
+            "",
+            flags("main..feature"),
+            expect!["error: `main..feature` is a range, not a commit; pass it without `--commit`"],
+        );
+        check_with("", flags("feature~2"), expect![[r#"Commit("feature~2")"#]]);
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub struct Report {
     pub command: CommandKind,
     /// Whether the review finished.
     pub status: Status,
+    /// Whether the user or a signal stopped the review.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stopped: bool,
     /// The verdict, decided by fixed rules.
     pub verdict: Verdict,
     /// Reason for the verdict.

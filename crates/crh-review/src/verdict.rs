@@ -435,12 +435,17 @@ pub(crate) fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<S
 /// Why the review is incomplete, as far as the report itself shows it for every command.
 fn coverage_problems(report: &Report) -> Vec<String> {
     let mut gaps = Vec::new();
+    // A stopped reviewer has not failed, but reports list it among the failed ones.
+    let outcome = if report.is_stopped { "unfinished" } else { "failed" };
+    if report.is_stopped {
+        gaps.push("the review was stopped".to_owned());
+    }
     let (failed_checks, failed_reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
         report.failed_reviewers().partition(|reviewer| reviewer.origin == Origin::Code);
     for (kind, rows) in [("reviewers", failed_reviewers), ("checks", failed_checks)] {
         let names: Vec<&str> = rows.iter().map(|reviewer| reviewer.name.as_str()).collect();
         if !names.is_empty() {
-            gaps.push(format!("failed {kind}: {}", names.join(", ")));
+            gaps.push(format!("{outcome} {kind}: {}", names.join(", ")));
         }
     }
     if report.fix_review_gaps.iter().any(|gap| gap.is_stopped) {

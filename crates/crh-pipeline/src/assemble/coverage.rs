@@ -110,8 +110,9 @@ pub(crate) fn coverage(
         .collect()
 }
 
-/// Files that a static check could check only in part, with the reason. With the strategy `static`,
-/// also files that one of the checks did not read, since no check replaces another.
+/// Files that a static check could check only in part, or not at all for want of a repository, with
+/// the reason. With the strategy `static`, also files that one of the checks did not read, since no
+/// check replaces another.
 fn check_gaps<'a>(
     review_runs: &[&'a RunRecord],
     all_runs: &[&'a RunRecord],
@@ -120,14 +121,15 @@ fn check_gaps<'a>(
     for run in review_runs.iter().filter(|run| is_static(&run.assignment.name)) {
         let unread = run.coverage.iter().filter(|file| file.state == CoverageState::NotReviewed);
         gaps.extend(unread.map(|file| {
-            let reason = match (&run.not_run, &run.ended) {
-                // A warning says once why the check did not run.
-                (Some(_), _) => NOT_ALL_CHECKS_RAN,
-                (None, RunEnd::Failed(_)) => UNREAD_BY_CHECK,
-                (None, RunEnd::Completed | RunEnd::Cancelled) => file.reason.as_str(),
+            let reason = match run.ended {
+                RunEnd::Failed(_) => UNREAD_BY_CHECK,
+                RunEnd::Completed | RunEnd::Cancelled => file.reason.as_str(),
             };
             (file.path.as_str(), reason)
         }));
+    }
+    for run in all_runs.iter().filter(|run| run.not_run.is_some()) {
+        gaps.extend(run.coverage.iter().map(|file| (file.path.as_str(), NOT_ALL_CHECKS_RAN)));
     }
     for run in all_runs.iter().filter(|run| is_static(&run.assignment.name)) {
         let partly = run.coverage.iter().filter(|file| file.state == CoverageState::Truncated);

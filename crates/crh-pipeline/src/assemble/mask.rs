@@ -46,6 +46,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         mode: _,
         strategy: _,
         status: _,
+        is_stopped: _,
         verdict: _,
         verdict_reason,
         command: _,

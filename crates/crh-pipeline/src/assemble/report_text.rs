@@ -120,7 +120,8 @@ fn not_run_note(records: &[&RunRecord]) -> Option<String> {
         records.iter().copied().filter(|record| record.not_run.is_some()).collect();
     let why = not_run.first()?.not_run.as_deref()?;
     let names: Vec<&str> = not_run.iter().map(|record| record.assignment.name.as_str()).collect();
-    Some(format!("checks not run: {} ({why})", names.join(", ")))
+    let names = names.join(", ");
+    Some(format!("checks not run: {names} ({why}); run crh in a checkout that matches the diff"))
 }
 
 /// Limits of the budget that the review exceeded. That can happen, since a vendor may count more

@@ -95,6 +95,8 @@ pub async fn build_context(
     // from the scout.
     let mut context = if candidates.is_empty() && !draft.context.team.is_narrowed {
         draft.context
+    } else if options.budget.has_two_calls() {
+        draft.without_scout(options.budget.llm_calls)
     } else {
         let (answer, record) = scout::ask_scout(ctx, &candidates).await;
         draft.with_scout_answer(answer, record)
@@ -239,6 +241,16 @@ fn candidates<'a>(
 impl PanelDraft {
     fn candidates(&self) -> Vec<&Reviewer> {
         candidates(&self.catalogue, &self.facts, &self.selection, &self.context.team)
+    }
+
+    /// The context if the scout's call would leave no calls for a reviewer and the editor.
+    fn without_scout(self, llm_calls: u32) -> PanelContext {
+        let mut context = self.context;
+        let s = if llm_calls == 1 { "" } else { "s" };
+        context.notes.push(format!(
+            "the model call that chooses reviewers was skipped, since the limit of {llm_calls} model call{s} leaves it none; crh chose them by fixed rules; raise `--max-llm-calls`"
+        ));
+        context
     }
 
     fn with_scout_answer(

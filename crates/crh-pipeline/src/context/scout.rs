@@ -22,6 +22,8 @@ const RUN_NAME: &str = "scout";
 
 /// One answer and two corrections.
 const TURNS: u32 = 3;
+/// Model calls that the scout leaves to a reviewer and the editor.
+const RESERVED_CALLS: u32 = 2;
 /// An intent and a few names; the rest is for models that reason first.
 const OUTPUT_TOKENS: u32 = 4_000;
 /// Maximum wait for rate limits. After that time the review starts without an answer of the scout.
@@ -52,13 +54,14 @@ pub(super) async fn ask_scout(
     candidates: &[&Reviewer],
 ) -> (Option<ScoutAnswer>, RunRecord) {
     let names: Vec<String> = candidates.iter().map(|reviewer| reviewer.name.clone()).collect();
+    let calls = ctx.options.budget.llm_calls.saturating_sub(RESERVED_CALLS);
     let question = ModelQuestion {
         assignment: assignment(ctx),
         model: ctx.models.small_or_reviewer(),
         conversation: conversation(ctx, candidates),
         tools: Vec::new(),
         purpose: CallPurpose::Work,
-        turns: TURNS,
+        turns: TURNS.min(calls),
         tool_calls: 0,
         enough_results: None,
         output_tokens: OUTPUT_TOKENS,

@@ -437,6 +437,26 @@ fn file_that_a_failed_check_did_not_read_is_not_reviewed() {
 }
 
 #[test]
+fn model_review_is_incomplete_if_a_check_did_not_run() {
+    let mut skipped = run("syntax", &["a.py"]);
+    skipped.not_run = Some("there is no repository".to_owned());
+    for file in &mut skipped.coverage {
+        file.state = CoverageState::NotReviewed;
+    }
+    check(
+        &Review::new(Strategy::Single, vec![skipped, run("single", &["a.py", "b.py"])]),
+        expect![[r#"
+            truncated | Incomplete: 1 file not fully reviewed (a.py)
+            a.py truncated not all static checks ran
+            b.py reviewed 
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: checks not run: syntax (there is no repository); run crh in a checkout that matches the diff
+        "#]],
+    );
+}
+
+#[test]
 fn review_fails_if_all_model_runs_failed() {
     let seen = || run("secrets", &["a.py", "b.py"]);
     let single = run("single", &["a.py", "b.py"]);
@@ -617,7 +637,7 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &review,
         expect![[r#"
-            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py)
+            truncated | Incomplete: the review was stopped; unfinished reviewers: single; 2 files not fully reviewed (a.py, b.py)
             a.py not_reviewed the review was cancelled before it was reviewed
             b.py not_reviewed the review was cancelled before it was reviewed
             excluded/c.py out_of_scope excluded by `excluded/**`

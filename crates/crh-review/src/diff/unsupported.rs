@@ -59,6 +59,7 @@ impl Diff {
         if raw.starts_with(BYTE_ORDER_MARK) {
             raw.drain(..BYTE_ORDER_MARK.len());
         }
+        strip_added_crs(&mut raw);
         let diff = Self::read(raw);
         diff.check_supported()?;
         Ok(diff)
@@ -122,6 +123,17 @@ impl Diff {
     }
 }
 
+/// Removes one CR per line if all lines end with CR LF, headers included. Pipes of PowerShell add
+/// such a CR. Git ends headers with LF, also in the diff of a file whose lines end with CR LF.
+fn strip_added_crs(bytes: &mut Vec<u8>) {
+    let is_line_feed = |byte: &u8| *byte == b'\n';
+    if bytes.split_inclusive(is_line_feed).all(|line| line.ends_with(b"\r\n")) {
+        let lines = bytes.split_inclusive(is_line_feed);
+        let lines = lines.map(|line| line.strip_suffix(b"\r\n").unwrap_or(line));
+        *bytes = lines.flat_map(|line| line.iter().chain(b"\n")).copied().collect();
+    }
+}
+
 /// Whether `git log` or `git format-patch` prints such a line before each commit.
 fn is_commit_header(line: &[u8]) -> bool {
     let id = line.strip_prefix(b"commit ").or_else(|| line.strip_prefix(b"From "));
@@ -176,6 +188,16 @@ mod tests {
         let rename = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
         let diff = Diff::read_supported(format!("\u{feff}{rename}").into_bytes()).unwrap();
         assert_eq!((diff.raw(), diff.files().len()), (rename.as_bytes(), 1));
+    }
+
+    #[test]
+    fn cr_of_every_line_is_removed_once() {
+        let diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-1\r\n+2\r\n";
+        let piped = diff.replace('\n', "\r\n");
+        assert!(piped.contains("+2\r\r\n"));
+        for text in [diff, piped.as_str()] {
+            assert_eq!(Diff::read_supported(text.into()).unwrap().raw(), diff.as_bytes());
+        }
     }
 
     #[test]

@@ -72,6 +72,10 @@ fn tip(command: &str, word: &str, is_unlike_any: bool) -> Option<String> {
         ("review" | "check" | "reviewers" | "prepare", "--pr" | "--mr") => {
             format!("give the pull request without an option: `crh {command} 12`")
         }
+        (
+            "check",
+            "--model" | "--cheap-model" | "--escalation-model" | "--editor-model" | "--effort",
+        ) => "`crh check` asks no model; `crh review` does".to_owned(),
         _ => return None,
     };
     Some(text)
@@ -98,6 +102,7 @@ mod tests {
             "fix --all",
             "review --pr 12",
             "check --pr=12",
+            "check --model x",
             "revew",
         ];
         let tips = lines.map(|line| {
@@ -120,8 +125,9 @@ mod tests {
             fix --all: `crh fix` applies all safe fixes; name other issues with `--issue N`
             review --pr 12: give the pull request without an option: `crh review 12`
             check --pr=12: give the pull request without an option: `crh check 12`
+            check --model x: `crh check` asks no model; `crh review` does
         "#]]
-        .assert_eq(&tips[..11].concat());
-        assert!(tips[11].contains("'review'") && !tips[11].contains("'serve-answer'"), "{tips:?}");
+        .assert_eq(&tips[..12].concat());
+        assert!(tips[12].contains("'review'") && !tips[12].contains("'serve-answer'"), "{tips:?}");
     }
 }

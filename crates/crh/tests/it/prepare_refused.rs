@@ -81,6 +81,18 @@ fn unknown_revisions_are_errors() {
     for target in targets {
         check_in(&repo, target, &unknown);
     }
+    for target in ["HEAD~50", "HEAD~50..work"] {
+        check_in(
+            &repo,
+            &[target],
+            &expect![[r#"
+                exit 2
+                error: `HEAD` has no ancestor `HEAD~50`: its history has fewer commits
+                hint: name a commit that `git log` lists
+                ---
+            "#]],
+        );
+    }
     check_in(
         &repo,
         &["work..work"],

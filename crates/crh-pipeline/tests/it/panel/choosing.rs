@@ -139,6 +139,18 @@ async fn failed_scout_leaves_the_team_to_code() {
 }
 
 #[tokio::test]
+async fn scout_leaves_two_calls_to_the_reviewers() {
+    let model = all_answer(FakeModel::start(), &["correctness", "upkeep"]);
+    let scene = Scene::new(&retry()).with_change(|scene| scene.terms.budget.llm_calls = 2);
+    scene.check(&model, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (always) Completed
+          upkeep (11 python lines changed) Completed
+        ! the model call that chooses reviewers was skipped, since the limit of 2 model calls leaves it none; crh chose them by fixed rules; raise `--max-llm-calls`
+    "#]]).await;
+}
+
+#[tokio::test]
 async fn scout_doubt_is_in_the_report() {
     let scout_answer = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
     let model = FakeModel::start().on("scout", [calls("report_scout", scout_answer)]);

@@ -48,6 +48,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::NothingUncommitted
         | TargetError::NoDifference(_)
         | TargetError::NoSuchName(_)
+        | TargetError::NoAncestor { .. }
         | TargetError::AmbiguousName { .. }
         | TargetError::NotFetched(_)
         | TargetError::Forge { .. }
@@ -82,6 +83,9 @@ fn kind_and_hint(
                 "if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches",
             ),
         ),
+        TargetError::NoAncestor { .. } => {
+            (FailureKind::Usage, Some("name a commit that `git log` lists"))
+        }
         TargetError::AmbiguousName { .. } => {
             (FailureKind::Usage, Some("write the full name of the ref, or delete the tag"))
         }

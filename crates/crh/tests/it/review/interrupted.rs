@@ -143,9 +143,9 @@ fn ctrl_c_reports_partial_results() {
           - 1 P0 or P1 not validated: the review was stopped
           - the review was cancelled and is incomplete
 
-        Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
-          orchestrator, sub-agent-2, sub-agent-3; 2 files not fully reviewed (b.py,
-          c.py)
+        Ready with fixes: 1 issue to fix. The review is incomplete: the review was
+          stopped; unfinished reviewers: orchestrator, sub-agent-2, sub-agent-3; 2 files
+          not fully reviewed (b.py, c.py)
     "#]]
     .assert_eq(&reviewed.output.stdout);
     // Other progress lines depend on timing.

@@ -230,15 +230,16 @@ fn diff_is_reviewed_without_repository() {
     .assert_eq(&issues(&json(&run.join("review.json"))));
     expect![[r#"
         exit 1
-        Ready with fixes · 1 P1, 1 P2 · 0.03 USD · TIME · HOME/nowhere/.crh/runs/RUN
+        Ready with fixes (incomplete) · 1 P1, 1 P2 · 0.03 USD · TIME · HOME/nowhere/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
+                shop/orders.py)
         Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - static checks: secrets, workflows, injection
 
-        2 issues (1 P1, 1 P2) in 2 reviewed files.
+        2 issues (1 P1, 1 P2); no file was fully reviewed.
         The change rewrites how orders are added up.
         [1] all: Looked at all of it.
 
@@ -260,10 +261,14 @@ fn diff_is_reviewed_without_repository() {
           - 1 P1 shop/orders.py:5: a person must decide this
 
         Review coverage
+          - shop/mail.py: partly reviewed (not all static checks ran)
+          - shop/orders.py: partly reviewed (not all static checks ran)
           - checks not run: syntax, references, leftovers, consistency, patterns (the
-            change is only a diff: there is no repository to read from)
+            change is only a diff: there is no repository to read from); run crh in a
+            checkout that matches the diff
 
-        Ready with fixes: 1 issue to fix
+        Ready with fixes: 1 issue to fix. The review is incomplete: 2 files not fully
+          reviewed (shop/mail.py, shop/orders.py)
     "#]]
     .assert_eq(&desk.shown(&output));
 }
