@@ -141,7 +141,7 @@ pub enum TargetError {
     #[error("`{0}` was not fetched from its forge")]
     NotFetched(String),
     /// Fetching the commits from the forge failed.
-    #[error("fetching from `{url}`")]
+    #[error("cannot fetch from `{url}`")]
     Forge {
         /// Address of the repository.
         url: String,
@@ -257,6 +257,7 @@ pub fn resolve_target(
             };
             let effect = match &error {
                 _ if detects_base(target) => "the base may be stale",
+                // The user named the commits, and crh could not refresh their branch.
                 TargetError::Base(_) => "the commits may be stale",
                 _ => "the history before the change may be incomplete",
             };
@@ -341,16 +342,16 @@ fn try_resolve(
     build_change(store, range, target, options)
 }
 
-/// Fetches the objects that a partial clone lacks.
+/// Fetches the objects that a partial clone lacks: those of base, head and the target's tip.
 fn fetch_missing_objects(
     store: &Store,
     range: &ResolvedRange,
-    tip: Option<&str>,
+    target_tip: Option<&str>,
     options: &ResolveOptions<'_>,
 ) -> Result<(), TargetError> {
     let history = ChangeHistory::load(store.bare(), &range.base, &range.head)?;
     let mut commits = vec![range.base.as_str(), &range.head];
-    commits.extend(tip);
+    commits.extend(target_tip);
     // Offline, crh requires only the objects of base and head. A clone without blobs rarely has the
     // blobs of the commits between them.
     if options.network == NetworkMode::Online {
@@ -576,7 +577,7 @@ fn base_notes(base: &Base) -> Vec<String> {
     let mut notes = criss_cross_note(base.other_merge_bases);
     if base.is_by_own_branch {
         notes.push(format!(
-            "the base is `{}`, because no remote is called `origin` or `upstream`; `--base` names another",
+            "no remote is called `origin` or `upstream`, so crh compares with `{}`; `--base` names another base",
             base.display_name()
         ));
     }
@@ -672,7 +673,7 @@ fn find_commit(
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    // Last resort, since the objects that crh fetched for an earlier review may be outdated.
+    // Last resort, since crh's store may have an outdated branch from an earlier review.
     match (store.commit(name), first_error) {
         (Some(id), _) => Ok(NamedCommit { name: id.clone(), id }),
         (None, Some(error)) => Err(error.into()),

@@ -12,8 +12,8 @@ use crate::code_reader::CodeReader;
 use crh_review::finding::Side;
 use crh_syntax::{Language, MentionRole, mentions};
 
-/// Maximum changed files with code, or pieces of such files. crh divides a larger change by folders
-/// alone.
+/// Maximum number of parts with code; a part is a changed file or a piece of one. crh divides a
+/// larger change by folders alone.
 const FILES_MAX: usize = 1_000;
 /// Maximum changed functions with the same name. crh ignores calls to a more common name, since the
 /// callee is unclear.
@@ -27,8 +27,8 @@ struct PartFunction {
     lines: RangeInclusive<u32>,
 }
 
-/// Calls between changed functions, as indices of the parts of caller and callee. One entry per
-/// pair of functions.
+/// Uses of changed functions in other changed functions (calls and `owner.name`), as indices of the
+/// parts of user and used function. One entry per pair of functions.
 pub(crate) fn related_functions(
     change: &ChangeUnderReview,
     parts: &[DiffPart],
@@ -70,7 +70,8 @@ pub(crate) fn related_functions(
     pairs.map(|(caller, callee)| (functions[caller].part, functions[callee].part)).collect()
 }
 
-/// Functions and small types with changed lines in these parts. Empty if there are too many files.
+/// Functions and small types (see `enclosing_symbol`) with changed lines in these parts. Empty if
+/// there are too many files.
 fn changed_functions(
     change: &ChangeUnderReview,
     parts: &[DiffPart],

@@ -14,7 +14,8 @@ use crh_llm::ToolSpec;
 use crh_review::finding::{Confidence, Finding, Severity};
 use crh_review::{Dialect, ProposedTest, ReviewerReturn, parse_return_value};
 
-/// A session tool. Models read its doc comments and fill in its fields.
+/// A tool by which a run delegates, submits or reports. Models read its doc comments and fill in
+/// its fields.
 ///
 /// Models sometimes add fields, and crh should not lose an answer because of them. The types of an
 /// answer therefore deny unknown fields only in their schema, with
@@ -94,7 +95,7 @@ fn read_groups<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<KeptGro
     values.into_iter().map(group).collect()
 }
 
-/// Reads a word of a list in any case, and with spaces or hyphens: models write `CONFIRMED` and
+/// Reads one of a fixed set of words in any case, and with spaces or hyphens: models write `CONFIRMED` and
 /// `Not addressed`.
 fn read_word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
@@ -344,7 +345,7 @@ impl SessionTool for ReportTestedEdit {
 }
 
 /// Reading tools in the requests of a panel. Every request contains the list, so it has only the
-/// tools that recorded reviews use. Agents can call the other reading tools, too.
+/// tools that models called in recorded reviews. crh also answers calls of the other reading tools.
 const IN_PANEL: [&str; 9] = [
     "read",
     "diff_get_file",
@@ -405,8 +406,8 @@ pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<ReviewerRe
     parsed.map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
 }
 
-/// Drops unknown fields of a report of findings. Models sometimes add fields, and crh should not
-/// reject the findings because of them.
+/// Drops unknown fields of a report of findings. Models sometimes add fields, and the parser of
+/// findings is strict, unlike those of other answers.
 pub(crate) fn drop_unknown_fields(value: &mut Value, spec: &ToolSpec) {
     if value["findings"].is_array() {
         drop_fields_outside(value, &spec.schema);

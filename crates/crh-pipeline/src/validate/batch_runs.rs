@@ -35,7 +35,8 @@ pub(super) struct BatchOutcome {
 }
 
 impl BatchOutcome {
-    /// Whether the budget prevented the run and the batch has no P0 or P1.
+    /// Whether the report can leave out this outcome: the budget prevented the run, and the batch has
+    /// no P0 or P1, for which there would be a note.
     pub(super) fn is_skippable(&self) -> bool {
         let was_prevented = self.record.limited.is_some() && self.record.totals.llm_calls == 0;
         was_prevented && self.note.is_none()

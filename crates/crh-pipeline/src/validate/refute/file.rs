@@ -103,8 +103,9 @@ impl ParsedFile {
             .any(|import| imports_file(self.language, &import.text, &self.path, defined_in))
     }
 
-    /// Whether the lines are always compiled: the first is at the left margin, and the file has no
-    /// conditional compilation. False in languages with a preprocessor.
+    /// Whether the definition in these lines always exists: its first line is not indented, so that
+    /// no `if` encloses it, and the file has no conditional compilation. False in languages with a
+    /// preprocessor.
     pub(super) fn is_unconditional(&self, start: u32, end: u32) -> bool {
         let count = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
         let lines_before = usize::try_from(start.saturating_sub(1)).unwrap_or(usize::MAX);

@@ -21,7 +21,7 @@ use crh_review::verdict::CommandKind;
 /// Maximum number of issues that `crh check` shows by default.
 const CHECK_ISSUES_MAX: usize = 15;
 
-/// Maximum length of a prompt, in characters; longer files are something else.
+/// Maximum length of a prompt file, in characters. A longer file is probably not a prompt.
 const PROMPT_MAX: usize = 100_000;
 
 pub(crate) fn terms(
@@ -140,17 +140,18 @@ pub(crate) fn time_limit(settings: &Settings) -> Duration {
 }
 
 /// The stored options of a resumed review, with limits from the command line.
-pub(super) fn with_limits_from(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
+pub(super) fn with_limits_from(stored: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
     let side_by_side = flags.review_side_by_side.as_ref().map(|flag| count(flag.value.get()));
     ReviewOptions {
-        max_parallel: side_by_side.unwrap_or(began.max_parallel),
-        budget: resumed_budget(began.budget, flags),
-        ..began
+        max_parallel: side_by_side.unwrap_or(stored.max_parallel),
+        budget: resumed_budget(stored.budget, flags),
+        ..stored
     }
 }
 
-/// The total budget of a resumed review. It keeps its name, which is part of the review id.
-fn resumed_budget(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
+/// The budget of a resumed review, for both attempts together. It keeps its name, which is part of
+/// the review id.
+fn resumed_budget(stored: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
     let limit = |flag: &Option<SourcedValue<Option<NonZeroU64>>>| flag.as_ref()?.value;
     let limits = LimitOverrides {
         llm_calls: limit(&flags.budget_llm_calls),
@@ -161,9 +162,9 @@ fn resumed_budget(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
         seconds: limit(&flags.budget_seconds),
         usd: flags.budget_usd.as_ref().and_then(|flag| flag.value),
     };
-    let name = allowed.name.clone();
+    let name = stored.name.clone();
     let profile = flags.review_budget.as_ref().map(|flag| flag.value.profile().budget());
-    ReviewBudget { name, ..limits.apply_to(profile.unwrap_or(allowed)) }
+    ReviewBudget { name, ..limits.apply_to(profile.unwrap_or(stored)) }
 }
 
 /// Limits that were set separately.

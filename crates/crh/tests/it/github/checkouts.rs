@@ -147,7 +147,7 @@ fn unfetchable_found_pull_request_is_left_out() {
     let refused = Fault::on("GET", "/acme/shop.git/*", FaultKind::StatusBefore(403));
     hub.github.fail(refused.times(2));
     let (output, summary) = hub.prepared(clone.path(), &[]);
-    let note = "note: reviewing without the pull request of this branch: fetching from ";
+    let note = "note: reviewing without the pull request of this branch: cannot fetch from ";
     assert!(output.stderr.contains(note), "{}", output.stderr);
     assert_eq!(summary["title"], json!("totals of several items"));
     // A named pull request is required.

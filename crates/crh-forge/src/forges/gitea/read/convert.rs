@@ -239,7 +239,7 @@ fn discussion_thread(thread: &InlineThread) -> DiscussionThread {
     }
 }
 
-/// The newest status of each context.
+/// The first status of each context, which is the newest: Gitea lists the newest first.
 fn checks(statuses: &[wire::Status]) -> Vec<ForgeCheck> {
     let mut known = BTreeSet::new();
     let newest = statuses.iter().filter(|status| known.insert(status.context.clone()));
@@ -262,9 +262,9 @@ fn rounds(raw: &RawPullRequest, state: &ProposalState, instance: &str) -> Vec<Pr
     let last = last.filter(|last| last != head && is_commit_id(last));
     let mut rounds: Vec<ProposalRound> =
         last.map(|head| ProposalRound { head, ..ProposalRound::default() }).into_iter().collect();
-    let target = raw.pull.merge_base.clone().filter(|base| is_commit_id(base));
+    let merge_base = raw.pull.merge_base.clone().filter(|base| is_commit_id(base));
     rounds.push(ProposalRound {
-        target: target.or_else(|| Some(raw.pull.base.sha.clone())),
+        target: merge_base.or_else(|| Some(raw.pull.base.sha.clone())),
         head: head.clone(),
         ..ProposalRound::default()
     });

@@ -285,7 +285,7 @@ mod tests {
             fs::write(folder.path().join(format!("{number}{FILE_SUFFIX}")), "").unwrap();
         }
         drop(ReplyCache::in_folder(folder.path().to_owned()));
-        assert_eq!(files(), FILES_MAX + 1, "nothing was kept by this one");
+        assert_eq!(files(), FILES_MAX + 1, "a cache that stored nothing does not prune");
         drop(cache);
         assert_eq!(files(), FILES_MAX);
     }

@@ -114,10 +114,10 @@ fn private_repository_needs_git_token() {
         error: `GET ~ann/shop/+git/shop/+merge/1003` failed: not found, or the token cannot see it
         hint: you are not logged in to Launchpad, so crh sees only public data; run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or `LP_CREDENTIALS_FILE`
         exit 3
-        error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
+        error: cannot fetch from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
         hint: for a private repository, set `LP_GIT_TOKEN` to an access token with `repository:pull`; create it on the page of the repository or its project
         exit 3
-        error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
+        error: cannot fetch from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
         hint: for a private repository, set `LP_GIT_TOKEN` to an access token with `repository:pull`; create it on the page of the repository or its project
     "#]].assert_eq(&shown);
     let output = check_as(&pad, &[who, vec![("LP_GIT_TOKEN", "opens\n")]].concat());

@@ -98,7 +98,7 @@ fn launchpadlib_file_is_used_from_any_setting() {
     assert_eq!(check(&pad, &[]).code, 3);
     let check_logged_in = |more: &[(&'static str, String)]| {
         let output = check(&pad, more);
-        assert!(output.stderr.contains("fetching from"), "{}", output.shown());
+        assert!(output.stderr.contains("cannot fetch from"), "{}", output.shown());
     };
     pad.user.write("credentials", &file());
     let path = pad.user.path("credentials").to_str().unwrap().to_owned();
