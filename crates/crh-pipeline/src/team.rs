@@ -33,16 +33,15 @@ const SPECIALISTS: [&str; 7] = [
     "reliability",
     "performance",
 ];
-/// Specialists of changes below [`ANY_SPECIALIST_LINES`]. In measured reviews of such changes,
+/// Specialists of changes below [`LARGE_CHANGE_LINES`]. In measured reviews of such changes,
 /// finders reported everything that a specialist reported. So only the specialists run whose
-/// omission could cost the most.
+/// omission could cost the most, and only if a fact calls for them.
 const SMALL_CHANGE_SPECIALISTS: [&str; 2] = [SECURITY, DATA_MIGRATIONS];
-/// Number of changed lines of code from which every specialist may run.
-const ANY_SPECIALIST_LINES: u64 = 400;
+/// Number of changed lines of code from which a second finder pays for itself and every specialist
+/// may run.
+const LARGE_CHANGE_LINES: u64 = 600;
 /// Number of changed lines of code from which a team may have a second specialist.
 const SECOND_SPECIALIST_LINES: u64 = 1_000;
-/// Number of changed lines of code from which a second finder pays for itself.
-const SECOND_FINDER_LINES: u64 = 600;
 
 /// Why a reviewer without a matching trigger is skipped.
 const NO_TRIGGER: &str = "nothing in the change calls for this reviewer";
@@ -256,7 +255,7 @@ impl TeamSelector<'_> {
             .iter()
             .map(|choice| choice.reviewer.name.as_str())
             .filter(|name| self.eligible_specialists().contains(name))
-            .filter(|name| self.is_called_for(name) || self.is_suggested(name))
+            .filter(|name| self.is_called_for(name) || !self.is_small() && self.is_suggested(name))
             .collect();
         specialists.sort_by_key(|name| SPECIALISTS.iter().position(|known| known == name));
         // Specialists that the change calls for come first. Suggestions of the scout fill the
@@ -307,7 +306,7 @@ impl TeamSelector<'_> {
     }
 
     /// Whether the change calls for a specialist, by a fact, a path or a language. Below
-    /// [`ANY_SPECIALIST_LINES`], only a fact counts. A word in the code is never enough: finders
+    /// [`LARGE_CHANGE_LINES`], only a fact counts. A word in the code is never enough: finders
     /// look at such lines too.
     fn is_called_for(&self, name: &str) -> bool {
         if name == SECURITY && self.facts.has(ChangeFact::InjectionRisk) {
@@ -367,8 +366,7 @@ impl TeamSelector<'_> {
     /// Whether the change is large enough for a second finder, or changes a guard that the security
     /// reviewer does not cover.
     fn needs_second_finder(&self) -> bool {
-        self.facts.lines() >= SECOND_FINDER_LINES
-            || self.facts.has(ChangeFact::Guard) && !self.is_covered_by_security()
+        !self.is_small() || self.facts.has(ChangeFact::Guard) && !self.is_covered_by_security()
     }
 
     fn is_covered_by_security(&self) -> bool {
@@ -378,7 +376,7 @@ impl TeamSelector<'_> {
     }
 
     fn is_small(&self) -> bool {
-        self.facts.lines() < ANY_SPECIALIST_LINES
+        self.facts.lines() < LARGE_CHANGE_LINES
     }
 
     /// The specialists that may run, by importance.

@@ -354,21 +354,22 @@ fn number_and_kind_of_specialists_depend_on_size() {
     let three = "scout=security:keys scout=reliability:retries scout=performance:a_loop";
     let surplus = "the model that chooses reviewers also asked for `reliability`, `performance`";
     for (known, scout, specialists, note) in [
-        ("fact code\n- 399 a.sh", three, "security", ""),
-        ("fact code\n- 400 a.sh", three, "security", surplus),
+        ("fact code\n- 599 a.sh", three, "", ""),
+        ("fact code\n- 600 a.sh", three, "security", surplus),
         (
             "fact code\n- 1000 a.sh",
             three,
             "reliability, security",
             "the model that chooses reviewers also asked for `perf",
         ),
-        ("fact code\n- 399 a.sh", "scout=reliability:retries", "", ""),
-        ("fact code\n- 400 a.sh", "scout=reliability:retries", "reliability", ""),
-        // Below 400 lines, a path alone calls for no specialist, and only two kinds run.
-        ("fact code\n- 399 app/routes/a.sh", "", "", ""),
-        ("fact code\n- 400 app/routes/a.sh", "", "security", ""),
-        ("fact code\nfact public_api\n- 399 a.sh", "", "", ""),
-        ("fact code\nfact public_api\n- 400 a.sh", "", "api-contract", ""),
+        ("fact code\n- 599 a.sh", "scout=reliability:retries", "", ""),
+        ("fact code\n- 600 a.sh", "scout=reliability:retries", "reliability", ""),
+        // Below 600 lines, neither a path nor the scout calls for a specialist, and only two kinds
+        // run.
+        ("fact code\n- 599 app/routes/a.sh", "", "", ""),
+        ("fact code\n- 600 app/routes/a.sh", "", "security", ""),
+        ("fact code\nfact public_api\n- 599 a.sh", "", "", ""),
+        ("fact code\nfact public_api\n- 600 a.sh", "", "api-contract", ""),
         ("fact code\nfact migrations\n- 5 a.sh", "", "data-migrations", ""),
         ("fact code\nfact migrations\nfact guard\n- 999 a.sh", "", "security", ""),
         (
@@ -551,10 +552,9 @@ fn reviewers_page_names_the_numbers_of_the_triggers() {
         }
         assert_eq!(stated, expected, "{runs_on}");
     }
-    assert_eq!(SECOND_FINDER_LINES, 600);
+    assert_eq!(LARGE_CHANGE_LINES, 600);
     assert!(page.contains("as a second finder if 600 lines changed"));
     assert_eq!(SECOND_SPECIALIST_LINES, 1_000);
     assert!(page.contains("one specialist, from 1,000 lines on two"));
-    assert_eq!(ANY_SPECIALIST_LINES, 400);
-    assert!(page.contains("Below 400 executable lines") && page.contains("From 400 lines on"));
+    assert!(page.contains("Below 600 executable lines") && page.contains("From 600 lines on"));
 }

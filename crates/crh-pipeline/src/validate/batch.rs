@@ -13,7 +13,7 @@ use crh_review::report::Issue;
 use crh_review::{Location, Quote};
 
 /// Issues per run. Every run reads the diff, so few large batches cost less than many small ones.
-const BATCH_SIZE: usize = 10;
+const BATCH_SIZE: usize = 16;
 
 /// Maximum characters of a quote outside the excerpt.
 const QUOTE_CHARS: usize = 2_000;

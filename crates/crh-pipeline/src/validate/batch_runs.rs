@@ -21,9 +21,9 @@ use crh_review::{Judgement, JudgementResult};
 const TURNS: u32 = 5;
 
 /// Maximum tool calls per batch: two per issue, and some more.
-const TOOL_CALLS: u32 = 24;
+const TOOL_CALLS: u32 = 36;
 
-/// Maximum tokens per turn: about a thousand for ten judgements, the rest for models that reason
+/// Maximum tokens per turn: about 1,600 for 16 judgements, the rest for models that reason
 /// first.
 const OUTPUT_TOKENS: u32 = 8_000;
 

@@ -302,8 +302,8 @@ fn many_issues(urgent: usize, lower: usize) -> (String, String) {
 #[tokio::test]
 async fn issues_are_validated_in_batches_by_urgency() {
     let model = FakeModel::start();
-    let (fixture, findings) = many_issues(13, 2);
-    let limit = |terms: &mut ReviewOptions| terms.budget.verify = 12;
+    let (fixture, findings) = many_issues(19, 2);
+    let limit = |terms: &mut ReviewOptions| terms.budget.verify = 18;
     let stage =
         ValidationScene::with(&model, TestChange::new(&fixture), &findings, limit, Vec::new());
     for batch in 1..=2 {
@@ -311,24 +311,24 @@ async fn issues_are_validated_in_batches_by_urgency() {
     }
     let validated = stage.validated(&[]).await;
     let sizes: Vec<usize> = validated.runs.iter().map(|record| record.checked.len()).collect();
-    assert_eq!(sizes, [10, 2]);
+    assert_eq!(sizes, [16, 2]);
     assert_eq!(
         validated.notes,
         [
-            "1 P0 or P1 not validated by a second model run: the limit is 12",
-            "validate-1 gave no verdict on 10 issues",
+            "1 P0 or P1 not validated by a second model run: the limit is 18",
+            "validate-1 gave no verdict on 16 issues",
             "validate-2 gave no verdict on 2 issues",
         ]
     );
     let has_no_verdict =
         validated.judgements.values().all(|it| it.result == JudgementResult::NoVerdict);
-    assert!(has_no_verdict && validated.judgements.len() == 12);
+    assert!(has_no_verdict && validated.judgements.len() == 18);
 }
 
 #[tokio::test]
 async fn failed_batch_keeps_its_issues() {
     let model = FakeModel::start();
-    let (fixture, findings) = many_issues(11, 2);
+    let (fixture, findings) = many_issues(17, 2);
     let stage = ValidationScene::new(&model, &fixture, &findings);
     model.script("validate-1", [report(&[])]);
     model.script("validate-2", [bad_key()]);
@@ -344,14 +344,21 @@ async fn failed_batch_keeps_its_issues() {
         P1 0.90 no_verdict Problem 07
         P1 0.90 no_verdict Problem 08
         P1 0.90 no_verdict Problem 09
-        P1 0.90 degraded Problem 10
-        P2 0.90 not_run Problem 11
-        P2 0.90 not_run Problem 12
+        P1 0.90 no_verdict Problem 10
+        P1 0.90 no_verdict Problem 11
+        P1 0.90 no_verdict Problem 12
+        P1 0.90 no_verdict Problem 13
+        P1 0.90 no_verdict Problem 14
+        P1 0.90 no_verdict Problem 15
+        P1 0.90 degraded Problem 16
+        P2 0.90 not_run Problem 17
+        P2 0.90 not_run Problem 18
         validate-1 Completed None
         validate-2 Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .") None
-        note: validate-1 gave no verdict on 10 issues
+        note: validate-1 gave no verdict on 16 issues
         note: validate-2 failed: the server requires an API key, and crh sent none: Incorrect API key provided: .; 3 issues not validated, 1 of them P0 or P1
-    "#]].assert_eq(&stage.render(&validated));
+    "#]]
+    .assert_eq(&stage.render(&validated));
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::scene::{CART, Scene, fenced, notes, prompt_end, render, reports, scouts, team};
+use super::scene::{
+    CART, Scene, fenced, notes, prompt_end, render, reports, scouts, team, with_own_reviewer,
+};
 use crh_pipeline::context::IntentPrompt;
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::pipeline::ReviewOutput;
@@ -33,9 +35,10 @@ const LOGIN: &str = "
         return None
 ";
 
-/// The same change under a name that calls for no specialist.
+/// The same change under a name that calls for no specialist, in a repository with a reviewer of
+/// its own.
 fn retry() -> String {
-    LOGIN.replace("shop/login.py", "shop/retry.py")
+    with_own_reviewer(&LOGIN.replace("shop/login.py", "shop/retry.py"))
 }
 
 fn all_answer(model: FakeModel, names: &[&str]) -> FakeModel {
@@ -58,23 +61,23 @@ async fn check(
 
 #[tokio::test]
 async fn code_chooses_and_scout_adds_reviewers() {
-    let scout = scouts("Users log in.", &[("security", "`shop/retry.py` checks a password")]);
-    let reviewers = ["correctness", "security", "upkeep"];
+    let scout = scouts("Users log in.", &[("passwords", "`shop/retry.py` checks a password")]);
+    let reviewers = ["correctness", "passwords", "upkeep"];
     let model = check(
         &retry(),
         Some(scout),
         &reviewers,
         expect![[r#"
-        correctness: always
-        security: line 5 of `shop/retry.py` says `password`
-        upkeep: 11 python lines changed
-    "#]],
+            correctness: always
+            upkeep: 11 python lines changed
+            passwords: `shop/retry.py` checks a password
+        "#]],
     )
     .await;
     let offered = fenced(&prompt_end(&model, "scout"), "reviewers");
     let names: Vec<&str> = offered.lines().filter_map(|row| row.split(':').next()).collect();
-    assert_eq!(names, ["security", "data-migrations"]);
-    assert_eq!(fenced(&prompt_end(&model, "security"), "intent"), "Users log in.\n");
+    assert_eq!(names, ["passwords"]);
+    assert_eq!(fenced(&prompt_end(&model, "passwords"), "intent"), "Users log in.\n");
     let models: Vec<(String, String)> =
         model.requests().into_iter().map(|asked| (asked.caller, asked.model)).collect();
     for (caller, tier) in [("scout", "cheap"), ("correctness", "strong"), ("upkeep", "mid")] {
@@ -112,15 +115,15 @@ async fn scout_retries_after_an_unknown_reviewer() {
         "scout",
         [
             scouts("Users log in.", &[("astrology", "the stars")]),
-            scouts("Users log in.", &[("security", "a password")]),
+            scouts("Users log in.", &[("passwords", "a password")]),
         ],
     );
-    let model = all_answer(model, &["correctness", "security", "upkeep"]);
+    let model = all_answer(model, &["correctness", "passwords", "upkeep"]);
     let reviewed = Scene::new(&retry()).review(&model).await;
     expect![[r#"
         correctness: always
-        security: line 5 of `shop/retry.py` says `password`
         upkeep: 11 python lines changed
+        passwords: a password
     "#]]
     .assert_eq(&team(&reviewed.report));
 }
@@ -339,12 +342,12 @@ async fn disabled_reviewer_does_not_run() {
 
 #[tokio::test]
 async fn unknown_reviewers_are_dropped_after_one_retry() {
-    let wanted = [("astrology", "the stars"), ("security", "a password")];
+    let wanted = [("astrology", "the stars"), ("passwords", "a password")];
     let insists = scouts("Users log in.", &wanted);
     let model = FakeModel::start().on("scout", [scouts(" ", &[]), insists]);
-    let model = all_answer(model, &["correctness", "security", "upkeep"]);
+    let model = all_answer(model, &["correctness", "passwords", "upkeep"]);
     let reviewed = Scene::new(&retry()).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
     assert_eq!(reviewed.report.warnings, [""; 0]);
-    assert!(team(&reviewed.report).contains("security: line 5 of `shop/retry.py` says `password`"));
+    assert!(team(&reviewed.report).contains("passwords: a password"));
 }

@@ -57,6 +57,22 @@ pub(crate) const CART: &str = "
         return name.strip()
 ";
 
+/// Adds a reviewer `passwords` of the repository, which only the scout can choose.
+pub(super) fn with_own_reviewer(fixture: &str) -> String {
+    let reviewer = "    //- .crh/reviewers/passwords.md
+    ---
+    name: passwords
+    lens: where passwords go
+    soft: the change reads or stores a password
+    category: security
+    ---
+    You follow passwords.
+";
+    let head = "    //- head\n";
+    format!("\n{reviewer}{}", fixture.trim_start_matches('\n'))
+        .replace(head, &format!("{head}{reviewer}"))
+}
+
 /// Context size of the models in most tests.
 const CONTEXT: u64 = 200_000;
 
