@@ -207,7 +207,7 @@ fn full_report_in_every_format() {
     expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
     expect_file!["../../tests/data/render/code-quality.json"]
         .assert_eq(&code_quality(&report).unwrap());
-    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report, ""));
+    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report, None, ""));
     expect_file!["../../tests/data/render/annotations.txt"].assert_eq(&annotations(&report));
     let diff = Diff::read(DIFF);
     expect_file!["../../tests/data/render/report.html"]
@@ -461,7 +461,7 @@ fn empty_report_is_rendered() {
         > **Verdict:** Ready to merge
     "#]]
     .assert_eq(&markdown(&report));
-    expect![[r#""#]].assert_eq(&quickfix(&report, ""));
+    expect![[r#""#]].assert_eq(&quickfix(&report, None, ""));
     expect![[r#""#]].assert_eq(&annotations(&report));
 }
 
@@ -1069,7 +1069,7 @@ fn hostile_text_cannot_break_table_or_line() {
         page,
         envelope(&report),
         comment(&report, "crh"),
-        quickfix(&report, ""),
+        quickfix(&report, None, ""),
         annotations(&report),
         text(&report, &TextStyle::default()),
     ];
