@@ -96,7 +96,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
         Some(format!("{subject} requirements were not checked: {why}"))
     }));
     if let Some(doubt) = &inputs.context.intent.doubt {
-        warnings.push(format!("not clear from the change and its description: {doubt}"));
+        warnings.push(format!("unexplained in the change: {doubt}"));
     }
     warnings.extend_from_slice(&inputs.edit.notes);
     warnings.extend(over_budget_notes(inputs));
