@@ -13,9 +13,9 @@ use super::ready_case::ReadyCase;
 use super::suite::labels::{optional_severity, read as read_value};
 use super::suite_reviews::OpenedSuite;
 use crh_pipeline::failure::Failure;
-use crh_review::StrictJson;
 use crh_review::eval::{CaseRun, CaseRuns, Ending, Evaluation, REPORTS_MAX, Reported, Span};
 use crh_review::finding::{Category, Confidence, Severity, Side, TITLE_MAX};
+use crh_review::{StrictJson, json_problem};
 
 /// Findings of another tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ type LocatedError = (String, CaseError);
 
 fn rows(bytes: &[u8]) -> Result<Vec<LocatedRow>, LocatedError> {
     let not_json = |error: serde_json::Error| {
-        CaseError::new(format!("invalid JSON: {error}"))
+        CaseError::new(format!("invalid JSON: {}", json_problem(&error)))
             .hint("give a JSON array, or one object per line")
     };
     if bytes.trim_ascii_start().starts_with(b"[") {

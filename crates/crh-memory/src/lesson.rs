@@ -38,7 +38,7 @@ const PROMPT_CHARS_MAX: usize = 4_000;
 const CONFIRMING_OCCURRENCES: usize = 2;
 
 /// First lines of a new file.
-const HEADER: &str = "# Lessons for crh, see docs/learning.md. crh reads this file from the base branch only.\nversion = 1\n";
+const HEADER: &str = "# Lessons for crh, see `crh learn --help`. crh reads this file from the base branch only.\nversion = 1\n";
 
 /// One lesson.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -158,7 +158,7 @@ impl LearningStats {
             tables.push(text);
         }
         if !self.dismissed_unposted.is_empty() {
-            let mut text = format!("{:<28} {:>6}\n", "dismissed without posting", "issues");
+            let mut text = format!("{:<28} {:>6}\n", "dismissed before posting", "issues");
             for (category, count) in &self.dismissed_unposted {
                 text.push_str(&format!("  {category:<26} {count:>6}\n"));
             }

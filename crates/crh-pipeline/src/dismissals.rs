@@ -177,7 +177,10 @@ impl Dismissals {
     /// Reasons by key, for the merge of findings.
     pub fn into_reasons(self) -> BTreeMap<String, String> {
         let reason = |dismissal: LocalDismissal| match dismissal.reason.as_str() {
-            "" => format!("dismissed as {}", dismissal.run),
+            "" => match dismissal.run.rsplit_once('#') {
+                Some((run, number)) => format!("as issue {number} of run {run}"),
+                None => dismissal.run,
+            },
             _ => dismissal.reason,
         };
         self.entries.into_iter().map(|(key, dismissal)| (key, reason(dismissal))).collect()

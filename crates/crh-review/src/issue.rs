@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt::Display;
 use std::num::NonZeroU32;
 
 use crate::cluster::is_near;
-use crate::finding::{Confidence, Evidence, Family, Finding, Member, Origin, Severity, Side};
+use crate::finding::{
+    AutofixClass, Confidence, Evidence, Family, Finding, Member, Origin, Owner, Severity, Side,
+};
 use crate::grade::{downgrade_reason, effective_severity};
 use crate::identity::{IssueKey, dedupe_key, numbered_key};
 use crate::place::{Location, PlacedFinding, Placer, Quote, Tier};
@@ -394,15 +395,19 @@ fn disagreement(
     let voters = route_voters(members, separated);
     let notes = [
         severity_disagreement(members, severity),
-        disagreement_over(&voters, |m| m.finding.autofix_class, route.class, CAUTIOUS),
-        disagreement_over(&voters, |m| m.finding.owner, route.owner, CAUTIOUS),
+        disagreement_over(&voters, |m| m.finding.autofix_class, route.class, class_words, CAUTIOUS),
+        disagreement_over(&voters, |m| m.finding.owner, route.owner, owner_words, CAUTIOUS),
     ];
     let mut notes: Vec<String> = notes.into_iter().flatten().collect();
     let names = || reviewers(&voters).join(", ");
     if replacements_conflict(members) {
         notes.push(format!("{} (different replacements) -- kept none", names()));
     } else if replacements_conflict(&voters) {
-        notes.push(format!("{} (different replacements) -- kept {}", names(), route.class));
+        notes.push(format!(
+            "{} (different replacements) -- kept {}",
+            names(),
+            class_words(route.class)
+        ));
     }
     (!notes.is_empty()).then(|| notes.join("; "))
 }
@@ -411,11 +416,45 @@ fn disagreement(
 fn severity_disagreement(members: &[&Member], final_severity: Severity) -> Option<String> {
     let claimed_severity = |member: &Member| member.finding.severity;
     match downgrade_reason(members, final_severity) {
-        None => disagreement_over(members, claimed_severity, final_severity, "the more severe"),
+        None => disagreement_over(
+            members,
+            claimed_severity,
+            final_severity,
+            severity_words,
+            "the more severe",
+        ),
         Some(reason) => Some(format!(
             "{} -- lowered to {final_severity}: {reason}",
-            format_votes(&reviewers_by_value(members, claimed_severity))
+            format_votes(&reviewers_by_value(members, claimed_severity), severity_words)
         )),
+    }
+}
+
+fn severity_words(severity: Severity) -> &'static str {
+    match severity {
+        Severity::P0 => "P0",
+        Severity::P1 => "P1",
+        Severity::P2 => "P2",
+        Severity::P3 => "P3",
+    }
+}
+
+fn class_words(class: AutofixClass) -> &'static str {
+    match class {
+        AutofixClass::SafeAuto => "safe fix",
+        AutofixClass::GatedAuto => "fix that changes behaviour",
+        AutofixClass::Manual => "manual fix",
+        AutofixClass::Advisory => "no fix",
+    }
+}
+
+/// For whom the fix is.
+fn owner_words(owner: Owner) -> &'static str {
+    match owner {
+        Owner::ReviewFixer => "for `crh fix`",
+        Owner::DownstreamResolver => "for a developer or a coding agent",
+        Owner::Human => "for a person to decide",
+        Owner::Release => "for the release",
     }
 }
 
@@ -431,7 +470,8 @@ pub(crate) fn regrade(issue: &mut Issue, severity: Severity, judge: &str, reason
         Some(disagreement) => format!("{disagreement}; "),
         None => {
             let members: Vec<&Member> = issue.members.iter().collect();
-            format!("{}, ", format_votes(&reviewers_by_value(&members, |m| m.finding.severity)))
+            let votes = reviewers_by_value(&members, |m| m.finding.severity);
+            format!("{}, ", format_votes(&votes, severity_words))
         }
     };
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -440,14 +480,17 @@ pub(crate) fn regrade(issue: &mut Issue, severity: Severity, judge: &str, reason
     issue.severity = severity;
 }
 
-fn disagreement_over<T: Ord + Display>(
+fn disagreement_over<T: Copy + Ord>(
     members: &[&Member],
     value_of: impl Fn(&Member) -> T,
     final_value: T,
+    words: fn(T) -> &'static str,
     choice: &str,
 ) -> Option<String> {
     let votes = reviewers_by_value(members, value_of);
-    (votes.len() > 1).then(|| format!("{} -- kept {final_value}, {choice}", format_votes(&votes)))
+    (votes.len() > 1).then(|| {
+        format!("{} -- kept {}, {choice}", format_votes(&votes, words), words(final_value))
+    })
 }
 
 fn reviewers_by_value<'a, T: Ord>(
@@ -462,10 +505,13 @@ fn reviewers_by_value<'a, T: Ord>(
 }
 
 /// Formats votes as `security (P0), correctness (P1)`.
-fn format_votes<T: Display>(votes: &BTreeMap<T, BTreeSet<&str>>) -> String {
-    let parts = votes
-        .iter()
-        .flat_map(|(value, names)| names.iter().map(move |name| format!("{name} ({value})")));
+fn format_votes<T: Copy>(
+    votes: &BTreeMap<T, BTreeSet<&str>>,
+    words: fn(T) -> &'static str,
+) -> String {
+    let parts = votes.iter().flat_map(|(value, names)| {
+        names.iter().map(move |name| format!("{name} ({})", words(*value)))
+    });
     parts.collect::<Vec<_>>().join(", ")
 }
 

@@ -49,7 +49,7 @@ pub use precheck::{FindingCheck, FindingProblem, check_findings, cited_locations
 pub use returns::{Dialect, ReturnError, ReviewerReturn, parse_return, parse_return_value};
 pub use sanitise::{escape_invisible, has_command, one_line};
 pub use shape::{drop_diff_prefixes, repair_whole_numbers};
-pub use strict_json::StrictJson;
+pub use strict_json::{StrictJson, json_problem};
 pub use width::{columns, truncate, truncate_middle, wrap};
 pub use words::{normalise_posted_title, normalise_title};
 

@@ -508,9 +508,9 @@ impl MergeResult {
         self.drop_issue(issue, Fate::Softened, reason);
     }
 
-    fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, merged_into: Option<&str>) {
+    fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, into: Option<&str>) {
         let dropped = DroppedFinding::new(member, fate, reason);
-        self.dropped.push(DroppedFinding { into: merged_into.map(str::to_owned), ..dropped });
+        self.dropped.push(DroppedFinding { into: into.map(str::to_owned), ..dropped });
     }
 
     /// Adds an issue, or drops or hides it if its judgement says so.
@@ -544,8 +544,9 @@ impl MergeResult {
 
     /// Drops an issue. All its findings get the same fate.
     pub(crate) fn drop_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
+        let dismissed_with = (fate == Fate::Dismissed).then_some(issue.dedupe_key.as_str());
         for member in issue.members {
-            self.drop_member(member, fate, reason, None);
+            self.drop_member(member, fate, reason, dismissed_with);
         }
     }
 }

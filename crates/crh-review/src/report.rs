@@ -23,6 +23,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Words between the number of issues over the limit and the limit.
 const OVER_CAP_CAUSE: &str = "not shown because of";
 
+/// Beginning of the reason of findings that a minimum severity hides.
+pub const BELOW_MINIMUM: &str = "below --min-severity";
+
 /// The result of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "report")]
@@ -654,7 +657,7 @@ pub struct DroppedFinding {
     /// What the fate alone does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<DropCause>,
-    /// The `dedupe_key` of the issue it was merged into.
+    /// The `dedupe_key` of the issue that it was merged into, or with which it was dismissed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
     /// Severity of its issue, if the issue is hidden but still open and counts for the verdict.
@@ -866,6 +869,14 @@ impl Report {
         fates
     }
 
+    /// Number of dismissed issues. Several reviewers may have found the same one.
+    pub fn dismissed_issues(&self) -> usize {
+        let dismissed = self.suppressed.iter().filter(|it| it.fate == Fate::Dismissed);
+        let (with_key, without_key): (Vec<_>, Vec<_>) = dismissed.partition(|it| it.into.is_some());
+        let keys: BTreeSet<_> = with_key.iter().map(|dropped| &dropped.into).collect();
+        keys.len() + without_key.len()
+    }
+
     /// Warnings, and the note about issues over the limit, for readers that see only `issues`.
     pub fn all_warnings(&self) -> impl Iterator<Item = &String> {
         let note = Some(&self.over_cap_note).filter(|note| !note.is_empty());
@@ -1027,7 +1038,7 @@ impl Report {
             fate: Fate::Dismissed,
             reason: reason.to_owned(),
             cause: None,
-            into: None,
+            into: Some(issue.dedupe_key.clone()),
             open: None,
             validation: None,
             reviewer: member.reviewer.clone(),

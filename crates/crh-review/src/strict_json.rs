@@ -10,6 +10,12 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrictJson(pub Value);
 
+/// What is wrong with a JSON text, for people. serde_json says "ident" for `true`, `false` and
+/// `null`.
+pub fn json_problem(error: &serde_json::Error) -> String {
+    error.to_string().replace("expected ident", "unexpected text")
+}
+
 struct StrictJsonVisitor;
 
 impl<'de> Deserialize<'de> for StrictJson {

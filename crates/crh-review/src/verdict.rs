@@ -105,6 +105,11 @@ pub(crate) enum HiddenHome {
 }
 
 impl<'a> CountedHidden<'a> {
+    /// Whether the issue is hidden only because of the limit on issues.
+    pub fn is_over_cap(&self) -> bool {
+        self.home == HiddenHome::OverCap
+    }
+
     fn from_dropped(dropped: &'a DroppedFinding, severity: Severity) -> Option<Self> {
         let finding = &dropped.member.as_ref()?.finding;
         Some(Self { severity, finding, fate: dropped.fate, home: HiddenHome::Suppressed })
@@ -289,17 +294,18 @@ pub fn is_marked_incomplete(report: &Report) -> bool {
     report.verdict == Verdict::Incomplete || is_incomplete(report, command_of(report))
 }
 
-/// Findings that a person or a rule turned off, as the end of a sentence: ` except 1 dismissed
-/// finding`. Empty if there are none.
+/// What a person or a rule turned off, as the end of a sentence: ` except 1 dismissed issue`. Empty if there are none.
 fn silenced_findings(report: &Report) -> String {
     let fates = report.fates();
     let count = |fate| fates.get(&fate).copied().unwrap_or_default();
-    let by_rule_or_person = match (count(Fate::Suppressed), count(Fate::Dismissed)) {
+    let suppressed = |count| plural(count, "suppressed finding");
+    let dismissed = |count| plural(count, "dismissed issue");
+    let by_rule_or_person = match (count(Fate::Suppressed), report.dismissed_issues()) {
         (0, 0) => String::new(),
-        (suppressed, 0) => format!(" except {}", plural(suppressed, "suppressed finding")),
-        (0, dismissed) => format!(" except {}", plural(dismissed, "dismissed finding")),
-        (suppressed, dismissed) => {
-            format!(" except {suppressed} suppressed and {dismissed} dismissed findings")
+        (by_rule, 0) => format!(" except {}", suppressed(by_rule)),
+        (0, by_person) => format!(" except {}", dismissed(by_person)),
+        (by_rule, by_person) => {
+            format!(" except {} and {}", suppressed(by_rule), dismissed(by_person))
         }
     };
     match count(Fate::Lesson) {

@@ -113,7 +113,10 @@ pub(crate) enum Command {
     /// List stored reviews, or delete old ones
     #[command(subcommand)]
     Runs(RunsCommand),
-    /// Hide an issue in all later reviews of this repository
+    /// Hide an issue in all reviews of this repository
+    ///
+    /// Later reviews do not show it again, and `crh show` leaves it out of stored reviews. That
+    /// holds in all your clones, that is, repositories with the same first commit.
     Dismiss(DismissArgs),
     /// Show what became of the issues that crh posted: how many were fixed, rejected or ignored, by
     /// category and reviewer
@@ -238,8 +241,8 @@ pub(crate) enum HookArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Folder for agents that do not tell crh their open folders. Default: the current folder if the
-    /// agent does not support MCP `roots`; no folder if it supports them but has none open
+    /// Folder to use if the agent names none through MCP `roots`. Default: the current folder, or
+    /// none if the agent supports `roots` but has no folder open
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Apply fixes without asking, for agents that cannot ask you

@@ -10,8 +10,8 @@ use serde::de::{DeserializeOwned, Error as _};
 
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_review::StrictJson;
 use crh_review::diff::Diff;
+use crh_review::{StrictJson, json_problem};
 
 /// Maximum size of an input in bytes. Real diffs and reports are smaller.
 const INPUT_MAX: u64 = 1 << 30;
@@ -54,7 +54,7 @@ fn bytes_within(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Failure> {
     let bytes_read = result
         .with_context(|| format!("cannot read {name}"))
         .or_fail(FailureKind::Usage)
-        .map_err(|failure| failure.hint("check the path; `-` reads standard input"))?;
+        .map_err(|failure| failure.hint("check the path"))?;
     if u64::try_from(bytes_read).unwrap_or(u64::MAX) > max_bytes {
         return Err(Failure::usage(format!("{name} is larger than {} MiB", max_bytes >> 20))
             .hint("split it, or leave parts out"));
@@ -102,6 +102,7 @@ fn parse_object<T: DeserializeOwned>(
         serde_json::from_value(value)
     };
     parse()
+        .map_err(|error| anyhow::anyhow!(json_problem(&error)))
         .with_context(|| format!("{} is not {expected}", display_name(path)))
         .or_fail(FailureKind::Usage)
 }

@@ -12,7 +12,7 @@ use super::{LoadedCase, ReadFile, labels, validate};
 use crate::case::{Case, CaseSource, Files, applied};
 use crate::case_error::{CaseError, shown};
 use crh_pipeline::failure::Failure;
-use crh_review::StrictJson;
+use crh_review::{StrictJson, json_problem};
 
 /// A case as one line of JSON. Other tools write `null` for missing values.
 #[derive(Debug, Deserialize)]
@@ -59,7 +59,8 @@ pub(super) fn read(file: &Path, read_file: ReadFile<'_>) -> Result<Vec<LoadedCas
 
 fn case(line: &[u8]) -> Result<Case, CaseError> {
     let StrictJson(value) = serde_json::from_slice(line).map_err(|error| {
-        CaseError::new(format!("invalid JSON: {error}")).hint("write one object per line")
+        CaseError::new(format!("invalid JSON: {}", json_problem(&error)))
+            .hint("write one object per line")
     })?;
     if !value.is_object() {
         return Err(CaseError::new("not a JSON object").hint("write one object per line"));

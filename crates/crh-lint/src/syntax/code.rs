@@ -93,7 +93,7 @@ pub(super) fn check(ctx: &FileContext<'_>) -> ParseCheck {
         }
     });
     let description = match problems.unpaired_bracket {
-        Some(bracket) => format!("a `{bracket}` has no partner"),
+        Some(bracket) => format!("unmatched `{bracket}`"),
         None => describe(first),
     };
     ParseCheck::Broken(finding(ctx, new, line, &description, language))
@@ -292,13 +292,14 @@ fn finding(
     description: &str,
     language: Language,
 ) -> FindingDraft {
-    let state = if ctx.old.is_some() { "parsed before this change" } else { "is new" };
     let language = language.name();
+    let what = match ctx.old {
+        Some(_) => format!("The file is no longer valid {language}"),
+        None => format!("The new file is not valid {language}"),
+    };
     FindingDraft::new(&DOES_NOT_PARSE, new.path, line, new.line(line)).with_text(
         "The file does not parse",
-        format!(
-            "The file {state}, and as {language} it does not parse: {description}. Loading or building it fails."
-        ),
+        format!("{what}: {description}. Loading or building it fails."),
         "Correct the syntax at or just before this line.",
     )
 }

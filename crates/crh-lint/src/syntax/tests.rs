@@ -31,7 +31,7 @@ fn broken_file_is_reported_at_the_added_line() {
         let findings = findings(path, Some(old), new);
         assert_eq!(findings.len(), 1, "{path}: {findings:?}");
         assert!(
-            findings[0].starts_with(&format!("{line}: The file parsed before")),
+            findings[0].starts_with(&format!("{line}: The file is no longer valid")),
             "{findings:?}"
         );
     }
@@ -271,10 +271,8 @@ fn removed_bracket_is_reported_without_added_lines() {
     let findings = findings("a.rs", Some(&old), &new);
     assert_eq!(
         findings,
-        [
-            "31: The file parsed before this change, and as rust it does not parse: a `{` has no partner. \
-          Loading or building it fails."
-        ]
+        ["31: The file is no longer valid rust: unmatched `{`. \
+          Loading or building it fails."]
     );
 }
 

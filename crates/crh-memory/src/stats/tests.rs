@@ -79,7 +79,7 @@ fn dismissals_of_unposted_issues_are_counted_apart() {
     let stats = LearningStats::new(&[history]);
     assert_eq!(stats.total, IssueCounts::default());
     expect![[r#"
-        dismissed without posting    issues
+        dismissed before posting     issues
           maintainability                 1
     "#]]
     .assert_eq(&stats.to_text());

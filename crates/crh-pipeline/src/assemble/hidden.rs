@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
-use crh_review::report::{DroppedFinding, Fate, Issue, Report};
+use crh_review::report::{BELOW_MINIMUM, DroppedFinding, Fate, Issue, Report};
 
 /// Hides issues below a severity. The verdict was computed with them and does not change.
 pub fn hide_below(mut report: Report, min: Severity) -> Report {
-    let reason = format!("below --min-severity {min}");
+    let reason = format!("{BELOW_MINIMUM} {min}");
     let is_shown = |issue: &Issue| issue.severity <= min;
     let mut hidden_issues = Vec::new();
     for list in [&mut report.issues, &mut report.pre_existing] {

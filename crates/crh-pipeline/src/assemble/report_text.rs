@@ -9,7 +9,7 @@ use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeDecision, SkipEffect, SkipReason, short_commit};
 use crate::text::{one_line, plural};
 use crh_review::finding::Severity;
-use crh_review::render::hidden_findings;
+use crh_review::render::HiddenCounts;
 use crh_review::report::{CoverageState, Issue, Report, ReviewerRow, RunOutcome, Strategy};
 use crh_review::verdict::counted_hidden;
 
@@ -96,7 +96,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
         Some(format!("{subject} requirements were not checked: {why}"))
     }));
     if let Some(doubt) = &inputs.context.intent.doubt {
-        warnings.push(format!("not clear from the change and its description: {doubt}"));
+        warnings.push(format!("unexplained in the change: {doubt}"));
     }
     warnings.extend_from_slice(&inputs.edit.notes);
     warnings.extend(over_budget_notes(inputs));
@@ -196,10 +196,13 @@ fn run_prefix(record: &RunRecord, run_count: usize) -> String {
 fn counts_sentence(report: &Report) -> String {
     let reviewed_count =
         report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed).count();
-    let hidden_count = counted_hidden(report).len();
     let hidden_fixed = report.fixed_over_cap();
+    let counted = counted_hidden(report);
+    let counted_over_cap = counted.iter().filter(|hidden| hidden.is_over_cap()).count();
+    let over_cap = report.over_cap.len().saturating_sub(counted_over_cap + hidden_fixed);
+    let hidden_count = counted.len();
     let issues = match report.issues.len() {
-        0 if hidden_count + hidden_fixed > 0 => "No issues shown".to_owned(),
+        0 if !report.over_cap.is_empty() || hidden_count > 0 => "No issues shown".to_owned(),
         0 => "No issues".to_owned(),
         issues => format!("{}{}", plural(issues, "issue"), severity_counts(&report.issues)),
     };
@@ -223,11 +226,16 @@ fn counts_sentence(report: &Report) -> String {
         1 => text += "; 1 more issue is not shown but counts for the verdict",
         count => text += &format!("; {count} more issues are not shown but count for the verdict"),
     }
+    match over_cap {
+        0 => {}
+        1 => text += "; 1 more issue is over the limit",
+        count => text += &format!("; {count} more issues are over the limit"),
+    }
     if !report.pre_existing.is_empty() {
         text += &format!("; {} from before the change", plural(report.pre_existing.len(), "issue"));
     }
     text.push('.');
-    if let Some(hidden) = hidden_findings(report) {
+    if let Some(hidden) = HiddenCounts::new(report).with_reasons() {
         text += &format!(" {hidden}.");
     }
     text

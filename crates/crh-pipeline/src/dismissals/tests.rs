@@ -46,7 +46,7 @@ fn dismissals_are_stored_per_repository() {
     "#]]
     .assert_eq(&fs::read_to_string(&path).unwrap());
     let remembered = Dismissals::load(&path).unwrap().into_reasons();
-    let run = "dismissed as 20261115T000000Z_0123456789abcdef#3";
+    let run = "as issue 3 of run 20261115T000000Z_0123456789abcdef";
     let expected = [("k1", "by design"), ("k2", run)];
     assert_eq!(remembered, expected.map(|(key, why)| (key.to_owned(), why.to_owned())).into());
     assert_eq!(

@@ -765,7 +765,7 @@ fn hidden_findings_count_for_the_verdict() {
     assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
     assert_eq!(
         hidden.summary,
-        "No issues shown in 2 reviewed files; 1 more issue is not shown but counts for the verdict. 2 findings not shown (suppressed)."
+        "No issues shown in 2 reviewed files; 1 more issue is not shown but counts for the verdict. 2 findings not shown (below the minimum severity)."
     );
     review.min_severity = Some(Severity::P2);
     assert_eq!(review.report(), report);
@@ -789,6 +789,10 @@ fn fixed_issues_that_are_not_shown_are_counted() {
         report.summary,
         "1 issue (1 P1) in 2 reviewed files, of which 1 is fixed; 1 more issue is fixed and not shown; 1 more issue is not shown but counts for the verdict."
     );
+    report.over_cap[1].severity = Severity::P3;
+    recount_summary(&mut report);
+    let end = "; 1 more issue is fixed and not shown; 1 more issue is over the limit.";
+    assert!(report.summary.ends_with(end), "{}", report.summary);
 }
 
 #[test]

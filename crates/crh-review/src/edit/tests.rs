@@ -462,8 +462,8 @@ fn separated_findings_of_one_problem_get_the_cautious_route() {
         &safe,
         &manual,
         &expect![[r#"
-            first: manual -> human, Some("first (safe_auto), second (manual) -- kept manual, the more cautious; first (review-fixer), second (human) -- kept human, the more cautious")
-            second: manual -> human, Some("first (safe_auto), second (manual) -- kept manual, the more cautious; first (review-fixer), second (human) -- kept human, the more cautious")
+            first: manual -> human, Some("first (safe fix), second (manual fix) -- kept manual fix, the more cautious; first (for `crh fix`), second (for a person to decide) -- kept for a person to decide, the more cautious")
+            second: manual -> human, Some("first (safe fix), second (manual fix) -- kept manual fix, the more cautious; first (for `crh fix`), second (for a person to decide) -- kept for a person to decide, the more cautious")
         "#]],
     );
     let other_text = with_route(AutofixClass::SafeAuto, Owner::ReviewFixer, Some("drop(5);"));
@@ -471,16 +471,16 @@ fn separated_findings_of_one_problem_get_the_cautious_route() {
         &safe,
         &other_text,
         &expect![[r#"
-        first: gated_auto -> review-fixer, Some("first, second (different replacements) -- kept gated_auto")
-        second: gated_auto -> review-fixer, Some("first, second (different replacements) -- kept gated_auto")
-    "#]],
+            first: gated_auto -> review-fixer, Some("first, second (different replacements) -- kept fix that changes behaviour")
+            second: gated_auto -> review-fixer, Some("first, second (different replacements) -- kept fix that changes behaviour")
+        "#]],
     );
     let advisory = with_route(AutofixClass::Advisory, Owner::Human, None);
     check_separated(
         &safe,
         &Finding { severity: Severity::P1, ..advisory },
         &expect![[r#"
-            first: gated_auto -> review-fixer, Some("first (safe_auto), second (advisory) -- kept gated_auto, the more cautious; first (review-fixer), second (human) -- kept review-fixer, the more cautious")
+            first: gated_auto -> review-fixer, Some("first (safe fix), second (no fix) -- kept fix that changes behaviour, the more cautious; first (for `crh fix`), second (for a person to decide) -- kept for `crh fix`, the more cautious")
             second: advisory -> human, None
         "#]],
     );

@@ -265,7 +265,7 @@ fn advisory_member_does_not_silence_manual_one() {
     check(expect![[r#"
         > a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
         > b f.rs:20 P2 bug 0.90 manual/downstream-resolver "Same thing"
-        #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1, the more severe; b (manual), a (advisory) -- kept manual, the more cautious; b (downstream-resolver), a (human) -- kept downstream-resolver, the more cautious]
+        #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1, the more severe; b (manual fix), a (no fix) -- kept manual fix, the more cautious; b (for a developer or a coding agent), a (for a person to decide) -- kept for a developer or a coding agent, the more cautious]
     "#]]);
 }
 
@@ -277,7 +277,7 @@ fn most_cautious_route_wins() {
         > a f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="x"
         > b f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="y"
         > c f.rs:29 P3 bug 0.80 safe_auto/review-fixer "Fixed" replace="x"
-        #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0, the more severe; security (safe_auto), correctness (gated_auto) -- kept gated_auto, the more cautious; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver, the more cautious]
+        #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0, the more severe; security (safe fix), correctness (fix that changes behaviour) -- kept fix that changes behaviour, the more cautious; security (for `crh fix`), correctness (for a developer or a coding agent) -- kept for a developer or a coding agent, the more cautious]
         #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [a, b (different replacements) -- kept none]
         #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
     "#]]);
@@ -691,7 +691,7 @@ fn model_cannot_refute_static_finding() {
     let judgements = issues.iter().map(|issue| (issue.dedupe_key.clone(), refuted.clone()));
     let merged = judge(table, &judgements.collect());
     expect![[r##"
-        #1 f.rs:20 P0 1.00 model,secrets manual/human report defer "Key in the code" [secrets (P0), model (P3) -- kept P0, the more severe; secrets (manual), model (advisory) -- kept manual, the more cautious]
+        #1 f.rs:20 P0 1.00 model,secrets manual/human report defer "Key in the code" [secrets (P0), model (P3) -- kept P0, the more severe; secrets (manual fix), model (no fix) -- kept manual fix, the more cautious]
         #2 (description):3 P1 1.00 injection manual/human report defer "Instructs the reviewer"
     "##]].assert_eq(&describe(&merged));
 }

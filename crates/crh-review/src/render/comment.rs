@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    counted_hidden_lines, coverage_gaps, hidden_findings, issue_remarks, location_label,
+    HiddenCounts, counted_hidden_lines, coverage_gaps, issue_remarks, location_label,
     marked_verdict, next_step_with_note, reported_by, unjudged_reason, validation_note,
     warnings_beside_failures,
 };
@@ -375,7 +375,7 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
             }
         }
     }
-    items.extend(hidden_findings(report));
+    items.extend(HiddenCounts::new(report).with_reasons());
     let hidden_lines = counted_hidden_lines(&counted_hidden(report));
     items.extend(hidden_lines.iter().map(|line| prose(line)));
     for (failed, note) in report.failures() {

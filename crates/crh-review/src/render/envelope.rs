@@ -11,7 +11,7 @@ use crate::grade::effective_severity;
 use crate::merge::min_confidence;
 use crate::report::{DropCause, DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
-use crate::verdict::{HiddenHome, counted_hidden, plural};
+use crate::verdict::{counted_hidden, plural};
 
 /// Explains the labels in brackets, which the format prescribes.
 const LABELS: &str = "Labels: safe_auto is a safe fix, gated_auto a fix that changes behaviour, manual has no ready replacement (a model, an agent or a person writes the fix), advisory needs no fix. Run the tests after the fix of a finding with needs-verification. The label after the arrow says who handles the finding: review-fixer is `crh fix`, downstream-resolver is the developer or agent who reads this, human is a person, release is the person who deploys";
@@ -305,13 +305,16 @@ fn coverage(report: &Report) -> Vec<String> {
     if let Some(count) = fates.get_mut(&Fate::Minor) {
         *count -= listed.count();
     }
+    if let Some(count) = fates.get_mut(&Fate::Dismissed) {
+        *count = report.dismissed_issues();
+    }
     fates.retain(|_, count| *count > 0);
     if !fates.is_empty() {
         items.push(format!("Not shown: {}", fate_counts(&fates)));
     }
     // The issues over the limit are listed above.
     let mut counted = counted_hidden(report);
-    counted.retain(|hidden| hidden.home == HiddenHome::Suppressed);
+    counted.retain(|hidden| !hidden.is_over_cap());
     items.extend(counted_hidden_lines(&counted));
     let listed_issues = report.open_issues().chain(&report.pre_existing);
     let count = listed_issues.filter(|issue| !has_details(issue)).count();

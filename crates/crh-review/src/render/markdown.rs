@@ -1,8 +1,8 @@
 //! Renders the report as Markdown: tables by severity, then sections in a fixed order.
 
 use super::{
-    counted_hidden_lines, coverage_gaps, hidden_findings, is_residual, issue_remarks,
-    location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
+    HiddenCounts, counted_hidden_lines, coverage_gaps, is_residual, issue_remarks, location_label,
+    next_step_in, places_note, quote_place, reported_by, requirement_state, residual_step,
     scope_line, team, unfixable_note, validation_note, verdict_label, warnings_beside_failures,
 };
 use crate::finding::Severity;
@@ -109,7 +109,8 @@ fn issue_row(report: &Report, issue: &Issue) -> Vec<String> {
 fn issue_cell(issue: &Issue) -> String {
     let mut lines = vec![format!("**{}**", cell(&issue.title)), cell(&issue.why_it_matters)];
     if !issue.evidence_snippet.is_empty() {
-        lines.push(code_cell(&issue.evidence_snippet));
+        let place = quote_place(issue).map(|place| format!("At {}: ", cell(&place)));
+        lines.push(place.unwrap_or_default() + &code_cell(&issue.evidence_snippet));
     }
     match (&issue.suggested_fix, &issue.replacement) {
         (Some(fix), _) => lines.push(format!("Fix: {}", cell(fix))),
@@ -180,7 +181,7 @@ fn pre_existing(report: &Report) -> Option<String> {
 
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
-    items.extend(hidden_findings(report));
+    items.extend(HiddenCounts::new(report).with_reasons());
     let hidden_lines = counted_hidden_lines(&counted_hidden(report));
     items.extend(hidden_lines.iter().map(|line| prose(line)));
     let mut push_item = |label: &str, text: String| items.push(format!("{label}: {text}"));

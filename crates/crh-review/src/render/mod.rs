@@ -36,9 +36,10 @@ pub use ticket::{commit_title, ticket, ticket_title};
 pub use todo::{todo, todo_key, todo_name};
 
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};
+use crate::place::Location;
 use crate::report::{
-    Action, CheckoutObstacle, Fate, FixOutcome, Issue, Queue, Report, Requirement,
-    RequirementState, ReviewerRow, Strategy, TestProof, Validation,
+    Action, BELOW_MINIMUM, CheckoutObstacle, DroppedFinding, Fate, FixOutcome, Issue, Queue,
+    Report, Requirement, RequirementState, ReviewerRow, Strategy, TestProof, Validation,
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
@@ -54,6 +55,8 @@ const COMMIT_CHARS: usize = 12;
 /// How many hidden issues a report names: enough to see what the verdict counts. `--all` lists the
 /// rest.
 const HIDDEN_NAMED_MAX: usize = 5;
+
+const BELOW_MINIMUM_LABEL: &str = "below the minimum severity";
 
 /// Maximum columns of a replacement in a remark. JSON has the whole text.
 const MAX_PROPOSAL: usize = 200;
@@ -119,17 +122,65 @@ fn scope_line(report: &Report) -> String {
     line
 }
 
-/// Number of hidden findings with the reasons: `2 findings not shown (1 refuted, 1 too uncertain)`.
-pub fn hidden_findings(report: &Report) -> Option<String> {
-    let mut fates = report.fates();
-    // A merged finding is shown as part of its issue.
-    fates.remove(&Fate::Merged);
-    let total: usize = fates.values().sum();
-    let reasons = match fates.iter().next() {
-        Some((fate, _)) if fates.len() == 1 => fate_label(*fate).to_owned(),
-        Some(_) | None => fate_counts(&fates),
-    };
-    (total > 0).then(|| format!("{} not shown ({reasons})", plural(total, "finding")))
+/// What a report does not show: findings by reason, and dismissed issues.
+#[derive(Debug)]
+pub struct HiddenCounts {
+    findings: BTreeMap<(Fate, &'static str), usize>,
+    dismissed_issues: usize,
+}
+
+impl HiddenCounts {
+    /// Counts the hidden findings of a report, except those of an issue that is shown or that
+    /// `over_cap_note` counts.
+    pub fn new(report: &Report) -> Self {
+        let in_note: BTreeSet<&Member> =
+            report.over_cap.iter().flat_map(|issue| &issue.members).collect();
+        let mut findings = BTreeMap::new();
+        for dropped in &report.suppressed {
+            let is_in_note = dropped.member.as_ref().is_some_and(|it| in_note.contains(it));
+            match dropped.fate {
+                Fate::Merged | Fate::Dismissed => {}
+                Fate::OverCap if is_in_note => {}
+                fate => *findings.entry((fate, drop_label(dropped))).or_default() += 1,
+            }
+        }
+        Self { findings, dismissed_issues: report.dismissed_issues() }
+    }
+
+    /// The numbers alone: `2 findings not shown, 1 issue dismissed`.
+    pub fn without_reasons(&self) -> Option<String> {
+        self.sentence("")
+    }
+
+    /// `2 findings not shown (1 refuted, 1 too uncertain), 1 issue dismissed`.
+    pub fn with_reasons(&self) -> Option<String> {
+        let counts = self.findings.iter().map(|((_, label), count)| format!("{count} {label}"));
+        let reasons = match self.findings.keys().next() {
+            Some((_, label)) if self.findings.len() == 1 => (*label).to_owned(),
+            Some(_) | None => counts.collect::<Vec<_>>().join(", "),
+        };
+        self.sentence(&format!(" ({reasons})"))
+    }
+
+    fn sentence(&self, reasons: &str) -> Option<String> {
+        let findings: usize = self.findings.values().sum();
+        let not_shown = || format!("{} not shown{reasons}", plural(findings, "finding"));
+        let dismissed = || format!("{} dismissed", plural(self.dismissed_issues, "issue"));
+        let parts: Vec<String> = (findings > 0)
+            .then(not_shown)
+            .into_iter()
+            .chain((self.dismissed_issues > 0).then(dismissed))
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// Why a finding is not shown, like [`fate_label`] but more exact.
+fn drop_label(dropped: &DroppedFinding) -> &'static str {
+    match dropped.fate {
+        Fate::Suppressed if dropped.reason.starts_with(BELOW_MINIMUM) => BELOW_MINIMUM_LABEL,
+        fate => fate_label(fate),
+    }
 }
 
 /// Hidden issues that the verdict counts, one per line: `hidden, but counts for the verdict: P1
@@ -141,7 +192,7 @@ fn counted_hidden_lines(counted: &[CountedHidden<'_>]) -> Vec<String> {
         let place = format!("{}{line}", crate::sanitise::path(&finding.file));
         // Of the suppressed findings, the verdict counts only those below `--min-severity`.
         let is_below_minimum = *fate == Fate::Suppressed;
-        let label = if is_below_minimum { "below the minimum severity" } else { fate_label(*fate) };
+        let label = if is_below_minimum { BELOW_MINIMUM_LABEL } else { fate_label(*fate) };
         let title = one_line(&finding.title);
         format!("hidden, but counts for the verdict: {severity} {place} {title} ({label})")
     };
@@ -339,7 +390,7 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
     let has_fix = report.fix_of(issue.number).is_some();
     let is_open = unfixable_reason(report).is_none() && !has_fix && step != NextStep::Tried;
     let suffix = match issue.requires_verification && is_open {
-        true => ", then run the tests",
+        true => "; run the tests after the fix",
         false => "",
     };
     format!("{step}{suffix}")
@@ -424,6 +475,28 @@ fn validation_note(issue: &Issue) -> Option<&'static str> {
 /// The reviewers of an issue, or their disagreement.
 fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
+}
+
+/// The place of the quoted code, if the issue is at another one: `line 24`.
+fn quote_place(issue: &Issue) -> Option<String> {
+    let quote = issue.evidence.iter().find(|quote| quote.snippet == issue.evidence_snippet)?;
+    let Location { file, side, line_start, .. } = &issue.location;
+    if (&quote.file, quote.side, quote.line) == (file, *side, *line_start) {
+        return None;
+    }
+    let side_note = if quote.side == *side { "" } else { side_words(quote.side) };
+    let line = quote.line;
+    Some(match quote.file == *file {
+        true => format!("line {line}{side_note}"),
+        false => format!("{}:{line}{side_note}", crate::sanitise::path(&quote.file)),
+    })
+}
+
+fn side_words(side: Side) -> &'static str {
+    match side {
+        Side::New => " after the change",
+        Side::Old => " before the change",
+    }
 }
 
 /// A note about the quoted line, what model reviewers say about the issue of a static check, the

@@ -207,7 +207,7 @@ fn full_report_in_every_format() {
     expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
     expect_file!["../../tests/data/render/code-quality.json"]
         .assert_eq(&code_quality(&report).unwrap());
-    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report, ""));
+    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report, None, ""));
     expect_file!["../../tests/data/render/annotations.txt"].assert_eq(&annotations(&report));
     let diff = Diff::read(DIFF);
     expect_file!["../../tests/data/render/report.html"]
@@ -461,7 +461,7 @@ fn empty_report_is_rendered() {
         > **Verdict:** Ready to merge
     "#]]
     .assert_eq(&markdown(&report));
-    expect![[r#""#]].assert_eq(&quickfix(&report, ""));
+    expect![[r#""#]].assert_eq(&quickfix(&report, None, ""));
     expect![[r#""#]].assert_eq(&annotations(&report));
 }
 
@@ -730,7 +730,27 @@ fn dismissed_issue_does_not_count() {
     }
     assert_eq!(report.dismiss(1, ""), None);
     assert_eq!((report.open_issues().count(), report.hidden_open_findings().count()), (0, hidden));
-    assert!(report.fates()[&Fate::Dismissed] > 0);
+    // One issue has two findings.
+    assert_eq!((report.fates()[&Fate::Dismissed], report.dismissed_issues()), (5, 4));
+    report.suppressed.retain(|dropped| dropped.fate == Fate::Dismissed);
+    assert_eq!(HiddenCounts::new(&report).with_reasons().unwrap(), "4 issues dismissed");
+}
+
+#[test]
+fn quote_from_another_line_has_its_place() {
+    let mut report = full_report();
+    assert_eq!(quote_place(&report.issues[0]), None);
+    let location = report.issues[0].location.clone();
+    let quote = &mut report.issues[0].evidence[0];
+    quote.line = location.line_end + 2;
+    assert_eq!(quote_place(&report.issues[0]).as_deref(), Some("line 14"));
+    report.issues[0].evidence[0].side = Side::Old;
+    assert_eq!(quote_place(&report.issues[0]).as_deref(), Some("line 14 before the change"));
+    report.issues[0].evidence[0].file = "src/bill.rs".to_owned();
+    let place = "src/bill.rs:14 before the change";
+    assert_eq!(quote_place(&report.issues[0]).as_deref(), Some(place));
+    assert!(text(&report, &TextStyle::default()).contains(&format!("    At {place}:\n    | ")));
+    assert!(markdown(&report).contains(&format!("At {place}: `")));
 }
 
 #[test]
@@ -961,6 +981,11 @@ fn envelope_lists_issues_over_the_limit_without_the_note() {
         let rendered = rendered.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(rendered.contains(&report.over_cap_note), "{rendered}");
     }
+    // Other formats count the findings of these issues only in the note.
+    let members = report.over_cap[0].members.clone();
+    let over_cap = |member| DroppedFinding::new(member, Fate::OverCap, "over the limit");
+    report.suppressed = members.into_iter().map(over_cap).collect();
+    assert_eq!(HiddenCounts::new(&report).with_reasons(), None);
 }
 
 #[test]
@@ -1069,7 +1094,7 @@ fn hostile_text_cannot_break_table_or_line() {
         page,
         envelope(&report),
         comment(&report, "crh"),
-        quickfix(&report, ""),
+        quickfix(&report, None, ""),
         annotations(&report),
         text(&report, &TextStyle::default()),
     ];

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::{
-    counted_hidden_lines, coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks,
-    location_label, next_step_in, places_note, reported_by, requirement_state, residual_step,
-    scope_line, team, unfixable_note, unjudged_reason, validation_label, warnings_beside_failures,
+    HiddenCounts, counted_hidden_lines, coverage_gaps, fate_label, is_residual, issue_remarks,
+    location_label, next_step_in, places_note, quote_place, reported_by, requirement_state,
+    residual_step, scope_line, team, unfixable_note, unjudged_reason, validation_label,
+    warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -213,6 +214,9 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
     let max_columns = style.width.max(MIN_WIDTH) - INDENT.len() - 2;
     let lines: Vec<String> = quote.lines().map(|line| truncate(line, max_columns)).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    if let Some(place) = quote_place(issue) {
+        out.push_str(&style.wrap(INDENT, INDENT, &format!("At {place}:")));
+    }
     out.push_str(&style.marked_lines("|", &lines, MAX_QUOTE_LINES));
     out.push_str(&style.wrap(INDENT, INDENT, &one_line(&issue.why_it_matters)));
     if let Some(fix) = &issue.suggested_fix {
@@ -336,7 +340,7 @@ fn residual_work(report: &Report) -> Vec<String> {
 
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
-    items.extend(hidden_findings(report));
+    items.extend(HiddenCounts::new(report).with_reasons());
     items.extend(counted_hidden_lines(&counted_hidden(report)));
     let failures = report.failures().into_iter();
     items.extend(failures.map(|(failed, note)| one_line(&format!("{failed} failed: {note}"))));

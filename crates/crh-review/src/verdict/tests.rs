@@ -102,15 +102,15 @@ fn hidden_findings_are_not_called_nothing() {
     };
     assert_eq!(
         checks_verdict(&with_fates(&[Fate::Dismissed])),
-        "Checks passed: nothing was found except 1 dismissed finding"
+        "Checks passed: nothing was found except 1 dismissed issue"
     );
     assert_eq!(
         checks_verdict(&with_fates(&[Fate::Dismissed, Fate::Suppressed, Fate::Suppressed])),
-        "Checks passed: nothing was found except 2 suppressed and 1 dismissed findings"
+        "Checks passed: nothing was found except 2 suppressed findings and 1 dismissed issue"
     );
     assert_eq!(
         review_verdict(&with_fates(&[Fate::Dismissed])),
-        "Ready to merge: nothing actionable was found except 1 dismissed finding"
+        "Ready to merge: nothing actionable was found except 1 dismissed issue"
     );
     assert_eq!(checks_verdict(&with_fates(&[Fate::Merged])), "Checks passed: nothing was found");
     assert_eq!(

@@ -263,7 +263,8 @@ proptest! {
         prop_assert_eq!(seen, all);
         for dropped in &report.suppressed {
             prop_assert!(dropped.fate != Fate::Kept);
-            prop_assert_eq!(dropped.into.is_some(), dropped.fate == Fate::Merged);
+            let has_issue = matches!(dropped.fate, Fate::Merged | Fate::Dismissed);
+            prop_assert_eq!(dropped.into.is_some(), has_issue);
         }
     }
 

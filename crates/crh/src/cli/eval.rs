@@ -80,8 +80,8 @@ pub(crate) struct SuiteArgs {
     /// file (default: `eval/suite`)
     #[arg(value_name = "SUITE")]
     pub(crate) suite: Option<PathBuf>,
-    /// Use only cases whose id matches this glob; repeatable. If the suite also has the twin
-    /// of a case (id `ID~twin`: the change that undoes it, so it has no bug), crh uses it, too
+    /// Use only cases whose id matches this glob; repeatable. crh also uses the twin of each
+    /// matching case: the bug-free case `ID~twin`, which undoes the change
     #[arg(long = "case", value_name = "GLOB")]
     pub(crate) cases: Vec<String>,
     /// Use only the cases that this file lists: one id or glob per line, `#` starts a comment
@@ -101,7 +101,7 @@ pub(crate) struct EvalReviewArgs {
     #[command(flatten)]
     pub(crate) effort: ReviewEffortFlags,
     /// Run only these reviewers, comma-separated. Without `--case`, crh then uses only the cases
-    /// without bugs and the cases in the categories of these reviewers
+    /// without bugs and the cases whose bug category one of these reviewers covers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
@@ -112,7 +112,8 @@ pub(crate) struct EvalReviewArgs {
     /// Review each change N times, because the answers of models vary
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats, allow_negative_numbers = true)]
     pub(crate) repeat: NonZeroU32,
-    /// Number of changes to review in parallel (default: one per CPU core)
+    /// Maximum number of changes to review in parallel (default: one per CPU core);
+    /// `--side-by-side` limits the reviewers of each change
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Ignore cached reviews

@@ -13,7 +13,8 @@ pub(crate) struct FixArgs {
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// Fix the issue with this number, even if its fix is not marked as safe; repeatable (default:
-    /// all issues with a safe fix)
+    /// all issues with a safe fix). A fix that changes behaviour also needs `--verify`, and an issue
+    /// without a ready fix needs a model; `crh show` prints the command for each issue
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_issue_number)]
     pub(crate) issue: Vec<u32>,
     /// Print the fixes as a patch and change nothing

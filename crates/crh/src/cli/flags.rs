@@ -47,9 +47,9 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Count skipped updates of vendored, generated or lock files, submodules and file modes as not
-    /// reviewed: the review then ends with exit code 4. Without this option, such updates do not
-    /// matter if at least one file was reviewed. Skipped new code always leads to exit code 4
+    /// Exit with code 4 if crh skipped updates of vendored, generated or lock files, submodules or
+    /// file modes. Without this option, such skips count only if crh reviewed no file at all.
+    /// Skipped new code always leads to exit code 4
     #[arg(long)]
     strict: bool,
 }
@@ -366,7 +366,7 @@ impl VerdictFlags {
 /// Flag for the length of a `crh check` report.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct IssueLimitFlags {
-    /// Maximum number of issues to show; SARIF output contains all findings of static checks
+    /// Maximum number of issues to show; SARIF output contains all findings
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_issues: Option<NonZeroU64>,
 }
@@ -402,7 +402,7 @@ pub(crate) struct BudgetFlags {
     /// (`--verify` is something else: it tests fixes)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_verify: Option<NonZeroU64>,
-    /// Maximum number of issues to show; issues of static checks come on top
+    /// Maximum number of issues of models to show; issues of static checks come on top
     #[arg(long, value_name = "N", alias = "max-issues", allow_negative_numbers = true)]
     max_comments: Option<NonZeroU64>,
 }

@@ -42,8 +42,8 @@ pub(crate) struct StatsArgs {
 /// A model that decides outcomes.
 #[derive(Debug, Args)]
 pub(crate) struct OutcomeJudgeArgs {
-    /// Ask this model what became of an issue if crh's rules can only guess (default: crh counts the
-    /// guess)
+    /// Ask this model what became of an issue if crh's rules are unsure (default: crh counts their
+    /// best guess)
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
     /// Maximum cost of all answers of `--judge`, in US dollars

@@ -122,11 +122,14 @@ pub(crate) struct MergeArgs {
     /// Folder with the files before the change
     #[arg(long, value_name = "DIR")]
     pub(crate) old: Option<PathBuf>,
-    /// File with your decisions about the report of an earlier `crh merge` of the same files:
-    /// `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. `same` lists ids
-    /// from `candidate_pairs` of that report: pairs of findings that describe the same problem.
-    /// `judgements` says of issues, named by their `dedupe_key`, whether they are real: `confirmed`,
-    /// `refuted` or `unsure`
+    /// File with your decisions about duplicates and about issues that are not real
+    ///
+    /// Run `crh merge` once, decide which `candidate_pairs` of its report describe the same problem
+    /// and which issues are real, then run it again with this file:
+    ///
+    /// `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`
+    ///
+    /// Each result is `confirmed`, `refuted` or `unsure`.
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     /// Maximum number of issues to show

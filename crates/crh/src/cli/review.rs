@@ -139,7 +139,7 @@ pub(crate) struct PanelArgs {
     /// Requirement of the `--plan` document to ignore, such as `R3`; repeatable
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) waive: Vec<String>,
-    /// Another name for `--side-by-side`
+    /// Maximum number of reviewers in parallel; the same as `--side-by-side`
     #[arg(long, value_name = "N", conflicts_with = "side_by_side", allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroU64>,
 }

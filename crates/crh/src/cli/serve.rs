@@ -155,7 +155,7 @@ pub(crate) struct ServeReviewArgs {
     /// What to do with pull requests from forks and from first-time contributors
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = StrangersArg::Ask)]
     pub(crate) strangers: StrangersArg,
-    /// Label that requests a review of such a pull request
+    /// Label that allows the review of a pull request held back by `--strangers ask`
     #[arg(long, value_name = "NAME", default_value = "crh-review")]
     pub(crate) label: String,
     /// Shared storage for a copy of every review, so that all machines can read the report:

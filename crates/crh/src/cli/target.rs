@@ -81,8 +81,7 @@ pub(crate) struct TargetArgs {
     pub(crate) since_last: bool,
     /// Whether crh asks questions, edits files and stores the review. Default: crh stores the
     /// review and, at a terminal, asks before every edit; without a terminal, it asks nothing and
-    /// edits nothing. Reports of the default show the mode `interactive`, although crh then edits
-    /// nothing before you agree. `crh prepare` and `crh reviewers` ignore this option
+    /// edits nothing. `crh prepare` and `crh reviewers` ignore this option
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         file.and_then(|file| config::load(environment, file.as_ref(), RawSettings::default()));
     match &settings {
         Ok(settings) => {
-            let detail = "all config files and variables are valid".to_owned();
+            let detail = "all config files and variables have valid values; a review checks the names of rules and reviewers".to_owned();
             checks.push(DoctorCheck::works("settings", detail));
             checks.extend(repository_checks(repository, settings, environment));
             checks.extend(model_checks(settings, environment));

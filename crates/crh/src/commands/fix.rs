@@ -32,20 +32,21 @@ use crh_review::report::{AppliedFix, Report, ReviewedChange};
 
 /// Characters of an abbreviated commit hash, as in reports.
 const COMMIT_CHARS: usize = 12;
-/// Note if no open issue has a safe fix.
-const NO_SAFE_FIX: &str = "no open issue has a safe fix; use `--issue N` to fix one anyway";
 
 /// The issues with a safe fix, without those that the user dismissed after the review, and the
-/// issues whose fix was rejected before. `--issue N` fixes all of them.
+/// issues whose fix was rejected before. `--issue N` fixes all of them. `name` is the run as words
+/// of a command.
 fn safe_to_try(
     report: &Report,
     settings: &Settings,
-    run: &RunFolder,
+    (run, name): (&RunFolder, &str),
 ) -> Result<(BTreeSet<u32>, Vec<SkippedIssue>), Failure> {
     let safe = fix::safe(report);
     let mut numbers = without_dismissed(safe.clone(), report, settings)?;
     if numbers.is_empty() {
-        ui::note(NO_SAFE_FIX);
+        ui::note(&format!(
+            "no open issue has a safe fix; `crh show {name}` shows what each issue needs"
+        ));
     }
     let failed = left_before(run).into_iter().filter(|left| left.kind == SkipKind::Rejected);
     let (mut rejected, mut others): (Vec<SkippedIssue>, Vec<SkippedIssue>) =
@@ -131,8 +132,9 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
     check_checkout(&session, &report, environment)?;
     fix::update_from_journals(&session, &mut report)?;
+    let run = format!("{}{}", ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
     let (numbers, rejected) = match args.issue.is_empty() {
-        true => safe_to_try(&report, &session.settings, &stored_run)?,
+        true => safe_to_try(&report, &session.settings, (&stored_run, &run))?,
         false => (without_fixed(&args.issue, &report), Vec::new()),
     };
     let rejected = FixPass::leaving(rejected);
@@ -155,7 +157,6 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     note_already_fixed(&outcome.already_fixed);
     warn_not_fixed(&outcome, &warned);
     ui::result_text(&fixes_text(&outcome))?;
-    let run = format!("{}{}", ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
     let has_new_fix = new_fixes(&outcome).next().is_some();
     if has_new_fix {
         ui::note(&format!("undo with `crh fix --undo {run}`"));
@@ -313,7 +314,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
                 "the fixes of run `{run}` are already undone; name a run to undo an older one"
             ),
             (false, None) => {
-                "nothing to undo: no applied fix of a stored review is in the checkout".to_owned()
+                "nothing to undo: no stored review has fixes applied in this checkout".to_owned()
             }
         });
         return Ok(());

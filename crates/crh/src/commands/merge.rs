@@ -26,7 +26,7 @@ use crh_review::report::{
 use crh_review::verdict::CommandKind;
 use crh_review::{
     Dialect, Judgement, PastDecisions, ReviewerReturn, Sources, StrictJson, apply_judgements,
-    consolidate, drop_diff_prefixes, into_report, parse_return_value,
+    consolidate, drop_diff_prefixes, into_report, json_problem, parse_return_value,
 };
 
 const FOLDERS_HINT: &str = "`--new` and `--old` must be folders with the files of the change";
@@ -190,7 +190,7 @@ fn read_returns(
         match value {
             Ok(StrictJson(Value::Array(values))) => returns.extend(values.into_iter().map(Ok)),
             Ok(StrictJson(value)) => returns.push(Ok(value)),
-            Err(error) => returns.push(Err(format!("invalid JSON: {error}"))),
+            Err(error) => returns.push(Err(format!("invalid JSON: {}", json_problem(&error)))),
         }
     }
     if returns.is_empty() {

@@ -110,7 +110,9 @@ pub(crate) fn render_report(
         FormatArg::CodeQuality => render::code_quality(report).or_fail(FailureKind::Bug)?,
         FormatArg::Envelope => render::envelope(report),
         FormatArg::Comment => render::comment(report, settings.instance.value.as_str()),
-        FormatArg::Quickfix => render::quickfix(report, &folder_in_repository(environment)),
+        FormatArg::Quickfix => {
+            render::quickfix(report, context.diff, &folder_in_repository(environment))
+        }
         FormatArg::Annotations => render::annotations(report),
         FormatArg::Html => {
             // Mask secrets in the diff, as in the report.

@@ -45,7 +45,7 @@ const PAGE_TOKEN: &str = "CRH_PAGE_TOKEN";
 const CLIENT_SECRET: &str = "CRH_CLIENT_SECRET";
 const DATABASE: &str = "CRH_DATABASE";
 
-const GUIDE: &str = "`docs/server.md` shows how to set up a server";
+const GUIDE: &str = "`crh serve --help` explains the options";
 
 /// Everything that a server needs.
 struct ServerParts {
@@ -464,7 +464,7 @@ fn open_runs(url: &str, environment: &Environment) -> Result<RunStore, Failure> 
     let variables = environment.secrets(run_store::VARIABLES);
     RunStore::open(url, &variables, &environment.network_settings())
         .or_fail(FailureKind::Usage)
-        .map_err(|failure| failure.hint("`docs/server.md` shows the values of `--runs`"))
+        .map_err(|failure| failure.hint("`crh serve --help` shows the values of `--runs`"))
 }
 
 /// Prints at the start that no key of a model is set, so that the operator does not learn it only

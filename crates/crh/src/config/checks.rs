@@ -17,7 +17,7 @@ pub(crate) struct RulePaths(pub(crate) BTreeMap<String, GlobList>);
 
 impl ConfigValue for RulePaths {
     type TomlType = BTreeMap<String, Vec<String>>;
-    const EXPECTED: &'static str = "a list of globs for each rule";
+    const EXPECTED: &'static str = "a table from rules to lists of globs";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
         let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;

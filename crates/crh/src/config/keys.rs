@@ -199,9 +199,9 @@ settings! {
         example: "250_000",
     };
 
-    /// Whether a review is incomplete (exit code 4) if crh skipped nothing but updates of vendored,
-    /// generated or lock files, submodules or file modes. Skipped new code always makes it
-    /// incomplete.
+    /// Whether crh exits with code 4 if it skipped updates of vendored, generated or lock files,
+    /// submodules or file modes. If this is off, such skips count only if crh reviewed no file at
+    /// all. Skipped new code always leads to exit code 4.
     scope_strict: bool = |_| false, KeySpec {
         section: Some("scope"),
         name: "strict",

@@ -84,6 +84,13 @@ fn find(section: Option<&str>, name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.spec.section == section && key.spec.name == name)
 }
 
+/// The name that a file may write in brackets: the section of a key, or a key whose value is a
+/// table.
+fn bracket_name(key: &ConfigKey) -> Option<&'static str> {
+    let is_table = key.spec.section.is_none() && key.spec.example.starts_with('{');
+    key.spec.section.or(is_table.then_some(key.spec.name))
+}
+
 fn section(name: &str) -> Option<&'static str> {
     KEYS.iter().filter_map(|key| key.spec.section).find(|section| *section == name)
 }
@@ -144,7 +151,7 @@ impl ConfigReader<'_> {
     fn unknown_section(&self, name: &Spanned<DeString<'_>>) -> Failure {
         let message = format!("unknown section {}", quoted(name.get_ref()));
         let failure = error_at(self.file, name.span().start, &message);
-        match nearest(name.get_ref(), KEYS.iter().filter_map(|key| key.spec.section)) {
+        match nearest(name.get_ref(), KEYS.iter().filter_map(bracket_name)) {
             Some(suggestion) => failure.hint(format!("did you mean `[{suggestion}]`?")),
             None => failure.hint(format!("known sections: {}", self.sections().join(", "))),
         }
@@ -181,7 +188,10 @@ impl ConfigReader<'_> {
         let mut known_names: Vec<String> =
             allowed_keys.map(|key| format!("`{}`", key.spec.name)).collect();
         if section.is_none() {
-            known_names.extend(self.sections());
+            let sections = self.sections();
+            known_names
+                .retain(|name| !sections.contains(&format!("`[{}]`", name.trim_matches('`'))));
+            known_names.extend(sections);
         }
         match known_names.is_empty() {
             true => failure.hint(format!("a repository cannot set any key {}", location(section))),
@@ -193,11 +203,11 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Sections with keys that the owner may set.
+    /// Names in brackets that the owner may write.
     fn sections(&self) -> Vec<String> {
         let keys = KEYS.iter().filter(|key| self.owner.may_set(key));
-        let sections = keys.filter_map(|key| key.spec.section);
-        let mut sections: Vec<String> = sections.map(|name| format!("`[{name}]`")).collect();
+        let mut sections: Vec<String> =
+            keys.filter_map(bracket_name).map(|name| format!("`[{name}]`")).collect();
         sections.dedup();
         sections
     }

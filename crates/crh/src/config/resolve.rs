@@ -44,7 +44,7 @@ impl Settings {
         let SourcedValue { value: ignored, origin: file } = milder.as_ref()?;
         let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
         Some(format!(
-            "`{file}` sets `review.fail_on = {}`, which has no effect: a repository cannot be milder than {} ({})",
+            "`{file}`: `review.fail_on = {}` is ignored: a repository can only be stricter than {} ({})",
             ignored.json(),
             value.json(),
             origins.join(", ")

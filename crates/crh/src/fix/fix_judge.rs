@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::outcome::SkippedIssue;
+use super::outcome::{SkipKind, SkippedIssue};
 use super::reviewed_checkout::ReviewedCheckout;
 use super::verification::{Verification, VerificationResult};
 use crate::commands::interrupts;
@@ -125,11 +125,12 @@ impl FixJudge<'_, '_> {
         compute_edits: ComputeEdits<'_, 'r>,
         why: &VerificationGap,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
-        let mut proved = self
-            .drop_requiring_verification(passed.kept, compute_edits, &why.left())?
-            .after(passed.left);
-        proved.warnings.push(why.warning());
-        Ok(proved)
+        let mut proved = self.drop_requiring_verification(passed.kept, compute_edits, why)?;
+        // The reasons of the dropped units say the same.
+        if !proved.kept.is_empty() {
+            proved.warnings.push(why.warning());
+        }
+        Ok(proved.after(passed.left))
     }
 
     /// Keeps the units that need no verification. Drops the others.
@@ -137,11 +138,13 @@ impl FixJudge<'_, '_> {
         &self,
         units: Vec<&'u FixUnit<'r>>,
         compute_edits: ComputeEdits<'_, 'r>,
-        why: &str,
+        why: &VerificationGap,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         let (needing, others): (Vec<_>, Vec<_>) =
             units.into_iter().partition(|unit| unit.requires_verification());
-        let left = needing.into_iter().flat_map(|unit| skipped_issues(unit, why)).collect();
+        let reason = why.left();
+        let left = needing.iter().flat_map(|unit| skipped_issues(unit, &reason));
+        let left = left.map(|left| SkippedIssue { kind: SkipKind::Unverifiable, ..left }).collect();
         Ok(self.checked(others, compute_edits)?.after(left))
     }
 
@@ -311,11 +314,9 @@ impl VerificationGap {
             Self::NotRun(why) => {
                 format!("its fix must be tested, and the verify command could not be run: {why}")
             }
-            // The warning has the output.
-            Self::FailsAnyway(_) => {
-                "its fix must be tested, and the verify command already fails without the fix"
-                    .to_owned()
-            }
+            Self::FailsAnyway(why) => format!(
+                "its fix must be tested, and the verify command already fails without the fix: {why}"
+            ),
         }
     }
 

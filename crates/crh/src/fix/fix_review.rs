@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::outcome::{SkipKind, SkippedIssue};
+use super::repair::why_no_model;
 use super::{FixOrigin, select_issues};
 use crate::commands::review::session::ReviewSession;
 use crh_pipeline::run_folder::RunFolder;
@@ -88,9 +89,12 @@ pub(crate) fn unverifiable(
     }
     let (issues, _) = select_issues(report, numbers);
     let needing = issues.into_iter().filter(|issue| issue.requires_verification);
-    let skipped = |issue: &Issue| SkippedIssue {
-        kind: SkipKind::Unverifiable,
-        ..SkippedIssue::new(issue.number, plan.gap(issue.autofix_class))
+    let skipped = |issue: &Issue| {
+        let mut why = plan.gap(issue.autofix_class).to_owned();
+        if session.model_set.is_none() && !issue.has_exact_fix() {
+            why = format!("{why}; also, {}", why_no_model(session));
+        }
+        SkippedIssue { kind: SkipKind::Unverifiable, ..SkippedIssue::new(issue.number, why) }
     };
     needing.map(skipped).collect()
 }

@@ -204,13 +204,16 @@ fn is_not_fixed_warning(warning: &str, number: u32) -> bool {
 }
 
 /// Adds warnings about open issues that crh tried to fix, so that the report does not recommend the
-/// same fix.
+/// same fix. If crh only needs other options, the next step of the issue names them.
 fn warn_not_fixed(report: &mut Report, left: &[SkippedIssue]) {
     let mut left = left.to_vec();
     left.retain(|left| {
         let issue = report.issue(left.number);
-        left.kind != SkipKind::NotTried
-            && issue.is_some_and(|it| applied_already(report, it).is_none())
+        let was_tried = match left.kind {
+            SkipKind::Failed | SkipKind::Rejected => true,
+            SkipKind::Unverifiable | SkipKind::NotTried => false,
+        };
+        was_tried && issue.is_some_and(|it| applied_already(report, it).is_none())
     });
     warn_skipped(report, &left);
 }

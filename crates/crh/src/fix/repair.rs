@@ -8,6 +8,7 @@ use super::outcome::{SkipKind, SkippedIssue};
 use super::reviewed_checkout::ReviewedCheckout;
 use super::surroundings::issues_at;
 use crate::commands::interrupts::InterruptGuard;
+use crate::commands::review::session::ReviewSession;
 use crate::commands::run_lookup;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -55,11 +56,9 @@ pub(super) fn run_fixer(
     if issues.is_empty() {
         return Ok(ModelFixes::default());
     }
-    let Some(model_set) = &reviewed_checkout.session.model_set else {
-        let why = match reviewed_checkout.session.terms.command {
-            CommandKind::Checks => CHECKS_ONLY,
-            CommandKind::Review => NO_MODEL,
-        };
+    let session = reviewed_checkout.session;
+    let Some(model_set) = &session.model_set else {
+        let why = why_no_model(session);
         let not_tried = |issue: &&Issue| SkippedIssue {
             kind: SkipKind::NotTried,
             ..SkippedIssue::new(issue.number, why)
@@ -77,6 +76,14 @@ pub(super) fn run_fixer(
     let FixerResult { edits, outcomes, has_answered, .. } =
         ask_fixer(reviewed_checkout, model_set, &task, &tree)?;
     Ok(group_edits(edits, outcomes, has_answered))
+}
+
+/// Why a session without a model cannot fix an issue that has no exact replacement.
+pub(super) fn why_no_model(session: &ReviewSession) -> &'static str {
+    match session.terms.command {
+        CommandKind::Checks => CHECKS_ONLY,
+        CommandKind::Review => NO_MODEL,
+    }
 }
 
 /// The files of an issue. The fixer may edit only these.

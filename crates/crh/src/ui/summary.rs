@@ -1,21 +1,15 @@
 //! The last line of a review on standard error.
 
-use super::format;
 use crh_pipeline::text;
 use crh_review::finding::Severity;
-use crh_review::render::marked_verdict;
-use crh_review::report::{Fate, Report};
+use crh_review::render::{HiddenCounts, marked_verdict};
+use crh_review::report::Report;
 use crh_review::verdict::counted_hidden;
 
 /// Verdict, issue counts, cost, time, and the run folder.
 pub(super) fn summary_line(report: &Report) -> String {
     let mut parts = vec![counts(report)];
-    // Merged findings are shown as part of another issue.
-    let hidden_count =
-        report.suppressed.iter().filter(|suppressed| suppressed.fate != Fate::Merged).count();
-    if hidden_count > 0 {
-        parts.push(format!("{} not shown", format::count(hidden_count, "finding", "findings")));
-    }
+    parts.extend(HiddenCounts::new(report).without_reasons());
     let stats = &report.stats;
     parts.push(super::dollars(stats.cost_usd));
     parts.push(text::duration(stats.latency_seconds_e2e.0 / 1_000));

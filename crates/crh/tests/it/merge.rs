@@ -181,14 +181,14 @@ fn bad_input_exits_with_2_and_a_hint() {
     expect![[r#"
         exit 2
         error: cannot read `missing.diff`: No such file or directory (os error 2)
-        hint: check the path; `-` reads standard input
+        hint: check the path
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", "missing.diff", "-"], "{}"));
     expect![[r#"
         exit 2
         error: cannot read `missing.json`: No such file or directory (os error 2)
-        hint: check the path; `-` reads standard input
+        hint: check the path
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", DIFF, "missing.json"], ""));
@@ -207,7 +207,7 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
     let two = "{\"reviewer\": \"a\", \"findings\": []}\nnot JSON";
     expect![[r#"
         exit 0
-        warning: reviewer reviewer failed: invalid JSON: expected ident at line 2 column 2
+        warning: reviewer reviewer failed: invalid JSON: unexpected text at line 2 column 2
         ---
         Code review complete (headless mode).
 
@@ -220,7 +220,7 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
 
         Coverage:
         - Failed reviewers: reviewer
-        - Failure of reviewer reviewer: invalid JSON: expected ident at line 2 column 2
+        - Failure of reviewer reviewer: invalid JSON: unexpected text at line 2 column 2
 
         Review complete
     "#]]
@@ -228,7 +228,7 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
     let output = crh(&["merge", "--diff", DIFF, "--keep-going", "--format", "envelope", "-"]);
     expect![[r#"
         exit 0
-        warning: reviewer reviewer failed: invalid JSON: expected ident at line 1 column 2
+        warning: reviewer reviewer failed: invalid JSON: unexpected text at line 1 column 2
         ---
         Code review degraded (headless mode). Reason: 0 of 1 reviewers returned results.
 

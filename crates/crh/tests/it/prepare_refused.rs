@@ -306,7 +306,7 @@ fn input_that_is_no_diff_is_rejected() {
         &expect![[r#"
             exit 2
             error: cannot read `nowhere.diff`: No such file or directory (os error 2)
-            hint: check the path; `-` reads standard input
+            hint: check the path
             ---
         "#]],
     );

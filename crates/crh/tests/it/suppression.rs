@@ -162,7 +162,7 @@ fn setting_suppresses_rules_in_files() {
             "ignore = [\"vendor/**\"]",
             expect![[r#"
                 exit 2
-                error: crh.toml:2:10: `checks.ignore` must be a list of globs for each rule, not a list
+                error: crh.toml:2:10: `checks.ignore` must be a table from rules to lists of globs, not a list
                 hint: example: `ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }`
                 ---
             "#]],

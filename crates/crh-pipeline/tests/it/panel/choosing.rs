@@ -160,7 +160,7 @@ async fn scout_doubt_is_in_the_report() {
     let model = all_answer(model, &["correctness", "security", "upkeep"]);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
-    expect!["not clear from the change and its description: It is not said what happens after three tries."]
+    expect!["unexplained in the change: It is not said what happens after three tries."]
         .assert_eq(&reviewed.report.warnings.join("\n"));
 }
 

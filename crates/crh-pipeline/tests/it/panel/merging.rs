@@ -49,7 +49,7 @@ async fn disagreement_is_shown_by_reviewer() {
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1, the more severe; security (gated_auto), correctness (manual) -- kept manual, the more cautious; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver, the more cautious
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1, the more severe; security (fix that changes behaviour), correctness (manual fix) -- kept manual fix, the more cautious; security (for `crh fix`), correctness (for a developer or a coding agent) -- kept for a developer or a coding agent, the more cautious
         merged An empty order divides by zero [security]: duplicate of "An empty order divides by zero"
     "#]]).await;
 }

@@ -69,14 +69,19 @@ impl ReviewRequest {
         Ok(())
     }
 
-    /// Fails on options that only a panel uses.
+    /// Fails on options that the strategy does not use.
     fn reject_panel_options(
         &self,
         strategy: Strategy,
         is_plan_named: bool,
         settings: &Settings,
     ) -> Result<(), Failure> {
-        let Some(flag) = self.panel_flag(is_plan_named) else { return Ok(()) };
+        let panel_flag = self.panel_flag(is_plan_named);
+        let flag = match strategy {
+            Strategy::Static => panel_flag.or(self.model_flag(settings)),
+            Strategy::Panel | Strategy::Single | Strategy::Delegate => panel_flag,
+        };
+        let Some(flag) = flag else { return Ok(()) };
         match strategy {
             Strategy::Static => {
                 Err(Failure::usage(format!("`{flag}` needs a model")).hint(match self.command {
@@ -101,6 +106,17 @@ impl ReviewRequest {
             (_, true) => Some("--plan"),
             (PanelArgs { waive, .. }, _) if !waive.is_empty() => Some("--waive"),
             (PanelArgs { .. }, false) => None,
+        }
+    }
+
+    /// The first given option that only a model uses. `--model` counts only beside `--strategy`: a
+    /// script may always pass it.
+    pub(super) fn model_flag(&self, settings: &Settings) -> Option<&'static str> {
+        let is_strategy_named =
+            matches!(settings.review_strategy.origins.as_slice(), [SettingOrigin::Flag(_)]);
+        match self.prompts.record {
+            Some(_) => Some("--record"),
+            None => (is_strategy_named && self.flags.model_reviewer.is_some()).then_some("--model"),
         }
     }
 

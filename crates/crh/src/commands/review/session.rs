@@ -589,7 +589,8 @@ impl ReviewRequest {
         }
         if models.has_no_model(settings) {
             let is_plan_named = self.parsed_target.plan.is_some() || self.panel.plan.is_some();
-            if let Some(flag) = self.panel_flag(is_plan_named) {
+            let flag = self.panel_flag(is_plan_named).or(self.model_flag(settings));
+            if let Some(flag) = flag {
                 return Err(Failure::usage(format!("`{flag}` needs a model")).hint(NO_MODEL));
             }
             ui::warn("no model is configured; running static checks only");

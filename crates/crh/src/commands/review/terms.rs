@@ -220,8 +220,7 @@ fn count(number: u64) -> usize {
 }
 
 fn prompt(file: &Path) -> Result<String, Failure> {
-    let hint =
-        "a prompt is a text file, such as the built-in ones under `crates/crh-pipeline/prompts`";
+    let hint = "a prompt is a text file, such as those in `crates/crh-pipeline/prompts` of crh's source code";
     let bytes = input::bytes(file)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::usage(format!("{} is not UTF-8", input::display_name(file))).hint(hint)

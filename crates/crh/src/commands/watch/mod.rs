@@ -341,7 +341,7 @@ impl Watcher<'_> {
             ui::note("the newest stored review covers this diff; crh reviews the next change");
             self.schedule.skip_review(diff.clone());
         }
-        let text = crh_review::render::quickfix(&report, &self.folder_in_checkout());
+        let text = crh_review::render::quickfix(&report, None, &self.folder_in_checkout());
         notes.extend(left_out_of_scope(&report));
         let issues = report.all_issues().map(|issue| {
             let place = format!("{}:{}", issue.location.file, issue.location.line_start);

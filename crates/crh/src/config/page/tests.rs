@@ -160,7 +160,7 @@ fn template_has_description_and_default() {
 
         [checks]
         ## Files in which findings of static checks are ignored, by rule: `*` for all rules, `CHECK/*`, such as `secrets/*`, or the name of a rule. Findings of `injection` (text that tries to instruct the reviewing model) cannot be ignored.
-        ## Value: a list of globs for each rule. Example: ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }
+        ## Value: a table from rules to lists of globs. Example: ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }
         # ignore = {}
 
         [scope]
@@ -176,7 +176,7 @@ fn template_has_description_and_default() {
         ## Changed files larger than this many bytes are not reviewed.
         ## Value: a positive integer. Example: max_file_bytes = 250_000
         # max_file_bytes = 1_000_000
-        ## Whether a review is incomplete (exit code 4) if crh skipped nothing but updates of vendored, generated or lock files, submodules or file modes. Skipped new code always makes it incomplete.
+        ## Whether crh exits with code 4 if it skipped updates of vendored, generated or lock files, submodules or file modes. If this is off, such skips count only if crh reviewed no file at all. Skipped new code always leads to exit code 4.
         ## Value: `true` or `false`. Example: strict = true
         # strict = false
 

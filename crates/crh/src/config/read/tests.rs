@@ -206,6 +206,13 @@ fn unknown_section_suggests_nearest_or_lists_all() {
             hint: a repository cannot set any key in `[model]`
         "#]],
     );
+    user(
+        "[foo]\n",
+        expect![[r#"
+        crh.toml:1:2: unknown section `foo`
+        hint: known sections: `[models]`, `[checks]`, `[scope]`, `[base]`, `[git]`, `[github]`, `[launchpad]`, `[model]`, `[review]`, `[reviewers]`, `[budget]`, `[fix]`, `[verify]`, `[store]`, `[state]`, `[todos]`, `[tracker]`, `[watch]`
+    "#]],
+    );
     repository(
         "scope = 1",
         expect![[r#"

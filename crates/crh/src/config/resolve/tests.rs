@@ -121,7 +121,7 @@ fn repository_can_only_make_fail_on_stricter() {
         "",
         "[review]\nfail_on = 'never'",
         expect![[r#"
-            warning: `crh.toml:2` sets `review.fail_on = "never"`, which has no effect: a repository cannot be milder than "P1" (built in)
+            warning: `crh.toml:2`: `review.fail_on = "never"` is ignored: a repository can only be stricter than "P1" (built in)
         "#]],
     );
     with_user(
@@ -129,7 +129,7 @@ fn repository_can_only_make_fail_on_stricter() {
         "[review]\nfail_on = 'P2'",
         expect![[r#"
             review.fail_on          "P3"                              ~/.config/crh/config.toml:2
-            warning: `crh.toml:2` sets `review.fail_on = "P2"`, which has no effect: a repository cannot be milder than "P3" (~/.config/crh/config.toml:2)
+            warning: `crh.toml:2`: `review.fail_on = "P2"` is ignored: a repository can only be stricter than "P3" (~/.config/crh/config.toml:2)
         "#]],
     );
     check(

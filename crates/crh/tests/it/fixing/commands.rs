@@ -34,7 +34,7 @@ fn fix_then_undo_restores_every_byte() {
     let again = desk.fix(&[]);
     expect![[r#"
         exit 0
-        note: no open issue has a safe fix; use `--issue N` to fix one anyway
+        note: no open issue has a safe fix; `crh show RUN` shows what each issue needs
         ---
         0 issues fixed.
     "#]]
@@ -374,7 +374,7 @@ fn undo_accepts_fixes_undone_by_git() {
     desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
     expect![[r#"
         exit 0
-        note: no open issue has a safe fix; use `--issue N` to fix one anyway
+        note: no open issue has a safe fix; `crh show RUN` shows what each issue needs
         note: `shop/mail.py` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo RUN` to record that
         ---
         0 issues fixed.
@@ -576,7 +576,7 @@ fn undo_without_run_never_goes_to_an_older_run() {
     desk.reviewed(&[mean()]);
     expect![[r#"
         exit 0
-        note: nothing to undo: no applied fix of a stored review is in the checkout
+        note: nothing to undo: no stored review has fixes applied in this checkout
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
@@ -622,7 +622,7 @@ fn fix_that_failed_in_autofix_is_named() {
     assert!(output.code < 2, "{}", output.shown());
     expect![[r#"
         exit 0
-        note: no open issue has a safe fix; use `--issue N` to fix one anyway
+        note: no open issue has a safe fix; `crh show RUN` shows what each issue needs
         note: an earlier fix of #1 failed, and `--issue 1` tries it again: its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
         ---
         0 issues fixed.

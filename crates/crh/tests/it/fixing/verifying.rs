@@ -32,6 +32,33 @@ fn unverifiable_fix_is_named_before_the_fixer_runs() {
     "#]]
     .assert_eq(&desk.shown(&output));
     assert_eq!(model.requests().len(), 0);
+    // Without a model, the message names both options that are missing.
+    expect![[r#"
+        exit 1
+        warning: #1 not fixed: its fix needs verification: pass `--verify COMMAND` or set `fix.verify`; also, the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)
+        ---
+        0 issues fixed.
+    "#]].assert_eq(&desk.shown(&desk.fix(&[])));
+    // The next step of the issue already names them.
+    assert_eq!(desk.stored("review.json")["warnings"], json!([]));
+}
+
+#[test]
+fn missing_verify_program_is_reported_once_and_not_stored() {
+    let desk = Desk::new();
+    desk.reviewed(&[needing(mean())]);
+    check(
+        &desk,
+        "there-is-no-such-program",
+        expect![[r#"
+        exit 1
+        warning: #1 not fixed: its fix must be tested, and the verify command could not be run: there is no program `there-is-no-such-program`
+        ---
+        0 issues fixed.
+    "#]],
+    );
+    let report = desk.stored("review.json");
+    assert_eq!((&report["warnings"], &report["not_fixed"]), (&json!([]), &Value::Null));
 }
 
 #[test]
@@ -126,7 +153,7 @@ fn verification_that_always_fails_blocks_no_fix() {
         r#"["sh", "-c", "echo no such thing >&2; exit 1"]"#,
         expect![[r#"
             exit 1
-            warning: #2 not fixed: its fix must be tested, and the verify command already fails without the fix
+            warning: #2 not fixed: its fix must be tested, and the verify command already fails without the fix: exit code 1: no such thing
             warning: no fix was verified, because the verify command already fails without a fix: exit code 1: no such thing
             note: undo with `crh fix --undo RUN`
             ---

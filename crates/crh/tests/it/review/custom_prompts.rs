@@ -90,11 +90,11 @@ fn invalid_prompt_file_is_an_error() {
     expect![[r#"
         exit 2
         error: cannot read `nowhere.md`: No such file or directory (os error 2)
-        hint: check the path; `-` reads standard input
+        hint: check the path
         ---
         exit 2
         error: `HOME/empty.md` is empty
-        hint: a prompt is a text file, such as the built-in ones under `crates/crh-pipeline/prompts`
+        hint: a prompt is a text file, such as those in `crates/crh-pipeline/prompts` of crh's source code
         ---
         exit 2
         error: invalid value '' for '--lang <LANGUAGE>': expected the name of a language, such as `German` or `pt-BR`

@@ -32,9 +32,28 @@ fn check_without_findings_passes() {
 #[test]
 fn option_of_a_panel_without_a_model_is_the_only_message() {
     let desk = ReviewFixture::new();
-    for options in [["--reviewers", "security"], ["--waive", "R3"], ["--plan", "plan.md"]] {
+    for options in [
+        ["--reviewers", "security"],
+        ["--waive", "R3"],
+        ["--plan", "plan.md"],
+        ["--record", "/nope/x"],
+    ] {
         let output = desk.crh(&["review", "HEAD~1..HEAD", options[0], options[1]]).run();
         let error = format!("error: `{}` needs a model\nhint: set `OPENAI_API_KEY`", options[0]);
+        assert!(output.code == 2 && output.stderr.starts_with(&error), "{}", output.shown());
+    }
+}
+
+#[test]
+fn strategy_static_rejects_options_that_only_a_model_uses() {
+    let desk = ReviewFixture::new();
+    for options in [["--record", "/nope/x"], ["--model", "openai:gpt-4.1-mini"]] {
+        let args = ["review", "HEAD~1..HEAD", "--strategy", "static", options[0], options[1]];
+        let output = desk.crh(&args).run();
+        let error = format!(
+            "error: `{}` needs a model\nhint: do not use the strategy `static`",
+            options[0]
+        );
         assert!(output.code == 2 && output.stderr.starts_with(&error), "{}", output.shown());
     }
 }
@@ -82,8 +101,8 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
         2 P1 b.py:1
             The file does not parse
             | def broken(:
-            The file parsed before this change, and as python it does not parse: a `(`
-            has no partner. Loading or building it fails.
+            The file is no longer valid python: unmatched `(`. Loading or building it
+            fails.
             Fix: Correct the syntax at or just before this line.
             bug; found by syntax, rule syntax/does-not-parse; confidence 0.90; static
             check; needs a manual fix
@@ -245,7 +264,7 @@ fn doctor_reports_setup_with_remedies() {
         exit 0
         ---
         ok       git         git version N
-        ok       settings    all config files and variables are valid
+        ok       settings    all config files and variables have valid values; a review checks the names of rules and reviewers
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
                              -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
@@ -266,7 +285,7 @@ fn doctor_reports_setup_with_remedies() {
         exit 0
         ---
         ok       git         git version N
-        ok       settings    all config files and variables are valid
+        ok       settings    all config files and variables have valid values; a review checks the names of rules and reviewers
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
                              -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
