@@ -8,9 +8,7 @@ use crate::sanitise::{one_line, path};
 /// current folder, so paths are relative to `folder`, which is relative to the repository root.
 pub fn quickfix(report: &Report, folder: &str) -> String {
     report
-        .issues
-        .iter()
-        .filter(|issue| !report.is_fixed(issue.number))
+        .shown_open_issues()
         .map(|issue| {
             // A removed line has no line in the new file; its old number is the best guess.
             let side_note = match issue.location.side {
