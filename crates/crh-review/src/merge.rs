@@ -597,7 +597,7 @@ fn sort_dropped(dropped: &mut [DroppedFinding]) {
 
 /// Open issues that block the merge, most urgent first. Issues over the limit are not listed.
 fn fix_order(report: &Report) -> Vec<u32> {
-    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let open_issues = report.shown_open_issues();
     open_issues.filter(|issue| is_actionable(issue)).map(|issue| issue.number).collect()
 }
 

@@ -910,6 +910,12 @@ impl Report {
         self.all_issues().filter(|issue| !self.is_fixed(issue.number))
     }
 
+    /// Issues that this run has not fixed, most severe first, without those over the limit. Lists of
+    /// open problems, such as annotations, consist of these.
+    pub fn shown_open_issues(&self) -> impl Iterator<Item = &Issue> + Clone {
+        self.issues.iter().filter(|issue| !self.is_fixed(issue.number))
+    }
+
     /// The issue of the change with this number.
     pub fn issue(&self, number: u32) -> Option<&Issue> {
         self.issues.iter().chain(&self.over_cap).find(|issue| issue.number == number)

@@ -287,7 +287,7 @@ fn summarize_run(
             update(&mut report);
             summary.verdict = Some(report.verdict);
             summary.is_incomplete = is_marked_incomplete(&report);
-            for issue in report.issues.iter().filter(|issue| !report.is_fixed(issue.number)) {
+            for issue in report.shown_open_issues() {
                 *summary.issues.entry(issue.severity).or_default() += 1;
             }
             summary.cost_usd = Some(report.stats.cost_usd);

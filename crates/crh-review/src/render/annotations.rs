@@ -9,7 +9,7 @@ use crate::report::{Issue, Report};
 use crate::sanitise::{one_line, path};
 use crate::verdict::Verdict;
 
-/// Annotations for the issues, most severe first, after one for the verdict if the change is not
+/// Annotations for the open issues, most severe first, after one for the verdict if the change is not
 /// ready.
 pub fn annotations(report: &Report) -> String {
     let verdict = match report.verdict {
@@ -17,7 +17,7 @@ pub fn annotations(report: &Report) -> String {
         Verdict::ReadyToMerge | Verdict::ChecksPassed => None,
     };
     // GitHub shows ten annotations per step and level, so the most important come first.
-    verdict.into_iter().chain(report.issues.iter().map(annotation)).collect()
+    verdict.into_iter().chain(report.shown_open_issues().map(annotation)).collect()
 }
 
 fn verdict(report: &Report) -> String {

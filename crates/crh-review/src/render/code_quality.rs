@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::sanitise::one_line;
 use crate::stable_json;
 
-/// The issues as a Code Quality report, with static findings over the limit on issues.
+/// The open issues as a Code Quality report, with static findings over the limit on issues.
 pub fn code_quality(report: &Report) -> serde_json::Result<String> {
     let entries: Vec<Value> = result_rows(report).iter().map(entry).collect();
     stable_json(&entries)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    HiddenCounts, counted_hidden_lines, coverage_gaps, issue_remarks, location_label,
+    FIXED_SUFFIX, HiddenCounts, counted_hidden_lines, coverage_gaps, issue_remarks, location_label,
     marked_verdict, next_step_with_note, reported_by, unjudged_reason, validation_note,
     warnings_beside_failures,
 };
@@ -119,7 +119,7 @@ pub fn summary(report: &Report, options: &SummaryOptions<'_>) -> String {
         .enumerate()
         .map(|(index, issue)| (issue, options.rows.get(index).unwrap_or(&in_full)))
         .collect();
-    let mut omitted_notes = add_table(&mut body, &rows, links);
+    let mut omitted_notes = add_table(&mut body, report, &rows, links);
     omitted_notes.push_str(&add_details(&mut body, report, &rows, options));
     let mut out = body.into_text();
     out.push_str(&omitted_notes);
@@ -186,6 +186,7 @@ fn markdown_link(text: &str, link: Option<&str>) -> String {
 /// Adds the table. Returns a note about rows that do not fit.
 fn add_table(
     body: &mut BoundedText,
+    report: &Report,
     rows: &[(&Issue, &IssueDisplay)],
     links: Option<&str>,
 ) -> String {
@@ -194,7 +195,7 @@ fn add_table(
     }
     body.push("\n| # | Severity | Where | Issue | Confidence |\n|---|---|---|---|---|\n");
     let lines: Vec<String> =
-        rows.iter().map(|(issue, display)| table_row(issue, display, links)).collect();
+        rows.iter().map(|(issue, display)| table_row(report, issue, display, links)).collect();
     let fitting_rows = rows_that_fit(rows, &lines, body.remaining_chars);
     for index in &fitting_rows {
         body.push(&lines[*index]);
@@ -206,13 +207,19 @@ fn add_table(
     }
 }
 
-fn table_row(issue: &Issue, display: &IssueDisplay, links: Option<&str>) -> String {
+fn table_row(
+    report: &Report,
+    issue: &Issue,
+    display: &IssueDisplay,
+    links: Option<&str>,
+) -> String {
     let link = match display {
         IssueDisplay::Linked(link) => Some(link.as_str()),
         IssueDisplay::Full { link, .. } => link.as_deref(),
     };
+    let suffix = if report.is_fixed(issue.number) { FIXED_SUFFIX } else { "" };
     format!(
-        "| {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {}{suffix} | {} |\n",
         issue.number,
         issue.severity,
         markdown_link(&sanitise::code_span(&location_label(issue)).replace('|', "\\|"), link),

@@ -98,10 +98,7 @@ fn issue_row(report: &Report, issue: &Issue) -> Vec<String> {
         issue_cell(issue),
         cell(&reported_by(issue)),
         issue.confidence.to_string(),
-        match report.is_fixed(issue.number) {
-            true => "fixed".to_owned(),
-            false => next_step_in(report, issue).to_string(),
-        },
+        next_step_in(report, issue).to_string(),
     ]
 }
 

@@ -64,12 +64,17 @@ const MAX_PROPOSAL: usize = 200;
 /// The next step for an issue that crh cannot fix.
 const BY_HAND: &str = "needs a manual fix";
 
+/// Mark after an issue that this run has fixed.
+const FIXED_SUFFIX: &str = " (fixed)";
+
 /// The next step for an issue that crh tried to fix.
 const TRIED: &str = "crh could not fix this, see the warnings of the report";
 
 /// What the reader can do about an issue.
 #[derive(Debug, PartialEq, Eq)]
 enum NextStep {
+    /// Nothing: this run has fixed the issue.
+    Fixed,
     /// Run `crh fix`, in these words.
     Fix(String),
     /// Fix the issue by hand.
@@ -83,6 +88,7 @@ enum NextStep {
 impl fmt::Display for NextStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Fixed => "fixed",
             Self::Fix(words) => words,
             Self::ByHand => BY_HAND,
             Self::Tried => TRIED,
@@ -290,14 +296,18 @@ fn unfixable_reason(report: &Report) -> Option<&'static str> {
 
 /// What the reader can do about an issue of a stored review of the checkout.
 fn next_step(report: &Report, issue: &Issue) -> NextStep {
-    // `crh fix` does not apply the same fix twice.
-    if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
-        return NextStep::Other("the applied fix did not help; needs a manual fix");
-    }
-    if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::Unverified) {
-        return NextStep::Other(
-            "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`",
-        );
+    match report.fix_of(issue.number).map(|fix| fix.outcome) {
+        Some(FixOutcome::Done) => return NextStep::Fixed,
+        // `crh fix` does not apply the same fix twice.
+        Some(FixOutcome::FoundAgain) => {
+            return NextStep::Other("the applied fix did not help; needs a manual fix");
+        }
+        Some(FixOutcome::Unverified) => {
+            return NextStep::Other(
+                "the fix is applied, but not verified; run the tests, or undo it with `crh fix --undo`",
+            );
+        }
+        Some(FixOutcome::Partial | FixOutcome::PartlyReverted) | None => {}
     }
     match open_step(report, issue) {
         NextStep::Fix(_) if report.not_fixed.contains(&issue.number) => NextStep::Tried,

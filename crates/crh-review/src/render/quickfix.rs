@@ -11,9 +11,7 @@ use crate::sanitise::{one_line, path};
 /// the diff, an issue about a removed line gets the line that follows it now.
 pub fn quickfix(report: &Report, diff: Option<&Diff>, folder: &str) -> String {
     report
-        .issues
-        .iter()
-        .filter(|issue| !report.is_fixed(issue.number))
+        .shown_open_issues()
         .map(|issue| {
             let side_note = match issue.location.side {
                 Side::New => "",

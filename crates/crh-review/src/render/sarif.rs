@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, for code-scanning uploads and editors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
@@ -43,9 +43,9 @@ pub(super) struct ResultRow<'a> {
     remarks: Vec<String>,
 }
 
-/// The issues as a SARIF log, with static findings over the limit on issues. Pre-existing and
-/// suppressed findings are left out, because code scanning ignores `suppressions` and would raise
-/// an alert for each.
+/// The open issues as a SARIF log, with static findings over the limit on issues. Fixed issues,
+/// pre-existing ones and suppressed findings are left out, because code scanning ignores
+/// `suppressions` and would raise an alert for each.
 pub fn sarif(report: &Report) -> serde_json::Result<String> {
     let rows = result_rows(report);
     // The first result of a rule describes it.
@@ -78,17 +78,21 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
     stable_json(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
-/// The issues, and static findings over the limit on issues.
+/// The open issues, and static findings over the limit on issues.
 pub(super) fn result_rows(report: &Report) -> Vec<ResultRow<'_>> {
-    let issues = report.issues.iter().map(ResultRow::from_issue);
+    let issues = report.shown_open_issues().map(ResultRow::from_issue);
     issues.chain(findings_over_cap(report)).take(MAX_RESULTS).collect()
 }
 
-/// Static findings over the limit on issues, most severe first, without duplicates.
+/// Static findings over the limit on issues that this run has not fixed, most severe first, without
+/// duplicates.
 fn findings_over_cap(report: &Report) -> Vec<ResultRow<'_>> {
     let over_cap = report.suppressed.iter().filter(|dropped| dropped.fate == Fate::OverCap);
     let members = over_cap.filter_map(|dropped| dropped.member.as_ref());
-    let static_members = members.filter(|member| member.origin == Origin::Code);
+    let fixed = report.over_cap.iter().filter(|issue| report.is_fixed(issue.number));
+    let fixed: BTreeSet<&Member> = fixed.flat_map(|issue| &issue.members).collect();
+    let static_members =
+        members.filter(|member| member.origin == Origin::Code && !fixed.contains(member));
     let mut rows: Vec<ResultRow<'_>> = static_members.filter_map(ResultRow::from_member).collect();
     rows.sort_by_key(|row| (row.severity, row.file, row.lines, row.rule, row.title));
     rows.dedup_by_key(|row| (row.file, row.lines, row.rule, row.title));

@@ -215,6 +215,30 @@ fn full_report_in_every_format() {
 }
 
 #[test]
+fn fixed_static_finding_over_the_limit_is_no_sarif_result() {
+    let mut report = full_report();
+    let position = report.issues.iter().position(|issue| report.is_fixed(issue.number)).unwrap();
+    let mut issue = report.issues.remove(position);
+    issue.members[0].origin = Origin::Code;
+    let member = issue.members[0].clone();
+    report.suppressed.push(DroppedFinding {
+        fate: Fate::OverCap,
+        reason: "over the limit".to_owned(),
+        cause: None,
+        into: None,
+        open: None,
+        validation: None,
+        reviewer: member.reviewer.clone(),
+        member: Some(member),
+        raw: None,
+    });
+    report.over_cap = vec![issue.clone()];
+    assert!(!sarif(&report).unwrap().contains(&issue.title));
+    report.applied_fixes.clear();
+    assert!(sarif(&report).unwrap().contains(&issue.title));
+}
+
+#[test]
 fn unjudged_requirement_is_shown_with_its_reason() {
     let mut report = full_report();
     let plan = report.plan.as_mut().unwrap();

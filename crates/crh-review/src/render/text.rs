@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::{
-    HiddenCounts, counted_hidden_lines, coverage_gaps, fate_label, is_residual, issue_remarks,
-    location_label, next_step_in, places_note, quote_place, reported_by, requirement_state,
-    residual_step, scope_line, team, unfixable_note, unjudged_reason, validation_label,
-    warnings_beside_failures,
+    FIXED_SUFFIX, HiddenCounts, NextStep, counted_hidden_lines, coverage_gaps, fate_label,
+    is_residual, issue_remarks, location_label, next_step_in, places_note, quote_place,
+    reported_by, requirement_state, residual_step, scope_line, team, unfixable_note,
+    unjudged_reason, validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -174,8 +174,7 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
     }
     out.push('\n');
     for item in &report.issues {
-        let step = (!report.is_fixed(item.number)).then(|| next_step_in(report, item).to_string());
-        out.push_str(&issue(item, step, style));
+        out.push_str(&issue(item, &next_step_in(report, item), style));
         out.push('\n');
     }
     for (title, items) in unpublished(report, style.listed).into_iter().chain(lists(report)) {
@@ -192,8 +191,7 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
     out
 }
 
-/// An issue. Without a next step, it is fixed.
-fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String {
+fn issue(issue: &Issue, next_step: &NextStep, style: &TextStyle) -> String {
     let colour = style.colour;
     let severity_style = match issue.severity {
         Severity::P0 | Severity::P1 => Style::Red,
@@ -201,7 +199,7 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
         Severity::P3 => Style::Blue,
     };
     let label = format!("{} {}", issue.number, issue.severity);
-    let suffix = if next_step.is_none() { " (fixed)" } else { "" };
+    let suffix = if *next_step == NextStep::Fixed { FIXED_SUFFIX } else { "" };
     let location = colour.paint(Style::Bold, &location_label(issue));
     let location = match issue.location.side {
         Side::New => style.links.link(&issue.location.file, issue.location.line_start, &location),
@@ -234,7 +232,9 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
     let agreement = |probability| format!("probability that maintainers agree {probability}");
     details.extend(issue.probability.map(agreement));
     details.extend(validation_label(issue.validation).map(str::to_owned));
-    details.extend(next_step);
+    if *next_step != NextStep::Fixed {
+        details.push(next_step.to_string());
+    }
     for line in style.wrap(INDENT, INDENT, &details.join("; ")).lines() {
         out.push_str(&colour.paint(Style::Dim, line));
         out.push('\n');

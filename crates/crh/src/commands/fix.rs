@@ -317,10 +317,9 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
                 "nothing to undo: no stored review has fixes applied in this checkout".to_owned()
             }
         });
-        return Ok(());
     }
     print_restored(&files)?;
-    if !todos.is_empty() {
+    if is_updated && !todos.is_empty() {
         let todos: Vec<String> = todos.iter().map(|todo| format!("`{}`", todo.display())).collect();
         ui::note(&format!("the todo files of this review stay: {}", todos.join(", ")));
     }
@@ -365,6 +364,9 @@ fn newest_fixed_run(
 }
 
 fn print_restored(files: &[String]) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
     let lines: String = files.iter().map(|file| format!("{file}\n")).collect();
     ui::result_text(&crh_review::escape_invisible(&format!("Restored:\n{lines}")))
 }

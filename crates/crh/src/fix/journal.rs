@@ -275,8 +275,8 @@ impl LockedCheckout {
         self.apply_journal(fixes, &journal, &images, steps)
     }
 
-    /// Undoes all fixes of a run, or none. Rolls back an interrupted fix first. Returns the
-    /// restored files.
+    /// Undoes all fixes of a run, or none. Rolls back an interrupted fix first. Returns the files
+    /// that it restored, without those whose fixes the user has undone.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, ApplyError> {
         self.recover(steps)?;
         remove_incomplete_journals(fixes, steps)?;
@@ -289,7 +289,6 @@ impl LockedCheckout {
             .filter(|(name, _)| wanted.contains(name))
             .map(|(name, bytes)| (name.clone(), bytes.clone()))
             .collect();
-        let files = entries.iter().map(|entry| entry.path.clone()).collect();
         let mut already_undone = BTreeSet::new();
         for entry in &mut entries {
             let bytes = |image: &Option<StoredVersion>| {
@@ -311,6 +310,7 @@ impl LockedCheckout {
             }
         }
         entries.retain(|entry| !already_undone.contains(&entry.number));
+        let files = entries.iter().map(|entry| entry.path.clone()).collect();
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
             after: None,

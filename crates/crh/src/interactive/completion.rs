@@ -77,18 +77,21 @@ impl Groups {
             self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));
             return;
         }
-        let not_fixed = flow.not_fixed.get(&issue.number).map(|why| one_line(why));
+        let decision = flow.decided.get(&issue.number);
+        let not_fixed = flow.not_fixed.get(&issue.number).map(|left| &left.why);
         // What happened before is shown next to the later decision.
         let before = match (fix, not_fixed) {
             (Some(fix), _) => Some(format!("its fix is applied{}", report.fix_note(fix))),
-            (None, Some(why)) => Some(format!("safe fix failed: {why}")),
+            // The second attempt failed like the first.
+            (None, Some(why)) if decision == Some(&Decision::NotApplied(why.clone())) => None,
+            (None, Some(why)) => Some(format!("safe fix failed: {}", one_line(why))),
             (None, None) => None,
         };
         let line = |what: &str| match &before {
             Some(before) => line(&format!("{what} ({before})")),
             None => line(what),
         };
-        match flow.decided.get(&issue.number) {
+        match decision {
             Some(Decision::NotApplied(why)) => {
                 let why = one_line(why);
                 let why = why.strip_prefix(NOTHING_APPLIED).unwrap_or(&why);

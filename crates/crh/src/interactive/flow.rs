@@ -15,7 +15,7 @@ use super::next::{
 use super::replacement::Replacement;
 use crate::fix;
 use crate::fix::edit_authority::SafeFixTiming;
-use crate::fix::outcome::FixPass;
+use crate::fix::outcome::{FixPass, SkipKind, SkippedIssue};
 use crate::hand_off::tickets::TrackerLabel;
 use crh_review::finding::{AutofixClass, Owner};
 use crh_review::report::{Action, Issue, Report, Strategy};
@@ -33,8 +33,8 @@ pub(super) struct Flow {
     resolved: ResolvedCounts,
     fixes: usize,
     dismissing: DismissAvailability,
-    /// Why a safe fix failed, by issue number.
-    pub(super) not_fixed: BTreeMap<u32, String>,
+    /// Issues whose safe fix failed, by number.
+    pub(super) not_fixed: BTreeMap<u32, SkippedIssue>,
     pub(super) decided: BTreeMap<u32, Decision>,
     /// Issues that the user dismissed, which the report does not have any more.
     pub(super) dismissed: Vec<Issue>,
@@ -179,7 +179,7 @@ impl Flow {
                     SafeFixes::Offered(_) | SafeFixes::Agreed(_) => SafeFixes::Agreed(count),
                     SafeFixes::None | SafeFixes::AppliedFirst(_) => SafeFixes::AppliedFirst(count),
                 };
-                let not_fixed = fixed.left.iter().map(|left| (left.number, left.why.clone()));
+                let not_fixed = fixed.left.iter().map(|left| (left.number, left.clone()));
                 self.not_fixed.extend(not_fixed);
                 self.collect_open_issues(report);
             }
@@ -283,10 +283,13 @@ impl Flow {
 
     /// Collects the issues that need a decision.
     fn collect_open_issues(&mut self, report: &Report) {
-        let item = |issue: &Issue| OpenFinding {
-            number: issue.number,
-            action: open_action(issue, report),
-            first: first_pick(issue, report),
+        let item = |issue: &Issue| {
+            let not_fixed = self.not_fixed.get(&issue.number);
+            OpenFinding {
+                number: issue.number,
+                action: open_action(issue, report, not_fixed),
+                first: first_pick(issue, report, not_fixed),
+            }
         };
         let is_advisory = |issue: &&Issue| issue.autofix_class == AutofixClass::Advisory;
         self.items = report.open_issues().filter(|issue| !is_advisory(issue)).map(item).collect();
@@ -543,25 +546,43 @@ fn is_fixable(issue: &Issue, report: &Report) -> bool {
     issue.replacement.is_some() || report.strategy != Strategy::Static
 }
 
+/// Whether the same fix of an issue would fail again before the end of the questions.
+fn is_hopeless(not_fixed: Option<&SkippedIssue>) -> bool {
+    not_fixed.is_some_and(|left| match left.kind {
+        SkipKind::Failed => false,
+        // The settings of the review decide what verifies fixes and which model writes them.
+        SkipKind::Rejected | SkipKind::Unverifiable | SkipKind::NotTried => true,
+    })
+}
+
 /// The recommended action for an open issue. Does not recommend a fix that is already in the tree,
-/// that is too large to judge at a glance, or that needs a model in a review without one.
-fn open_action(issue: &Issue, report: &Report) -> Action {
+/// that failed (`not_fixed`), that is too large to judge at a glance, or that needs a model in a
+/// review without one.
+fn open_action(issue: &Issue, report: &Report, not_fixed: Option<&SkippedIssue>) -> Action {
     let is_readable = issue.replacement.as_deref().is_none_or(Replacement::is_readable);
     match (issue.action, report.fix_of(issue.number)) {
         (Action::Apply, Some(_)) => Action::Defer,
-        (Action::Apply, None) if !is_readable || !is_fixable(issue, report) => Action::Defer,
+        (Action::Apply, None)
+            if not_fixed.is_some() || !is_readable || !is_fixable(issue, report) =>
+        {
+            Action::Defer
+        }
         (action, _) => action,
     }
 }
 
 /// The first answer of a finding's question: Apply, or Acknowledge if the fix is already in the
-/// tree or crh cannot fix the issue. Also Acknowledge if a person or a release has to handle the
-/// issue and it has no exact replacement.
-pub(super) fn first_pick(issue: &Issue, report: &Report) -> Choice {
+/// tree, if it would fail again or if crh cannot fix the issue. Also Acknowledge if a person or a
+/// release has to handle the issue and it has no exact replacement.
+pub(super) fn first_pick(
+    issue: &Issue,
+    report: &Report,
+    not_fixed: Option<&SkippedIssue>,
+) -> Choice {
     match (issue.action, issue.owner) {
         (Action::Acknowledge, _) => Choice::Acknowledge,
         _ if report.fix_of(issue.number).is_some() => Choice::Acknowledge,
-        _ if !is_fixable(issue, report) => Choice::Acknowledge,
+        _ if is_hopeless(not_fixed) || !is_fixable(issue, report) => Choice::Acknowledge,
         (_, Owner::Human | Owner::Release) if issue.replacement.is_none() => Choice::Acknowledge,
         (Action::Apply | Action::Defer | Action::Skip, _) => Choice::Apply,
     }

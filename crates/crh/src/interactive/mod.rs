@@ -265,8 +265,13 @@ impl QuestionContext<'_> {
     }
 
     fn answer(&self, ask: &Question, flow: &Flow, report: &Report, diffs: &Diffs) -> MenuAnswer {
-        let input =
-            RenderInput { report, diffs, tracker: flow.tracker(), columns: self.person.columns() };
+        let input = RenderInput {
+            report,
+            not_fixed: &flow.not_fixed,
+            diffs,
+            tracker: flow.tracker(),
+            columns: self.person.columns(),
+        };
         let question = words::question(ask, input);
         // One empty line above the lead and one above the question.
         let rows = self.person.rows_above(&question).saturating_sub(2);

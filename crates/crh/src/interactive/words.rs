@@ -11,6 +11,7 @@ use super::next::{
     Question, QuestionSubject, ResolvedCounts, SafeFixes,
 };
 use super::replacement::Replacement;
+use crate::fix::outcome::SkippedIssue;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::questions::{LeaveEffect, MenuOption, MenuQuestion};
 use crh_review::one_line;
@@ -34,6 +35,8 @@ const UNDER_ITEM: &str = "    ";
 #[derive(Clone, Copy)]
 pub(super) struct RenderInput<'a> {
     pub(super) report: &'a Report,
+    /// Issues whose safe fix failed, by number.
+    pub(super) not_fixed: &'a BTreeMap<u32, SkippedIssue>,
     pub(super) diffs: &'a Diffs,
     pub(super) tracker: &'a TrackerLabel,
     /// Maximum line width.
@@ -300,8 +303,12 @@ fn finding_text(
             wrap("Applied fix: ", "  ", &done, width)
         }
         None => {
-            let proposed = proposed(issue, issue.has_exact_fix(), input.report);
-            wrap("Proposed fix: ", "  ", &proposed, width)
+            let not_fixed = input.not_fixed.get(&issue.number);
+            let is_applicable = first_pick(issue, input.report, not_fixed) == Choice::Apply;
+            let proposed = proposed(issue, issue.has_exact_fix(), is_applicable);
+            let failure =
+                not_fixed.map(|left| wrap("Not fixed: ", "  ", &one_line(&left.why), width));
+            failure.unwrap_or_default() + &wrap("Proposed fix: ", "  ", &proposed, width)
         }
     });
     let conflict = issue.disagreement.as_deref().map(one_line);
@@ -324,8 +331,7 @@ fn rows_of(text: &str, width: usize) -> usize {
 }
 
 /// The proposed fix in words. An exact fix is shown as a diff below.
-fn proposed(issue: &Issue, is_exact: bool, report: &Report) -> String {
-    let is_applicable = first_pick(issue, report) == Choice::Apply;
+fn proposed(issue: &Issue, is_exact: bool, is_applicable: bool) -> String {
     let writer = (is_applicable && !is_exact).then_some("a model");
     match (issue.suggested_fix.as_deref().map(one_line), writer) {
         (Some(fix), Some(writer)) => format!("{fix} ({writer} writes it)"),

@@ -21,10 +21,8 @@ pub(super) fn summary_line(report: &Report) -> String {
 
 /// Open issues by severity, hidden ones that the verdict counts, and the number of fixed ones.
 fn counts(report: &Report) -> String {
-    let open_count = |severity| {
-        let issues = report.issues.iter().filter(|issue| issue.severity == severity);
-        issues.filter(|issue| !report.is_fixed(issue.number)).count()
-    };
+    let open_count =
+        |severity| report.shown_open_issues().filter(|issue| issue.severity == severity).count();
     let severities = [Severity::P0, Severity::P1, Severity::P2, Severity::P3];
     let counts = severities.map(|severity| (severity, open_count(severity)));
     let severity_counts: Vec<String> = counts

@@ -112,13 +112,16 @@ fn dismissed_issue_is_listed_although_the_report_does_not_have_it() {
 
 #[test]
 fn failed_safe_fix_keeps_its_reason_after_any_decision() {
-    let issues = (1..=3).map(|number| issue(number, "safe_auto", "apply")).collect();
+    let issues = (1..=5).map(|number| issue(number, "safe_auto", "apply")).collect();
     let report = Report { issues, ..Report::default() };
     let mut flow = Flow::new(&report, SafeFixTiming::BeforeQuestions);
     let left = |number| SkippedIssue::new(number, "two fixes\nof one line");
-    let fixed = FixPass::leaving(vec![left(1), left(2)]);
+    let fixed = FixPass::leaving(vec![left(1), left(2), left(3), left(4)]);
     flow.fixed(&report, &fixed);
     flow.decided.insert(2, Decision::Skipped);
+    // The second attempt fails for the same reason, or for another one.
+    flow.decided.insert(3, Decision::NotApplied("two fixes\nof one line".to_owned()));
+    flow.decided.insert(4, Decision::NotApplied("timed out".to_owned()));
     let said = text(&report, &flow, 79);
     let (said, _) = said.split_once("\nCoverage").unwrap();
     expect![[r#"
@@ -128,12 +131,15 @@ fn failed_safe_fix_keeps_its_reason_after_any_decision() {
         Failed
           - #1 P1 Trouble 1: left in the report (safe fix failed: two fixes of one
             line)
+          - #3 P1 Trouble 3: not applied: two fixes of one line
+          - #4 P1 Trouble 4: not applied: timed out (safe fix failed: two fixes of one
+            line)
 
         Skipped
           - #2 P1 Trouble 2: not applied, not tracked (safe fix failed: two fixes of
             one line)
 
-        1 failed, 0 applied, 0 deferred, 1 skipped, 0 acknowledged, 1 left in the
+        3 failed, 0 applied, 0 deferred, 1 skipped, 0 acknowledged, 1 left in the
           report"#]]
     .assert_eq(said);
 }

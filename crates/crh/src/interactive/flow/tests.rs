@@ -4,7 +4,6 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::fix::outcome::SkippedIssue;
 use crh_review::report::{AppliedFix, FixOutcome};
 
 #[test]
@@ -16,7 +15,7 @@ fn issue_for_a_person_offers_apply_only_with_an_exact_fix() {
         (Owner::DownstreamResolver, None, Choice::Apply),
     ] {
         let issue = Issue { owner, replacement, ..issue(1, "manual", "defer") };
-        assert_eq!(first_pick(&issue, &Report::default()), expected, "{owner}");
+        assert_eq!(first_pick(&issue, &Report::default(), None), expected, "{owner}");
     }
 }
 
@@ -26,7 +25,7 @@ fn review_without_a_model_offers_apply_only_with_an_exact_fix() {
     let offered = |replacement: Option<&str>| {
         let replacement = replacement.map(str::to_owned);
         let issue = Issue { replacement, ..issue(1, "manual", "apply") };
-        (first_pick(&issue, &report), open_action(&issue, &report))
+        (first_pick(&issue, &report, None), open_action(&issue, &report, None))
     };
     assert_eq!(offered(None), (Choice::Acknowledge, Action::Defer));
     assert_eq!(offered(Some("charge_once();")), (Choice::Apply, Action::Apply));
@@ -39,8 +38,25 @@ fn issue_with_a_fix_in_the_tree_offers_no_second_one() {
         let mut report = report(&[SAFE]);
         report.applied_fixes =
             vec![AppliedFix { number: 1, description, files, outcome, ..AppliedFix::default() }];
-        assert_eq!(first_pick(&report.issues[0], &report), Choice::Acknowledge);
-        assert_eq!(open_action(&report.issues[0], &report), Action::Defer);
+        assert_eq!(first_pick(&report.issues[0], &report, None), Choice::Acknowledge);
+        assert_eq!(open_action(&report.issues[0], &report, None), Action::Defer);
+    }
+}
+
+#[test]
+fn failed_fix_is_not_recommended_and_a_hopeless_one_not_offered() {
+    let report = report(&[SAFE]);
+    let issue = &report.issues[0];
+    assert_eq!(open_action(issue, &report, None), Action::Apply);
+    for (kind, expected) in [
+        (SkipKind::Failed, Choice::Apply),
+        (SkipKind::Rejected, Choice::Acknowledge),
+        (SkipKind::Unverifiable, Choice::Acknowledge),
+        (SkipKind::NotTried, Choice::Acknowledge),
+    ] {
+        let left = SkippedIssue { kind, ..SkippedIssue::new(1, "why") };
+        assert_eq!(first_pick(issue, &report, Some(&left)), expected, "{kind:?}");
+        assert_eq!(open_action(issue, &report, Some(&left)), Action::Defer, "{kind:?}");
     }
 }
 
@@ -75,7 +91,7 @@ fn fix_that_the_question_cannot_show_is_not_recommended() {
     let report = report(&[("manual", "apply")]);
     let recommended = |replacement: &str| {
         let issue = Issue { replacement: Some(replacement.to_owned()), ..report.issues[0].clone() };
-        open_action(&issue, &report)
+        open_action(&issue, &report, None)
     };
     assert_eq!(recommended("return total\n"), Action::Apply);
     assert_eq!(recommended(&format!("return total{}; steal()\n", " ".repeat(80))), Action::Defer);
@@ -317,14 +333,18 @@ fn failed_safe_fix_is_asked_about() {
     let mut talk = Talk::new(&[SAFE, SAFE], none(), at(Checkout::Base));
     talk.unfixable = vec![2];
     talk.with(
-        &[Choice::OneByOne, Choice::Skip, Choice::Continue],
+        &[Choice::BestJudgment, Choice::Cancel, Choice::OneByOne, Choice::Skip, Choice::Continue],
         expect![[r#"
             FixSafe
             Show
             Detect
             ask Routing { remaining: 1 } AppliedFirst(1) [OneByOne, BestJudgment, ReportOnly]
+                BestJudgment
+            ask All apply [] file [] skip [2] acknowledge [] [Proceed, Cancel]
+                Cancel
+            ask Routing { remaining: 1 } AppliedFirst(1) [OneByOne, BestJudgment, ReportOnly]
                 OneByOne
-            ask #2 None [Apply, Skip] (Apply)
+            ask #2 None not deferred [Apply, Skip] (Skip)
                 Skip
             Complete
             FindDestination

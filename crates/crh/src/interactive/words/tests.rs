@@ -10,6 +10,9 @@ use crh_review::diff::Diff;
 /// Rows above a question in a usual window.
 const ROWS: usize = 14;
 
+/// No safe fix failed.
+static NOTHING: BTreeMap<u32, SkippedIssue> = BTreeMap::new();
+
 const DIFF: &str = "\
 diff --git a/src/pay.rs b/src/pay.rs
 --- a/src/pay.rs
@@ -47,7 +50,7 @@ fn check_rows(
     expected: Expect,
 ) {
     let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
-    let beside = RenderInput { report, diffs: &diffs, tracker, columns: 79 };
+    let beside = RenderInput { report, not_fixed: &NOTHING, diffs: &diffs, tracker, columns: 79 };
     let MenuQuestion { paragraphs: stem, options, preselected: marked, .. } = question(ask, beside);
     let mut shown = lead(&ask.about, beside, rows);
     shown.push_str("---\n");
@@ -207,7 +210,9 @@ fn long_list_of_fixes_is_cut_to_the_window_and_to_ten() {
     let lines = |rows| {
         let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
         let tracker = TrackerLabel::Generic;
-        let beside = RenderInput { report: &many, diffs: &diffs, tracker: &tracker, columns: 79 };
+        let (report, tracker) = (&many, &tracker);
+        let beside =
+            RenderInput { report, not_fixed: &NOTHING, diffs: &diffs, tracker, columns: 79 };
         lead(&ask.about, beside, rows).trim().lines().count()
     };
     // The heading, and at least one finding and how many more there are.
@@ -904,6 +909,37 @@ fn issue_with_an_applied_fix_shows_the_fix_and_proposes_none() {
 }
 
 #[test]
+fn rejected_fix_is_shown_with_its_reason_and_not_promised() {
+    let report = report();
+    let why = "its fix fails a static check: The file does not parse";
+    let shown = |left: SkippedIssue| {
+        let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
+        let tracker = named();
+        let not_fixed = BTreeMap::from([(1, left)]);
+        let (report, tracker) = (&report, &tracker);
+        let beside =
+            RenderInput { report, not_fixed: &not_fixed, diffs: &diffs, tracker, columns: 79 };
+        let finding = FindingQuestion {
+            number: 1,
+            position: None,
+            deferring: DeferAvailability::AsRecommended,
+        };
+        let text = lead(&QuestionSubject::Finding(finding), beside, ROWS);
+        text[text.find("Not fixed").unwrap()..].to_owned()
+    };
+    expect![[r#"
+        Not fixed: its fix fails a static check: The file does not parse
+        Proposed fix: Charge once.
+    "#]]
+    .assert_eq(&shown(SkippedIssue::rejected(1, why)));
+    expect![[r#"
+        Not fixed: the model timed out
+        Proposed fix: Charge once. (a model writes it)
+    "#]]
+    .assert_eq(&shown(SkippedIssue::new(1, "the model timed out")));
+}
+
+#[test]
 fn resolved_message_follows_the_specification() {
     for (safe_fixes, advisory, pre_existing, expected) in [
         (2, 0, 0, "All findings resolved — 2 safe_auto fixes applied."),
@@ -949,7 +985,10 @@ fn review_text_is_escaped_for_the_terminal() {
     report.issues[0].replacement = Some(hostile.to_owned());
     let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
     let tracker = TrackerLabel::Named(hostile.to_owned());
-    let beside = RenderInput { report: &report, diffs: &diffs, tracker: &tracker, columns: 79 };
+    let (report, tracker) = (&report, &tracker);
+    let left = SkippedIssue::rejected(1, hostile);
+    let not_fixed = BTreeMap::from([(1, left)]);
+    let beside = RenderInput { report, not_fixed: &not_fixed, diffs: &diffs, tracker, columns: 79 };
     let picks = vec![Choice::Apply, Choice::Defer];
     let finding =
         FindingQuestion { number: 1, position: None, deferring: DeferAvailability::AsRecommended };

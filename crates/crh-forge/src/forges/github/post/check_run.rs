@@ -49,7 +49,7 @@ pub fn check_run_requests(
     // `find_refusal` already rejected reports that cannot be masked.
     let report = mask_report(posting.report, posting.mask).unwrap_or_default();
     let change = &report.change;
-    let mut annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
+    let mut annotations: Vec<Value> = report.shown_open_issues().filter_map(annotation).collect();
     let inline_max = PROFILE.inline_max;
     let remark = overflow_remark(annotations.len().saturating_sub(inline_max), inline_max);
     annotations.truncate(inline_max);
