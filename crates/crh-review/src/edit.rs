@@ -2,8 +2,9 @@
 //! an independent validation run have judged them (steps 7 and 8 of merging, see
 //! `docs/findings.md`).
 //!
-//! The editor and validation each give an issue a severity. If validation gives none, a P0 or P1
-//! that the reviewers claimed takes its place. Invariant: if the worse of these two severities,
+//! The editor and validation each give an issue a severity. Validation that does not confirm a
+//! finding gives it at most the severity that its reviewer claimed. If validation gives none, a P0
+//! or P1 that the reviewers claimed takes its place. Invariant: if the worse of these two severities,
 //! capped as in `grade.rs`, is P0 or P1, and validation has not refuted the issue, it is published
 //! or stays open. So no answer of the editor, no threshold and no limit can make the verdict better
 //! than the open P0 and P1 allow.
@@ -423,16 +424,26 @@ fn drop_cause(group: &EditedGroup, fate: Fate, is_advisory: bool) -> Option<Drop
 
 /// The judgement on a group of findings: confirmed if one is, else unsure if one is, else failed if
 /// one is, and refuted only if all are. `None` if no judgement decides.
+///
+/// Only a judgement that confirms a finding makes it more severe than its reviewer did.
 fn combine_judgements(
     members: &[Member],
     judgements: &BTreeMap<Member, Judgement>,
 ) -> Option<Judgement> {
-    let found: Vec<&Judgement> =
-        members.iter().filter_map(|member| judgements.get(member)).collect();
-    let is_complete = found.len() == members.len();
-    let first = |result: JudgementResult| {
-        found.iter().find(|judgement| judgement.result == result).copied()
+    let judgement_on = |member: &Member| {
+        let judgement = judgements.get(member)?;
+        let severity = judgement.severity.map(|severity| match judgement.result {
+            JudgementResult::Confirmed => severity,
+            JudgementResult::Refuted
+            | JudgementResult::Unsure
+            | JudgementResult::NoVerdict
+            | JudgementResult::Failed => severity.max(member.finding.severity),
+        });
+        Some(Judgement { severity, ..judgement.clone() })
     };
+    let found: Vec<Judgement> = members.iter().filter_map(judgement_on).collect();
+    let is_complete = found.len() == members.len();
+    let first = |result: JudgementResult| found.iter().find(|judgement| judgement.result == result);
     let upheld = || found.iter().filter(|judgement| judgement.result != JudgementResult::Refuted);
     let leading = first(JudgementResult::Confirmed)
         .or_else(|| first(JudgementResult::Unsure))

@@ -10,6 +10,8 @@ use crate::report::Fate;
 /// Result of checking one finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindingCheck {
+    /// Whether the merge drops the finding.
+    pub is_dropped: bool,
     /// Why the merge would drop the finding. Absent if the merge accepts it, or if the reviewer
     /// cannot repair it.
     pub problem: Option<FindingProblem>,
@@ -43,7 +45,9 @@ pub fn check_findings(members: &[Member], sources: &Sources) -> Vec<FindingCheck
     let mut placer = Placer::new(sources);
     let mut check = |member: &Member| {
         let conflict = placer.cited_location(member).ok().and_then(|cited| cited.conflict);
-        let problem = placer.try_place(member).err().and_then(|error| match error.fate {
+        let error = placer.try_place(member).err();
+        let is_dropped = error.is_some();
+        let problem = error.and_then(|error| match error.fate {
             Fate::Malformed | Fate::Unsupported => Some(FindingProblem {
                 fate: error.fate,
                 reason: error.reason,
@@ -52,7 +56,7 @@ pub fn check_findings(members: &[Member], sources: &Sources) -> Vec<FindingCheck
             // The reviewer cannot repair a finding with another fate.
             _ => None,
         });
-        FindingCheck { problem, conflict }
+        FindingCheck { is_dropped, problem, conflict }
     };
     members.iter().map(&mut check).collect()
 }

@@ -1,10 +1,11 @@
 //! Rejects findings that ask to delete, clean up or ignore documents that other tools depend on.
 //!
-//! Only a request counts, in the title or the suggested fix: "delete X", "consider removing X", "X
-//! should be deleted", "X can go", "X does not belong in the repository". A finding *about* such a
-//! deletion is kept. So is a request not to delete, and a request to remove something else that names
-//! the document: "remove the heading in X", "remove the loop over X". A word that is not in the lists
-//! keeps the finding: noise costs less than a hidden problem.
+//! Only a request counts, in the title or the suggested fix: a command such as "delete X" or "do not
+//! commit X", or a statement such as "X should be deleted" or "X does not belong in the repository".
+//! Both ask to remove the document, or not to keep it. A finding *about* such a deletion is kept. So
+//! is a request not to delete, and a request to remove something else that names the document:
+//! "remove the heading in X", "remove the loop over X". A word that is not in the lists keeps the
+//! finding: noise costs less than a hidden problem.
 
 use crate::finding::Finding;
 
@@ -21,6 +22,7 @@ const SKIP_VERBS: &str = "exclude ignore omit";
 const PHRASAL_VERBS: &[(&str, &str)] = &[
     ("clean", "up"),
     ("clear", "out"),
+    ("get", "rid"),
     ("leave", "out"),
     ("leaving", "out"),
     ("left", "out"),
@@ -33,33 +35,36 @@ const PHRASAL_VERBS: &[(&str, &str)] = &[
 ];
 /// Verbs that ask to remove a file if its new place is outside of the repository.
 const MOVE_VERBS: &str = "keep kept migrate move put relocate shift store transfer";
-/// Verbs of the same meaning whose subject is the file: "X should live elsewhere".
-const STAY_VERBS: &str = "belong go live move";
+/// Verbs about a place whose subject is the file: "X should live elsewhere".
+const STAY_VERBS: &str = "belong belongs go live move remain stay";
+/// Words after "go" in "X can go away".
+const LEAVE_WORDS: &str = "away altogether entirely now too";
 /// Words before another repository: "to a separate repository".
 const OTHER_WORDS: &str = "another different other own separate";
 /// Places outside of the repository, and places that are outside after one of [`OTHER_WORDS`].
 const OUTSIDE_PLACES: &str = "confluence notion tracker wiki";
 const OTHER_PLACES: &str = "project repo repository";
-/// Nouns in "X needs removal".
+/// Nouns in "X needs removal", besides verbs in "X needs deleting".
 const REMOVAL_NOUNS: &str = "clean-up cleanup deletion removal";
 /// Verbs that ask to add a line. Such a request counts only if the line goes into `.gitignore`.
 const ADD_VERBS: &str = "add append list put";
 /// Verbs that keep a file in the repository. Asking not to do so asks to remove it.
-const KEEP_VERBS: &str = "check commit include keep track version";
-/// Pairs of words that ask to remove a file.
-const REMOVE_PHRASES: &[[&str; 2]] = &[
-    ["get", "rid"],
-    ["getting", "rid"],
-    ["stop", "committing"],
-    ["stop", "tracking"],
-    ["stop", "versioning"],
-];
+const KEEP_VERBS: &str = "add check commit include keep push track version";
+/// Words that negate a request, such as "stop" in "stop tracking X". So do verbs that end in "n't".
+const NEGATIONS: &str = "avoid longer never no not stop";
+/// Prepositions before the place that something is removed from.
+const REMOVAL_PREPOSITIONS: &str = "from";
+/// Prepositions before the place where something is kept, and before another purpose.
+const KEEP_PREPOSITIONS: &str = "for from in into of on to under";
 /// Words that can precede the request.
 const FILLER_WORDS: &str = "\
     also and better by can consider could either git i instead it just maybe might must or \
     perhaps please recommend run should simply so suggest the then to want we would you";
-/// Words before "be", "not" or "to be" in a request such as "X should be deleted".
-const MODAL_WORDS: &str = "can could may might must need needs ought should shall";
+/// Words before "be" in a request such as "X can be deleted". "Not" after them states a fact: "X may
+/// not be committed yet".
+const MODAL_WORDS: &str = "can could may might";
+/// Words before "be", "not" or "to be" in a request such as "X should not be committed".
+const DUTY_WORDS: &str = "must need needs ought shall should";
 /// Words for a document that the finding or the text has named before.
 const DOCUMENT_WORDS: &str = "\
     directory doc docs document documents file files folder it plan plans them";
@@ -71,9 +76,9 @@ const WHOLE_WORDS: &str = "addition all anything content contents everything";
 /// Words around a path that keep the document the object of the request. With any other word, the
 /// object is something else, such as "the loop over docs/plans" and "the docs/plans/x.md link".
 const PLAIN_WORDS: &str = "\
-    a all an any brainstorm committed dead design each entire every internal local markdown new \
-    note notes obsolete old outdated planning solution solutions stale superseded temporary the \
-    these this those unneeded unnecessary unrelated unused whole working";
+    a all an any brainstorm committed dead design draft drafts each entire every internal local \
+    markdown new note notes obsolete old outdated planning solution solutions stale superseded \
+    temporary the these this those unneeded unnecessary unrelated unused whole working";
 /// Words before a whole or a place, as in "the heading in X".
 const PREPOSITIONS: &str = "\
     about at below between by for from in inside into of on onto out to under with within";
@@ -134,7 +139,8 @@ fn is_about_document(text: &str) -> bool {
     sentences(text).any(|sentence| {
         let words: Vec<&str> = sentence.split_whitespace().collect();
         (0..=1).any(|verb_count| {
-            words.get(verb_count..).is_some_and(|words| context.names_document(words))
+            let words = words.get(verb_count..).unwrap_or_default();
+            context.names_document(words, REMOVAL_PREPOSITIONS)
         })
     })
 }
@@ -157,36 +163,53 @@ struct RequestContext {
 }
 
 impl RequestContext {
-    /// Whether a sentence starts with the request: "delete X", "consider removing X".
+    /// Whether a sentence starts with the request: "delete X", "consider removing X", "do not
+    /// commit X".
     fn commands_removal(&self, words: &[&str]) -> bool {
         let is_filler = |word: &&&str| is_one_of(FILLER_WORDS, &bare_word(word));
         let filler_count = words.iter().take_while(is_filler).count();
-        let Some((verb, object)) = words[filler_count..].split_first() else { return false };
+        let (is_negated, request) = split_negation(&words[filler_count..]);
+        self.asks_removal(request, is_negated, |words, prepositions| {
+            self.names_document(words, prepositions)
+        })
+    }
+
+    /// Whether a request, which starts with its verb, is to remove a document, or not to keep it.
+    /// `names_object` says whether the words after the verb fit, by the prepositions before a place.
+    fn asks_removal(
+        &self,
+        request: &[&str],
+        is_negated: bool,
+        names_object: impl Fn(&[&str], &str) -> bool,
+    ) -> bool {
+        let Some((verb, object)) = request.split_first() else { return false };
         let verb = bare_word(verb);
+        if is_negated {
+            let is_check_in = object.first() == Some(&"in") && is_form_of(&verb, "check");
+            let object = if is_check_in { &object[1..] } else { object };
+            return is_form_of(&verb, KEEP_VERBS) && names_object(object, KEEP_PREPOSITIONS);
+        }
         if self.edits_gitignore && is_form_of(&verb, ADD_VERBS) {
             // "Add a rule for docs/plans/".
             let is_path = |word: &&str| is_protected(word_as_path(word));
-            return object.iter().any(is_path) || self.names_document(object);
-        }
-        let next_word = object.first().map(|word| bare_word(word)).unwrap_or_default();
-        if REMOVE_PHRASES.contains(&[verb.as_str(), next_word.as_str()]) {
-            let object = object[1..].strip_prefix(&["of"]).unwrap_or(&object[1..]);
-            return self.names_document(object);
+            return object.iter().any(is_path) || names_object(object, REMOVAL_PREPOSITIONS);
         }
         let bare_object: Vec<String> = object.iter().map(|word| bare_word(word)).collect();
         let destination = destination(&verb, &bare_object);
         if let (Some(end), true) = (destination, is_form_of(&verb, MOVE_VERBS)) {
-            return self.names_document(&object[..end]);
+            return names_object(&object[..end], REMOVAL_PREPOSITIONS);
         }
         let particle = object
             .iter()
             .take(MAX_WORDS_TO_PARTICLE)
             .position(|word| is_phrasal_verb(&verb, &bare_word(word)));
-        match particle {
-            Some(0) => self.names_document(&object[1..]),
-            Some(end) => self.names_document(&object[..end]),
-            None => self.is_removal_verb(&verb) && self.names_document(object),
-        }
+        let object = match particle {
+            Some(0) => object[1..].strip_prefix(&["of"]).unwrap_or(&object[1..]),
+            Some(end) => &object[..end],
+            None if self.is_removal_verb(&verb) => object,
+            None => return false,
+        };
+        names_object(object, REMOVAL_PREPOSITIONS)
     }
 
     fn is_removal_verb(&self, word: &str) -> bool {
@@ -212,42 +235,54 @@ impl RequestContext {
     /// Whether a sentence says what should happen to a document: "X should be deleted", "X should
     /// not be committed", "X does not belong here".
     fn states_removal(&self, words: &[&str]) -> bool {
-        let bare_words: Vec<String> = words.iter().map(|word| bare_word(word)).collect();
-        let is_request_start = |word: &String| {
-            is_one_of(MODAL_WORDS, word) || matches!(word.as_str(), "do" | "does" | "belongs")
+        let modal = |word: &str| bare_word(word).trim_end_matches("n't").to_owned();
+        let is_request_start = |word: &&str| {
+            let lists = [MODAL_WORDS, DUTY_WORDS, "do does belongs"];
+            lists.into_iter().any(|list| is_one_of(list, &modal(word)))
         };
-        let Some(start) = bare_words.iter().position(is_request_start) else { return false };
+        let Some(start) = words.iter().position(is_request_start) else { return false };
         // A sentence about something else names the document late: "the job may delete docs/x.md".
-        let subject = &words[..start];
-        if !self.names_document(subject) {
+        if !self.names_document(&words[..start], REMOVAL_PREPOSITIONS) {
             return false;
         }
-        let request: Vec<&str> = bare_words[start + 1..].iter().map(String::as_str).collect();
-        let is_negated = request.iter().take(2).any(|word| matches!(*word, "not" | "never"))
-            || bare_words[start].ends_with("n't");
-        let has_word = |expected: &str| request.contains(&expected);
-        match bare_words[start].as_str() {
-            "do" | "does" => is_negated && has_word("belong"),
-            "belongs" => self.edits_gitignore || is_outside(&bare_words[start + 1..]),
-            _ if is_negated => is_passive_of(&request, KEEP_VERBS),
-            modal => {
-                is_passive_of(&request, REMOVE_VERBS)
-                    || self.is_about_repository && is_passive_of(&request, SKIP_VERBS)
-                    || is_passive_of_phrasal_verb(&request)
-                    || self.edits_gitignore && is_passive_of(&request, ADD_VERBS)
-                    || lets_go(&request)
-                    || moves_outside(&request, &bare_words[start + 1..])
-                    || modal.starts_with("need") && needs_removal(&request)
+        let (is_negated, request) = split_negation(&words[start..]);
+        let bare_request: Vec<String> = request.iter().map(|word| bare_word(word)).collect();
+        let verb = bare_request.first().map(String::as_str).unwrap_or_default();
+        let next = bare_request.get(1).map(String::as_str);
+        let complement = request.get(1..).unwrap_or_default();
+        let modal = modal(words[start]);
+        let stays = is_one_of(STAY_VERBS, verb);
+        match is_negated {
+            // A fact, such as "X does not exist".
+            true if !is_one_of(DUTY_WORDS, &modal) && verb != "belong" => false,
+            true if stays || (verb, next) == ("be", Some("in")) => {
+                is_from_repository(complement, KEEP_PREPOSITIONS)
+            }
+            _ if verb == "be" => (0..MAX_WORDS_TO_PARTICIPLE).any(|at| {
+                let request = complement.get(at..).unwrap_or_default();
+                self.asks_removal(request, is_negated, is_from_repository)
+            }),
+            true => false,
+            // "X can go", but not "X should go first".
+            false if verb == "go" && next.is_none_or(|next| is_one_of(LEAVE_WORDS, next)) => true,
+            false if stays => {
+                destination(verb, &bare_request).is_some()
+                    || verb == "belongs" && self.edits_gitignore
+            }
+            false => {
+                let is_gerund = verb.ends_with("ing") && is_form_of(verb, REMOVE_VERBS);
+                modal.starts_with("need") && (is_gerund || is_one_of(REMOVAL_NOUNS, verb))
             }
         }
     }
 
     /// Whether the noun phrase at the start of these words is a protected document, by its path or
     /// as the document of the finding. A part of the document is not: "the heading in X".
-    fn names_document(&self, words: &[&str]) -> bool {
+    /// A place after one of `prepositions` must be in the repository, see [`is_from_repository`].
+    fn names_document(&self, words: &[&str], prepositions: &str) -> bool {
         let is_end = |word: &&str| {
             let bare = bare_word(word);
-            let ends_phrase = [PREPOSITIONS, PHRASE_ENDS, MODAL_WORDS]
+            let ends_phrase = [PREPOSITIONS, PHRASE_ENDS, MODAL_WORDS, DUTY_WORDS]
                 .into_iter()
                 .any(|list| is_one_of(list, &bare));
             // Adverbs, such as "entirely".
@@ -255,7 +290,7 @@ impl RequestContext {
         };
         let end = words.iter().position(is_end).unwrap_or(words.len());
         let (phrase, rest) = words.split_at(end);
-        if !removes_from_repository(rest) {
+        if !is_from_repository(rest, prepositions) {
             return false;
         }
         let is_path = |word: &&str| is_protected(word_as_path(word));
@@ -272,42 +307,45 @@ impl RequestContext {
             is_flag || is_path(word) || lists.into_iter().any(|list| is_one_of(list, bare))
         };
         let is_whole = is_one_of(DOCUMENT_WORDS, noun) || is_one_of(WHOLE_WORDS, noun);
-        let is_of_path = rest.get(1..).is_some_and(|rest| rest.iter().take(2).any(is_path));
-        let has_path = phrase.iter().any(is_path) || is_whole && is_of_path;
+        // "Notes in docs/plans" are documents. "The note in docs/plans/x.md" is a part of one, and
+        // "add notes to docs/plans" is about code.
+        let is_target = rest.first().is_some_and(|word| matches!(*word, "to" | "into"));
+        let place = rest.iter().skip(1).take(2).find(|word| !is_target && is_path(word));
+        let is_of_path = place.is_some_and(|path| {
+            is_whole || !phrase.is_empty() && !word_as_path(path).ends_with(".md")
+        });
+        let has_path = phrase.iter().any(is_path) || is_of_path;
         means_known_document || has_path && phrase.iter().zip(&bare_phrase).all(is_plain)
     }
 }
 
-/// Whether a removal is one from the repository, by the words after its object: "remove X from the
-/// list" only changes the list.
-fn removes_from_repository(rest: &[&str]) -> bool {
+/// Splits a negation, with the modal verbs around it, from a request: "do not commit X".
+fn split_negation<'w>(request: &'w [&'w str]) -> (bool, &'w [&'w str]) {
+    let is_negation = |word: &&str| {
+        let word = bare_word(word);
+        is_one_of(NEGATIONS, &word) || word.ends_with("n't")
+    };
+    let is_auxiliary = |word: &&&str| {
+        let lists = [MODAL_WORDS, DUTY_WORDS, "do does to also"];
+        let bare = bare_word(word);
+        is_negation(word)
+            || bare.ends_with("ly")
+            || lists.into_iter().any(|list| is_one_of(list, &bare))
+    };
+    let count = request.iter().take_while(is_auxiliary).count();
+    let (auxiliaries, request) = request.split_at(count);
+    (auxiliaries.iter().any(is_negation), request)
+}
+
+/// Whether a place, at the start of the words after an object, is in the repository: "remove X from
+/// the list" only changes the list. Other words after the object do not matter.
+fn is_from_repository(rest: &[&str], prepositions: &str) -> bool {
     let [first, place @ ..] = rest else { return true };
     let is_repository = |word: &&str| {
         is_one_of(REPOSITORY_WORDS, &bare_word(word)) || is_protected(word_as_path(word))
     };
-    bare_word(first) != "from" || place.iter().take(MAX_WORDS_TO_PLACE).any(is_repository)
-}
-
-fn is_passive_of(request: &[&str], verbs: &str) -> bool {
-    let after_be = request.iter().skip_while(|word| **word != "be").skip(1);
-    after_be.take(MAX_WORDS_TO_PARTICIPLE).any(|word| is_form_of(word, verbs))
-}
-
-fn is_passive_of_phrasal_verb(request: &[&str]) -> bool {
-    let after_be: Vec<&str> = request.iter().copied().skip_while(|word| *word != "be").collect();
-    after_be
-        .windows(2)
-        .take(MAX_WORDS_TO_PARTICIPLE + 1)
-        .any(|pair| is_phrasal_verb(pair[0], pair[1]))
-}
-
-/// Whether the words after a modal are "be moved out of the repository" or "live in a wiki".
-fn moves_outside(request: &[&str], bare_words: &[String]) -> bool {
-    let request = request.strip_prefix(&["to"]).unwrap_or(request);
-    let is_move = is_passive_of(request, MOVE_VERBS)
-        || request.first().is_some_and(|word| is_one_of(STAY_VERBS, word));
-    let verb = if request.contains(&"kept") { "kept" } else { "" };
-    is_move && destination(verb, bare_words).is_some()
+    let is_place = is_one_of(prepositions, &bare_word(first)) && !place.is_empty();
+    !is_place || place.iter().take(MAX_WORDS_TO_PLACE).any(is_repository)
 }
 
 /// Where a place outside of the repository starts, in the words after a verb and before the next
@@ -341,19 +379,6 @@ fn is_outside(words: &[String]) -> bool {
         "in" | "into" | "to" => has(OUTSIDE_PLACES) || has(OTHER_WORDS) && has(OTHER_PLACES),
         _ => false,
     }
-}
-
-/// Whether words are "go" or "go away", but not "go first" or "go to".
-fn lets_go(request: &[&str]) -> bool {
-    let request = request.strip_prefix(&["to"]).unwrap_or(request);
-    matches!(request, ["go"] | ["go", "away" | "altogether" | "entirely" | "now" | "too", ..])
-}
-
-/// Whether the words after "needs" are a removal: "needs cleanup", "needs deleting".
-fn needs_removal(request: &[&str]) -> bool {
-    request.first().is_some_and(|word| {
-        is_one_of(REMOVAL_NOUNS, word) || word.ends_with("ing") && is_form_of(word, REMOVE_VERBS)
-    })
 }
 
 fn is_phrasal_verb(verb: &str, particle: &str) -> bool {
@@ -398,9 +423,9 @@ fn word_as_path(word: &str) -> &str {
     word.trim_start_matches(quotes).trim_end_matches(quotes).trim_start_matches("./")
 }
 
-/// A word in lower case, without surrounding punctuation.
+/// A word in lower case, without surrounding punctuation and with straight apostrophes.
 fn bare_word(word: &str) -> String {
-    word.trim_matches(|char: char| !char.is_alphanumeric()).to_lowercase()
+    word.trim_matches(|char: char| !char.is_alphanumeric()).to_lowercase().replace('’', "'")
 }
 
 #[cfg(test)]
@@ -547,6 +572,60 @@ mod tests {
             check("src/a.rs", kept, None, false);
             check("docs/plans/x.md", kept, None, false);
         }
+    }
+
+    #[test]
+    fn request_not_to_keep_the_document_is_detected() {
+        for wording in [
+            "Do not commit docs/brainstorms/idea.md",
+            "Don't commit docs/plans/x.md",
+            "Don’t commit docs/plans/x.md",
+            "We should not commit docs/plans/x.md to the repository",
+            "Never check docs/plans/x.md in",
+            "Avoid checking in docs/plans/",
+            "Do not track docs/plans/ in git",
+            "Please do not add docs/plans/x.md to this pull request",
+            "Planning notes under docs/plans/ do not belong in version control",
+            "Brainstorm notes in docs/brainstorms should not live in the repository",
+            "docs/plans/x.md should not be in the repository",
+            "The plan docs/plans/x.md must no longer be tracked",
+            "docs/plans/x.md shouldn't be checked in",
+            "Drafts in docs/plans should not be committed",
+        ] {
+            check("src/a.rs", wording, None, true);
+            check("src/a.rs", "Noise in the change", Some(wording), true);
+        }
+        for wording in ["Do not commit this plan", "Do not keep this file in git"] {
+            check("docs/plans/x.md", wording, None, true);
+            check("docs/readme.md", wording, None, false);
+        }
+    }
+
+    #[test]
+    fn request_that_is_not_about_the_repository_is_kept() {
+        for kept in [
+            "Do not add docs/plans/x.md to .gitignore",
+            "Do not keep docs/plans/x.md in sync by hand",
+            "Do not check docs/plans/x.md for secrets",
+            "Do not commit secrets in docs/plans/x.md",
+            "Do not include docs/plans/x.md in the package",
+            "docs/plans/ should not be included in the package",
+            "docs/plans should be removed from the list of folders",
+            "docs/plans/x.md should explain which orders must be deleted",
+            "docs/plans/x.md should not include the token",
+            "docs/plans/x.md does not belong in the list of pages",
+            "docs/plans/x.md might not be committed yet, so the link breaks",
+            "docs/plans/x.md does not exist",
+            "Do not commit inside the loop over docs/plans",
+            "Remove trailing spaces in docs/plans/",
+            "Do not push new notes to docs/plans/ from the hook",
+            "docs/plans/x.md needs to remove the second step",
+            "The hook must not commit docs/plans/x.md",
+        ] {
+            check("src/a.rs", kept, None, false);
+        }
+        check("docs/plans/x.md", "Do not commit the token", None, false);
+        check("docs/plans/x.md", "The plan should not include the token", None, false);
     }
 
     #[test]

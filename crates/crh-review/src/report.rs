@@ -916,6 +916,15 @@ impl Report {
         self.issues.iter().filter(|issue| !self.is_fixed(issue.number))
     }
 
+    /// Severities of the open issues, those of hidden ones too.
+    pub fn open_severities(&self) -> impl Iterator<Item = Severity> {
+        let hidden = self.hidden_open_findings().filter_map(|dropped| {
+            let claimed = || dropped.member.as_ref().map(|member| member.finding.severity);
+            dropped.open.or_else(claimed)
+        });
+        self.open_issues().map(|issue| issue.severity).chain(hidden)
+    }
+
     /// The issue of the change with this number.
     pub fn issue(&self, number: u32) -> Option<&Issue> {
         self.issues.iter().chain(&self.over_cap).find(|issue| issue.number == number)

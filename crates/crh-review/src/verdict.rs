@@ -10,7 +10,7 @@ use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
-    Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy, Validation,
+    RequirementState, ReviewerRow, RunOutcome, Status, Strategy, Validation,
 };
 use crate::route::queue_for;
 
@@ -244,19 +244,22 @@ fn no_reviewer_answered(report: &Report) -> bool {
     }
 }
 
-/// Adds what needs no fix, but must be read, to a reason: advisory P0 and P1, and unmet
+/// Adds what needs no fix, but must be read, to a reason: advisory P0 and P1, and unmet or unjudged
 /// requirements of an inferred plan, which may be the wrong plan.
 fn with_remarks(report: &Report, open_findings: &[OpenFinding], reason: String) -> String {
     let reason = match open_findings.iter().filter(|it| it.is_urgent_advice()).count() {
         0 => reason,
         count => format!("{reason}; read {}", plural(count, "advisory P0 or P1 issue")),
     };
-    match (plan_gap(report, PlanSource::Inferred), &report.plan) {
-        (Some(plan_gap), Some(plan)) => {
-            format!("{reason}. The change {plan_gap} of the inferred plan {}", plan.path)
-        }
-        (_, _) => reason,
-    }
+    let Some(path) = report.plan.as_ref().map(|plan| &plan.path) else { return reason };
+    let gap = plan_gap(report, PlanSource::Inferred);
+    let gap = gap.map(|gap| format!(". The change {gap} of the inferred plan {path}"));
+    let unjudged = unjudged_requirements(report, PlanSource::Inferred);
+    let unjudged = unjudged.map(|(count, total)| {
+        let requirements = plural(total, "requirement");
+        format!(". crh could not judge {count} of {requirements} of the inferred plan {path}")
+    });
+    [Some(reason), gap, unjudged].into_iter().flatten().collect()
 }
 
 /// Whether the review may have missed something.
@@ -392,23 +395,14 @@ fn plan_gap(report: &Report, source: PlanSource) -> Option<String> {
     }
 }
 
-/// Which requirements of an explicit plan were not judged. Inferred plans do not count.
-fn unjudged_requirements(report: &Report) -> Option<String> {
-    let plan = report.plan.as_ref().filter(|plan| plan.plan_source == PlanSource::Explicit)?;
-    let open_requirements: Vec<&Requirement> =
-        plan.requirements.iter().filter(|requirement| !requirement.waived).collect();
-    let is_not_judged =
-        |requirement: &&&Requirement| requirement.state == RequirementState::NotJudged;
-    match open_requirements.iter().filter(is_not_judged).count() {
-        0 => None,
-        count if count == open_requirements.len() => {
-            Some("the plan's requirements were not judged".to_owned())
-        }
-        count => Some(format!(
-            "{count} of {} of the plan not judged",
-            plural(open_requirements.len(), "requirement")
-        )),
-    }
+/// How many requirements of a plan were not judged, and how many the plan has. `None` if all were
+/// judged, or if the plan has another source.
+fn unjudged_requirements(report: &Report, source: PlanSource) -> Option<(usize, usize)> {
+    let plan = report.plan.as_ref().filter(|plan| plan.plan_source == source)?;
+    let open_requirements = plan.requirements.iter().filter(|requirement| !requirement.waived);
+    let states: Vec<RequirementState> = open_requirements.map(|it| it.state).collect();
+    let count = states.iter().filter(|state| **state == RequirementState::NotJudged).count();
+    (count > 0).then_some((count, states.len()))
 }
 
 /// Whether the change has files, but none is in scope.
@@ -482,7 +476,11 @@ fn coverage_problems(report: &Report) -> Vec<String> {
         ));
     }
     gaps.extend(self_suppressed(report));
-    gaps.extend(unjudged_requirements(report));
+    let unjudged = unjudged_requirements(report, PlanSource::Explicit);
+    gaps.extend(unjudged.map(|(count, total)| match count == total {
+        true => "the plan's requirements were not judged".to_owned(),
+        false => format!("{count} of {} of the plan not judged", plural(total, "requirement")),
+    }));
     match report.status {
         Status::Truncated if gaps.is_empty() => gaps.push(
             unvalidated_issues(report).unwrap_or_else(|| "a part of the review is missing".into()),

@@ -63,7 +63,7 @@ pub struct RunSummary {
     pub verdict: Option<Verdict>,
     /// Whether the review is incomplete.
     pub is_incomplete: bool,
-    /// Number of open issues by severity.
+    /// Number of open issues by severity, shown or hidden.
     pub issues: BTreeMap<Severity, usize>,
     /// Cost in US dollars.
     pub cost_usd: Option<Decimal>,
@@ -287,8 +287,8 @@ fn summarize_run(
             update(&mut report);
             summary.verdict = Some(report.verdict);
             summary.is_incomplete = is_marked_incomplete(&report);
-            for issue in report.shown_open_issues() {
-                *summary.issues.entry(issue.severity).or_default() += 1;
+            for severity in report.open_severities() {
+                *summary.issues.entry(severity).or_default() += 1;
             }
             summary.cost_usd = Some(report.stats.cost_usd);
             summary.title = report.change.title;

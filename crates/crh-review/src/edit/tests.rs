@@ -234,6 +234,27 @@ fn validation_decides_about_urgent_issues() {
     "#]]);
 }
 
+#[test]
+fn only_a_confirmed_issue_is_raised_by_validation() {
+    check(&expect![[r#"
+        P2 | P2 0.9     | confirmed 0.90 P1   | published P1 p 0.90 confirmed -> Ready with fixes
+        P2 | P2 0.9     | unsure 0.30 P0      | below_gate: the probability that maintainers agree is 0.30 -> Ready to merge
+        P2 | P2 0.9     | unsure 0.90 P1      | published P2 p 0.90 unsure -> Ready with fixes
+        P2 | P1 0.9     | unsure 0.30 P0      | below_gate (open P1): the probability that maintainers agree is 0.30 -> Ready with fixes
+        P1 | P2 0.9     | unsure 0.30 P0      | below_gate (open P1): the probability that maintainers agree is 0.30 -> Ready with fixes
+    "#]]);
+    // A confirmed claim does not raise an undecided one of its group.
+    let members = [claim(5, Severity::P2), claim(20, Severity::P2)];
+    let judgements = [
+        validated(JudgementResult::Confirmed, Some(900), Some(Severity::P2)),
+        validated(JudgementResult::Unsure, Some(300), Some(Severity::P0)),
+    ];
+    let judgements = members.iter().cloned().zip(judgements.into_iter().flatten()).collect();
+    let groups = [group(&members, probable(900), Severity::P2)];
+    let report = review(&members, &groups, &judgements);
+    assert_eq!(report.issues[0].severity, Severity::P2);
+}
+
 /// As for an issue from an earlier review.
 #[test]
 fn doubtful_p1_without_group_stays_open() {

@@ -53,7 +53,7 @@ fn checked(findings: &[Value]) -> String {
         actual.extend(dropped.map(|dropped| format!("{}: {}\n", dropped.fate, dropped.reason)));
         members.extend(parsed.members);
     }
-    for FindingCheck { problem, conflict } in check_findings(&members, &sources()) {
+    for FindingCheck { problem, conflict, .. } in check_findings(&members, &sources()) {
         if let Some(FindingProblem { fate, reason, similar_line }) = problem {
             let similar_line = similar_line.unwrap_or_default();
             actual += &format!("{fate}: {reason}; {similar_line}\n");

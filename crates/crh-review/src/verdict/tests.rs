@@ -321,12 +321,38 @@ fn unjudged_plan_makes_review_incomplete() {
         )),
         "Incomplete: 1 of 2 requirements of the plan not judged"
     );
-    for quiet in [
-        report_with(PlanSource::Explicit, &[("R1", met), ("R9", not_judged)]),
-        report_with(PlanSource::Inferred, &[("R1", not_judged)]),
-    ] {
-        assert_eq!(review_verdict(&quiet), "Ready to merge: nothing actionable was found");
+    for source in [PlanSource::Explicit, PlanSource::Inferred] {
+        let judged = report_with(source, &[("R1", met), ("R9", not_judged)]);
+        assert_eq!(review_verdict(&judged), "Ready to merge: nothing actionable was found");
     }
+}
+
+/// An inferred plan may be the wrong one, so it blocks nothing.
+#[test]
+fn reason_names_unjudged_requirements_of_an_inferred_plan() {
+    let requirement = |id: &str, state| Requirement {
+        id: id.to_owned(),
+        text: String::new(),
+        state,
+        evidence: String::new(),
+        waived: false,
+    };
+    let plan = |states: &[RequirementState]| Plan {
+        plan_source: PlanSource::Inferred,
+        path: "docs/plans/a.md".to_owned(),
+        requirements: states.iter().map(|state| requirement("R1", *state)).collect(),
+    };
+    let verdict_with =
+        |states: &[_]| review_verdict(&Report { plan: Some(plan(states)), ..report("") });
+    let (not_judged, unmet) = (RequirementState::NotJudged, RequirementState::NotAddressed);
+    assert_eq!(
+        verdict_with(&[not_judged, not_judged]),
+        "Ready to merge: nothing actionable was found. crh could not judge 2 of 2 requirements of the inferred plan docs/plans/a.md"
+    );
+    assert_eq!(
+        verdict_with(&[unmet, not_judged]),
+        "Ready to merge: nothing actionable was found. The change does not meet R1 of the inferred plan docs/plans/a.md. crh could not judge 1 of 2 requirements of the inferred plan docs/plans/a.md"
+    );
 }
 
 #[test]

@@ -132,9 +132,9 @@ fn runs_list_shows_verdict_issues_and_cost() {
         exit 0
         ---
         20260101T030000Z_0123456789abcdef  damaged
-        20260101T020000Z_0123456789abcdef  Not ready (stopped)     1 P0, 1 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T020000Z_0123456789abcdef  Not ready (stopped)     1 P0, 2 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
         20260101T010000Z_0123456789abcdef  not finished
-        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 1 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 2 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
     "#]]);
     assert_eq!(desk.crh(&["runs", "list"]), desk.crh(&["show", "--list"]));
     let json = desk.crh(&["show", "--list", "--format", "json"]);
@@ -149,7 +149,7 @@ fn runs_list_shows_verdict_issues_and_cost() {
           "is_incomplete": true,
           "issues": {
             "P0": 1,
-            "P1": 1,
+            "P1": 2,
             "P3": 1
           },
           "run_id": "20260101T000000Z_0123456789abcdef",
@@ -178,7 +178,7 @@ fn runs_list_leaves_out_dismissed_issues() {
     desk.check(&["runs", "list"], expect![[r#"
         exit 0
         ---
-        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 1 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
     "#]]);
 }
 
@@ -194,7 +194,7 @@ fn damaged_dismissals_do_not_end_the_list_of_runs() {
     let listed = desk.crh(&["runs", "list"]);
     assert!(listed.starts_with("exit 0\nwarning: dismissed issues count as open: "), "{listed}");
     assert_eq!(listed.matches("warning: ").count(), 1, "once for both runs: {listed}");
-    assert_eq!(listed.matches("1 P0, 1 P1, 1 P3").count(), 2, "{listed}");
+    assert_eq!(listed.matches("1 P0, 2 P1, 1 P3").count(), 2, "{listed}");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 use std::cmp::Reverse;
 
+use crate::change_under_review::ChangeUnderReview;
+use crate::consolidate::check_findings;
 use crate::reviewers::Reviewer;
 use crate::text::{cut, one_line, plural};
 use crh_review::ReviewerReturn;
-use crh_review::finding::{AutofixClass, Finding, Owner, Severity};
+use crh_review::finding::{AutofixClass, Finding, Member, Owner, Severity};
 use crh_review::report::{DroppedFinding, Fate};
 
 /// Beginnings of vague advice.
@@ -47,6 +49,7 @@ fn is_vague(finding: &Finding) -> bool {
 pub(super) fn apply_gates(
     mut parsed: ReviewerReturn,
     reviewer: &Reviewer,
+    change: &ChangeUnderReview,
 ) -> (ReviewerReturn, Vec<String>) {
     let (mut vague_count, mut lowered_count) = (0, 0);
     for member in &mut parsed.members {
@@ -79,20 +82,30 @@ pub(super) fn apply_gates(
         let (findings, max_severity) = (plural(lowered_count, "finding"), reviewer.max_severity);
         remarks.push(format!("{findings} lowered to {max_severity}, the maximum of this reviewer"));
     }
-    apply_cap(&mut parsed, reviewer);
+    apply_cap(&mut parsed, reviewer, change);
     (parsed, remarks)
 }
 
-/// Keeps the most severe and most confident findings, up to the reviewer's cap.
-fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer) {
+/// Keeps the most severe and most confident findings, up to the reviewer's cap. The verdict counts
+/// findings over the cap, so those that the merge drops, such as one with an invented quote, are
+/// left to the merge.
+fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer, change: &ChangeUnderReview) {
     if parsed.members.len() <= reviewer.cap {
         return;
     }
-    parsed.members.sort_by_cached_key(|member| {
+    let checks = check_findings(&parsed.members, change);
+    let mut accepted = Vec::new();
+    for (member, check) in std::mem::take(&mut parsed.members).into_iter().zip(checks) {
+        let list = if check.is_dropped { &mut parsed.members } else { &mut accepted };
+        list.push(member);
+    }
+    accepted.sort_by_cached_key(|member: &Member| {
         let Finding { severity, confidence, .. } = member.finding;
         (severity, Reverse(confidence), member.clone())
     });
-    for member in parsed.members.split_off(reviewer.cap) {
+    let excess = accepted.split_off(reviewer.cap.min(accepted.len()));
+    parsed.members.extend(accepted);
+    for member in excess {
         let reason = format!("`{}` may report at most {} findings", reviewer.name, reviewer.cap);
         parsed.dropped.push(DroppedFinding::new(member, Fate::OverCap, reason));
     }

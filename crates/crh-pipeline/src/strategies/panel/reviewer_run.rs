@@ -9,6 +9,7 @@ use serde_json::json;
 use super::gates;
 use super::prompt_cache::CacheTicket;
 use crate::assignment::{Assignment, DiffPart, TURN_TOKENS};
+use crate::change_under_review::ChangeUnderReview;
 use crate::events::ReviewEvent;
 use crate::prompts::{ENOUGH_RESULTS, Prompts, ReviewerBrief, ToolAccess};
 use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
@@ -119,6 +120,7 @@ pub(super) async fn run_attempt(
         Some(_) | None => {
             earlier_attempts.notes.extend(omission_note);
             RunAttempt::Ended(finish_record(
+                &ctx.change,
                 reviewer_run,
                 &run_context.toolbox.read_paths(),
                 earlier_attempts,
@@ -284,6 +286,7 @@ fn report_spec(reviewer: &Reviewer) -> ToolSpec {
 }
 
 fn finish_record(
+    change: &ChangeUnderReview,
     reviewer_run: &ReviewerRun,
     read_paths: &BTreeSet<String>,
     earlier_attempts: RunRecord,
@@ -318,7 +321,7 @@ fn finish_record(
     };
     match answer {
         Some(ReviewerAnswer::Findings(parsed)) => {
-            let (parsed, notes) = gates::apply_gates(*parsed, &reviewer_run.reviewer);
+            let (parsed, notes) = gates::apply_gates(*parsed, &reviewer_run.reviewer, change);
             record.notes.extend(notes);
             record.members = parsed.members;
             record.dropped = parsed.dropped;

@@ -124,6 +124,42 @@ async fn reviewer_limits_on_count_and_severity_apply() {
     );
 }
 
+#[tokio::test]
+async fn finding_over_the_cap_needs_evidence_too() {
+    let quote = "return sum(lines) / count";
+    let sound = |number: usize| {
+        let title = format!("Layer {number} divides by zero");
+        finding("P1", 0.9, &title, "shop/cart.py:3", quote)
+    };
+    let invented = || finding("P2", 0.75, "Zeta", "shop/nothere.py:77", "invented(anywhere)");
+    let removal = "Delete docs/plans/a.md from the repository";
+    let removal = finding("P2", 0.75, removal, "shop/cart.py:3", quote);
+    let mut findings: Vec<Value> = (0..15).map(sound).collect();
+    findings.extend([invented(), removal]);
+    let second = reports(&[invented()]);
+    check([reports(&findings), second], [confirms()], expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 Layer 0 divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
+        merged Layer 1 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 10 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 11 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 12 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 13 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 14 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 2 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 3 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 4 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 5 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 6 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 7 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 8 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        merged Layer 9 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
+        unsupported Zeta [correctness]: the quote `invented(anywhere)` is from `shop/nothere.py`, which is not part of the review
+        protected_path Delete docs/plans/a.md from the repository [correctness]: asks to remove a protected document
+    "#]]).await;
+}
+
 /// A P0 on the changed division with this quote.
 fn zero_division(quote: &str) -> Value {
     finding("P0", 0.9, "An empty order divides by zero", "shop/cart.py:3", quote)

@@ -79,13 +79,7 @@ impl Outcome {
 
 /// The worst open severity, including hidden issues and those over the limit.
 pub(super) fn worst_open(report: &Report) -> Option<Severity> {
-    let shown = report.open_issues().map(|issue| issue.severity);
-    let hidden = report.hidden_open_findings();
-    let hidden = hidden.filter_map(|dropped| {
-        let claimed = || dropped.member.as_ref().map(|member| member.finding.severity);
-        dropped.open.or_else(claimed)
-    });
-    shown.chain(hidden).min()
+    report.open_severities().min()
 }
 
 /// Why the exit code is 1, if the verdict asks for no fix. `worst` is the worst open severity.
