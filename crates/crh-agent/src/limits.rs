@@ -83,30 +83,52 @@ impl fmt::Display for ContextShortage {
 /// What a too low count of prompt tokens means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LowCount {
-    /// The server certainly cut the prompt, so the run fails.
-    Cut(DoubtfulCount),
+    /// The server certainly cut the prompt of at least `sent` tokens, so the run fails.
+    Cut { sent: u64 },
     /// The server may have cut the prompt, so the review is incomplete.
     Doubtful(DoubtfulCount),
 }
 
-/// A server's count of prompt tokens that is too low.
+/// A server's count of prompt tokens that shows that it may have cut the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoubtfulCount {
-    /// Lower bound of the tokens that crh sent.
-    pub sent: u64,
     /// Tokens that the server read, by its own count.
     pub read: u64,
+    /// Why the count is doubtful.
+    pub doubt: CountDoubt,
+}
+
+/// Why a count of prompt tokens is doubtful.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountDoubt {
+    /// The request has at least this many tokens.
+    TooLow { sent: u64 },
+    /// The count is that of the request before, which was shorter.
+    Unchanged,
+    /// The count is a usual context length, and requests of this size have more tokens.
+    ContextLength,
 }
 
 impl fmt::Display for DoubtfulCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sent, read } = self;
-        write!(
-            f,
-            "the server counted {read} prompt tokens, and crh sent at least {sent}: the server may \
-             have cut the prompt, or does not count cached tokens; its log or `ollama ps` shows its \
-             context length"
-        )
+        let Self { read, doubt } = self;
+        write!(f, "the server counted {read} prompt tokens, ")?;
+        match doubt {
+            CountDoubt::TooLow { sent } => write!(
+                f,
+                "and crh sent at least {sent}: the server may have cut the prompt, or does not \
+                 count cached tokens"
+            ),
+            CountDoubt::Unchanged => f.write_str(
+                "as for the shorter request before: the server has probably cut both to its \
+                 context length",
+            ),
+            CountDoubt::ContextLength => f.write_str(
+                "which is a usual context length, and crh probably sent more: the server may \
+                 have cut the prompt",
+            ),
+        }?;
+        f.write_str("; its log or `ollama ps` shows its context length")
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use self::turn::TurnCalls;
 use self::usage::{RunUsage, UsageForecast};
 use crate::call_history::CallHistory;
-use crate::limits::LowCount;
+use crate::limits::{CountDoubt, LowCount};
 use crate::model_texts::LastTurnReason;
 use crate::protocol::{ToolProtocol, TurnDemand};
 use crate::trim::TokenEstimator;
@@ -43,6 +43,9 @@ const OUTPUT_DIVISOR: u64 = 8;
 /// to half could fail again.
 const HARD_TRIM_DIVISOR: u64 = 4;
 
+/// The smallest context length that servers of models use. A smaller power of two is a coincidence.
+const SMALLEST_CONTEXT: u64 = 2_048;
+
 /// The results of the last turn are cut to this many characters before tools are left out. About a
 /// screen of code: an agent without tools could not read more.
 const MIN_RESULT_CHARS: usize = 2_000;
@@ -66,6 +69,8 @@ pub struct AgentRun<A> {
     tokens: TokenEstimator,
     /// Largest number of input tokens that the vendor counted.
     largest_input: u64,
+    /// Lower bounds of the last counted request, and its count.
+    last_counted: Option<(LeastTokens, u64)>,
     doubtful_count: Option<DoubtfulCount>,
     /// The server's message, if it does not support tools.
     tool_refusal: Option<String>,
@@ -147,6 +152,7 @@ impl<A: Clone> AgentRun<A> {
             protocol: ToolProtocol::best_for(facts.abilities),
             tokens: TokenEstimator::default(),
             largest_input: 0,
+            last_counted: None,
             doubtful_count: None,
             tool_refusal: None,
             usage: RunUsage::default(),
@@ -236,14 +242,17 @@ impl<A: Clone> AgentRun<A> {
         let RunState::Asking(turn_kind, estimate) = self.state else { return };
         self.usage.turns += 1;
         if let Some(usage) = &reply.usage {
-            match self.low_count(turn_kind, usage.input) {
-                Some(LowCount::Cut(DoubtfulCount { sent, read })) => {
+            let least_tokens = crh_llm::least_tokens(&self.request(turn_kind));
+            match self.low_count(least_tokens, usage.input) {
+                Some(LowCount::Cut { sent }) => {
+                    let read = usage.input;
                     return self.end(AgentOutcome::Model(ModelError::PromptCut { sent, read }));
                 }
                 Some(LowCount::Doubtful(count)) => drop(self.doubtful_count.get_or_insert(count)),
                 None => {}
             }
             self.largest_input = self.largest_input.max(usage.input);
+            self.last_counted = Some((least_tokens, usage.input));
             self.tokens.record_count(estimate, usage.input);
             self.usual_output = self.usual_output.max(usage.output);
         }
@@ -255,28 +264,45 @@ impl<A: Clone> AgentRun<A> {
         self.handle_reply(&reply, turn_kind);
     }
 
-    /// The server's count, if it is clearly lower than the number of tokens in the prompt.
+    /// Whether the server's count shows a cut of a prompt that has at least these tokens.
     ///
     /// Apart from trimming, a conversation only grows, so a count well below an earlier one means
     /// that the server does not count cached tokens. Such a count does not show how much the server
     /// read.
-    fn low_count(&self, turn_kind: TurnKind, read: u64) -> Option<LowCount> {
-        let LeastTokens { texts, tools } = crh_llm::least_tokens(&self.request(turn_kind));
+    fn low_count(&self, least_tokens: LeastTokens, read: u64) -> Option<LowCount> {
+        let LeastTokens { texts, tools } = least_tokens;
         let sent = texts + tools;
         let is_whole_count = read > 0 && read >= self.largest_input - self.largest_input / 8;
-        // An eighth of margin for other tokenizers.
-        let is_low = |sent: u64| read < sent - sent / 8;
-        if !is_whole_count || !is_low(sent) {
+        // A sixteenth of margin for tokenizers that were not measured.
+        let is_low = read < sent - sent / 16;
+        // Tokenizers that join words make fewer tokens, but not a third fewer. If the count covers
+        // nearly all texts, the server may have left out only the tools.
+        let is_cut = read * 3 < sent * 2 && read < texts - texts / 8;
+        let is_unchanged = self.last_counted.is_some_and(|(last, last_read)| {
+            last_read == read && last.tools == tools && last.texts < texts
+        });
+        // Ollama cuts a prompt to its context length, by default a power of two. Usual prompts have
+        // at least a fifth more tokens than the lower bound.
+        let is_context_length =
+            read >= SMALLEST_CONTEXT && read.is_power_of_two() && read < sent + sent / 5;
+        if !is_whole_count {
             return None;
         }
-        let count = DoubtfulCount { sent, read };
-        // Tokenizers that join words make fewer tokens, but not a third fewer. If the count covers
-        // all texts, the server may have left out only the tools.
-        let is_cut = read * 3 < sent * 2 && is_low(texts);
-        Some(if is_cut { LowCount::Cut(count) } else { LowCount::Doubtful(count) })
+        let doubt = if is_cut {
+            return Some(LowCount::Cut { sent });
+        } else if is_low {
+            CountDoubt::TooLow { sent }
+        } else if is_unchanged {
+            CountDoubt::Unchanged
+        } else if is_context_length {
+            CountDoubt::ContextLength
+        } else {
+            return None;
+        };
+        Some(LowCount::Doubtful(DoubtfulCount { read, doubt }))
     }
 
-    /// The server's first count of prompt tokens that is too low, if it did not fail the run.
+    /// The server's first doubtful count of prompt tokens, if it did not fail the run.
     pub(crate) fn doubtful_count(&self) -> Option<DoubtfulCount> {
         self.doubtful_count
     }

@@ -34,7 +34,7 @@ use crh_llm::Money;
 use crh_review::eval::{Funnel, RaisedFinding};
 use crh_review::finding::{Member, Severity};
 use crh_review::report::{self, DroppedFinding, Issue, Report, Strategy};
-use crh_review::{MergeResult, PastDecisions};
+use crh_review::{Judgement, MergeResult, PastDecisions};
 
 /// Minimum time for static checks. Most need less than a second.
 const MIN_CHECK_TIME: Duration = Duration::from_secs(20);
@@ -128,22 +128,10 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let edit = edit(&merged, &collected, &runs, change, ctx.as_ref(), test_command);
     let mut edit = journal.async_stage(Stage::Edit, edit).await;
     edit.groups = edit.groups.map(|groups| regroup(&groups, change));
-    // The validation prompt does not contain the editor's answer. Validation checks the issues that
-    // the editor leaves undecided. With a budget of two calls, it checks none if the editor has
-    // answered.
-    let is_checked_by_editor = options.budget.has_two_calls() && edit.groups.is_some();
     let claims =
         split_by_editor(&merged, edit.groups.as_deref(), &members, change, &inputs.remembered);
-    let undecided = match is_checked_by_editor {
-        true => Some(BTreeSet::new()),
-        false => edit.undecided_issues(&claims, options.publish),
-    };
-    let validate = validate(&claims, undecided.as_ref(), &collected, change, ctx.as_ref());
-    let validation = journal.async_stage(Stage::Validate, validate).await;
-    let by_editor = match is_checked_by_editor {
-        true => edit.judgements(options.publish),
-        false => BTreeMap::new(),
-    };
+    let (validation, by_editor) =
+        validate_undecided(&claims, &edit, &collected, &inputs, ctx.as_ref()).await;
     let selection = IssueSelection {
         has_editor: has_editor(ctx.as_ref()),
         groups: edit.groups.as_deref(),
@@ -160,6 +148,36 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         StageResults { context, plan, runs, collected, requirements, merged, edit, validation };
     let report = journal.stage(Stage::Report, || build_report(&inputs, &results));
     ReviewOutput { report, records: results.into_records(), funnel }
+}
+
+/// Validates the issues that the editor leaves undecided: the validation prompt does not contain its
+/// answer. With a budget of two calls, nothing else is validated: validation runs have tools, and
+/// only a failed request of the editor, which costs no call, leaves a call for one. Then the
+/// editor's judgements count, by finding.
+async fn validate_undecided(
+    claims: &MergeResult,
+    edit: &EditOutcome,
+    collected: &ReviewFindings,
+    inputs: &ReviewInputs,
+    ctx: Option<&ReviewContext>,
+) -> (ValidationOutcome, BTreeMap<Member, Judgement>) {
+    let (change, options, journal) = (&inputs.change, &inputs.options, &inputs.journal);
+    let has_two_calls = options.budget.has_two_calls();
+    let undecided = match has_two_calls {
+        true => Some(BTreeSet::new()),
+        false => edit.undecided_issues(claims, options.publish),
+    };
+    let validate = validate(claims, undecided.as_ref(), collected, change, ctx);
+    let mut validation = journal.async_stage(Stage::Validate, validate).await;
+    let mut by_editor = BTreeMap::new();
+    if has_two_calls && edit.groups.is_some() {
+        by_editor = edit.judgements(options.publish);
+    } else if has_two_calls {
+        let why =
+            "with at most two model calls, only the editor validates; raise `--max-llm-calls`";
+        validation.note_unchecked(&claims.issues, collected, why);
+    }
+    (validation, by_editor)
 }
 
 /// Runs the tests that the editor proposed for these issues, and adds each proof to its issue.

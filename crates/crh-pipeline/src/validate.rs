@@ -100,6 +100,21 @@ pub async fn validate(
     outcome
 }
 
+impl ValidationOutcome {
+    /// Adds a note on the P0 and P1 issues that no model run validated.
+    pub(crate) fn note_unchecked(
+        &mut self,
+        issues: &[Issue],
+        collected: &ReviewFindings,
+        why: &str,
+    ) {
+        let is_unchecked =
+            |issue: &&Issue| needs_check(issue, &self.judgements) && is_new(issue, collected);
+        let unchecked: Vec<&Issue> = issues.iter().filter(is_unchecked).collect();
+        self.notes.extend(unchecked_note(count_urgent(&unchecked), why));
+    }
+}
+
 /// An issue as a claim with its code, as validation runs see it.
 pub(crate) fn claim_text(issue: &Issue, change: &ChangeUnderReview) -> String {
     batch::candidate_text(issue, &CodeReader::new(change), &change.diff)

@@ -30,10 +30,12 @@ pub(super) fn accept_work(
         .filter_map(|issue| Some((issue, reported.get(&issue.number)?)))
         .filter(|(_, repair)| matches!(repair.outcome, IssueOutcome::Done(_)))
         .collect();
+    let files: Vec<FileChanges<'_>> = edits.iter().map(FileChanges::new).collect();
     let made: BTreeMap<u32, Result<Vec<usize>, &str>> = done
         .iter()
-        .map(|(issue, repair)| (issue.number, edits_for(issue, repair, &edits, &done)))
+        .map(|(issue, repair)| (issue.number, edits_for(issue, repair, &files, &done)))
         .collect();
+    drop(files);
     for number in fix_task.shown_issues().map(|issue| issue.number) {
         let outcome = match reported.get(&number) {
             Some(ReportedRepair { outcome: IssueOutcome::Done(sentence), .. }) => {
@@ -110,43 +112,48 @@ fn edits_of_task(
 /// Indexes of the edits that were made for an issue, or why none was.
 ///
 /// A change counts for the issue if it is at one of its places. A change at no place of the other
-/// repaired issues counts, too, if the report names the file for the issue, or if none of the others
-/// is located in the file or names it. At least one of the changes must be in a file that the issue
+/// repaired issues counts, too, if it is in the code around the issue, such as its function, or if
+/// the report names the file for the issue; but not if it may be for another issue whose code it is
+/// in or whose report names the file. At least one of the changes must be in a file that the issue
 /// cites.
 fn edits_for(
     issue: &Issue,
     repair: &ReportedRepair,
-    edits: &[FileEdit],
+    files: &[FileChanges<'_>],
     done: &[(&Issue, &ReportedRepair)],
 ) -> Result<Vec<usize>, &'static str> {
-    let own = || edits.iter().enumerate().filter(|(_, edit)| repair.files.contains(&edit.path));
-    let is_for_issue = |edit: &FileEdit| {
-        let changes = FileChanges::new(edit);
+    let own = || files.iter().enumerate().filter(|(_, file)| repair.files.contains(file.path()));
+    let is_for_issue = |file: &FileChanges<'_>| {
         let others: Vec<&(&Issue, &ReportedRepair)> = done
             .iter()
             .filter(|(other, repair)| {
-                other.number != issue.number && repair.files.contains(&edit.path)
+                other.number != issue.number && repair.files.contains(file.path())
             })
             .collect();
-        let is_claimed = others.iter().any(|(other, repair)| {
-            other.location.file == edit.path || repair.named.contains(&edit.path)
-        });
-        let is_stated = !is_claimed || repair.named.contains(&edit.path);
-        changes.substantial(issue).into_iter().any(|change| {
-            changes.touches(issue, change)
-                || is_stated && !others.iter().any(|(other, _)| changes.touches(other, change))
+        let is_named = repair.named.contains(file.path());
+        file.substantial(issue).into_iter().any(|change| {
+            let is_of_other = |(other, repair): &&(&Issue, &ReportedRepair)| {
+                file.touches(other, change)
+                    || !is_named
+                        && (file.is_around(other, change) || repair.named.contains(file.path()))
+            };
+            file.touches(issue, change)
+                || (is_named || file.is_around(issue, change)) && !others.iter().any(is_of_other)
         })
     };
     let made: Vec<usize> =
-        own().filter(|(_, edit)| is_for_issue(edit)).map(|(index, _)| index).collect();
-    let has_substance =
-        || own().any(|(_, edit)| !FileChanges::new(edit).substantial(issue).is_empty());
+        own().filter(|(_, file)| is_for_issue(file)).map(|(index, _)| index).collect();
+    let has_substance = || own().any(|(_, file)| !file.substantial(issue).is_empty());
+    let is_near = |(_, file): (usize, &FileChanges<'_>)| {
+        file.substantial(issue).into_iter().any(|change| file.is_around(issue, change))
+    };
     match made.is_empty() {
-        false if made.iter().any(|index| is_cited(issue, &edits[*index].path)) => Ok(made),
+        false if made.iter().any(|index| is_cited(issue, files[*index].path())) => Ok(made),
         false => Err(OTHER_FILES),
         true if own().next().is_none() => Err(NO_FILE),
-        true if has_substance() => Err("its lines were not changed"),
-        true => Err("only blank lines or trailing white space were changed for it"),
+        true if own().any(is_near) => Err("the change around its lines may be for another issue"),
+        true if has_substance() => Err("the code around its lines was not changed"),
+        true => Err("only comments, blank lines or trailing white space were changed for it"),
     }
 }
 

@@ -1,14 +1,19 @@
 //! The lines that an edit of a fixer changes, to tell for which issue it was made.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::FileEdit;
 use crh_review::Location;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
+use crh_syntax::{Language, MentionRole, SymbolKind, SyntaxTree, fallback_spans};
 
 /// How far from the lines of an issue its fix may begin. Models cite lines imprecisely.
 const MARGIN: usize = 3;
+
+/// Words in the title or the suggestion of an issue about comments.
+const COMMENT_WORDS: [&str; 5] = ["comment", "docstring", "documentation", "documented", "typo"];
 
 /// Maximum cells of the comparison table: 2,000 by 2,000 lines between the first and the last
 /// change. More lines count as one change.
@@ -24,61 +29,151 @@ pub(super) struct ChangedLines {
 /// The changes of one file.
 pub(super) struct FileChanges<'e> {
     path: &'e str,
-    before: Vec<String>,
-    after: Vec<String>,
+    before: FileLines,
+    after: FileLines,
     changes: Vec<ChangedLines>,
+}
+
+/// The lines of a file, with what its syntax tells.
+#[derive(Default)]
+struct FileLines {
+    lines: Vec<String>,
+    /// The lines without comments. The same as `lines` if the file does not parse.
+    code: Vec<String>,
+    definitions: Vec<DefinitionLines>,
+    /// Lines that import or bind a name outside of all functions.
+    bindings: Vec<(usize, String)>,
+}
+
+/// A function, method or type. Lines count from 0.
+struct DefinitionLines {
+    /// Name without qualifiers.
+    name: String,
+    is_type: bool,
+    lines: Range<usize>,
 }
 
 impl<'e> FileChanges<'e> {
     pub(super) fn new(edit: &'e FileEdit) -> Self {
-        let lines = |bytes: &Option<Vec<u8>>| -> Vec<String> {
-            let bytes = bytes.as_deref().unwrap_or_default();
-            String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+        let lines = |bytes: &Option<Vec<u8>>| {
+            bytes.as_deref().map(|bytes| FileLines::parse(&edit.path, bytes)).unwrap_or_default()
         };
         let (before, after) = (lines(&edit.before), lines(&edit.after));
-        let changes = changed_lines(&before, &after);
+        let changes = changed_lines(&before.lines, &after.lines);
         Self { path: &edit.path, before, after, changes }
     }
 
-    /// The changes that may fix this issue. Blank lines and trailing white space count only if the
-    /// issue is about them.
+    /// The path of the file.
+    pub(super) fn path(&self) -> &'e str {
+        self.path
+    }
+
+    /// The changes that may fix this issue. Comments, blank lines and trailing white space count
+    /// only if the issue is about them.
     pub(super) fn substantial(&self, issue: &Issue) -> Vec<&ChangedLines> {
         let is_about_space = self.is_about_blank_space(issue);
-        self.changes.iter().filter(|change| is_about_space || !self.is_blank(change)).collect()
+        let is_about_comment = self.is_about_comment(issue);
+        let may_fix = |change: &&ChangedLines| {
+            is_about_space
+                || !self.is_blank(change) && (is_about_comment || !self.is_comment(change))
+        };
+        self.changes.iter().filter(may_fix).collect()
     }
 
     /// Whether a change is at a place of an issue.
     pub(super) fn touches(&self, issue: &Issue, change: &ChangedLines) -> bool {
-        let quotes = issue.evidence.iter().map(|quote| Location {
-            file: quote.file.clone(),
-            side: quote.side,
-            line_start: quote.line,
-            line_end: quote.line.saturating_add(
-                u32::try_from(quote.snippet.lines().count().saturating_sub(1)).unwrap_or(u32::MAX),
-            ),
-        });
-        let places = std::iter::once(&issue.location).chain(&issue.other_places).cloned();
-        let is_there = |place: Location| {
-            let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-            place.file == self.path
-                && place.side == Side::New
-                && change.before.start < index(place.line_end).saturating_add(MARGIN)
-                && change.before.end + MARGIN + 1 >= index(place.line_start)
+        self.places(issue).iter().any(|place| {
+            change.before.start < place.end.saturating_add(MARGIN)
+                && change.before.end + MARGIN >= place.start
+        })
+    }
+
+    /// Whether a change is in the code around an issue: in the same function, or in a type if no
+    /// function is around the issue, or in a definition or import of a name that the cited lines
+    /// contain. What replaces a removed line may be anywhere.
+    pub(super) fn is_around(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        // New lines at the start or at the end of a function may belong to it.
+        let slack = usize::from(change.before.is_empty());
+        let is_within = |definition: &DefinitionLines| {
+            change.before.start < definition.lines.end + slack
+                && change.before.end + slack > definition.lines.start
         };
-        places.chain(quotes).any(is_there)
+        let places = self.places(issue);
+        let cited_lines = places.iter().flat_map(|place| {
+            let end = place.end.min(self.before.code.len());
+            &self.before.code[place.start.min(end)..end]
+        });
+        let cited_names: BTreeSet<&str> = cited_lines.flat_map(|line| names(line)).collect();
+        let is_own = |definition: &DefinitionLines| {
+            places.iter().any(|place| {
+                definition.lines.contains(&place.start)
+                    && (!definition.is_type || !self.before.is_in_function(place.start))
+            })
+        };
+        let is_named = |definition: &DefinitionLines| {
+            !definition.is_type && cited_names.contains(definition.name.as_str())
+        };
+        issue.location.side == Side::Old
+            || self.before.definitions.iter().any(|definition| {
+                is_within(definition) && (is_own(definition) || is_named(definition))
+            })
+            || self.after.bindings.iter().any(|(line, name)| {
+                change.after.contains(line) && cited_names.contains(name.as_str())
+            })
+    }
+
+    /// The cited lines of an issue in this file. Lines count from 0.
+    fn places(&self, issue: &Issue) -> Vec<Range<usize>> {
+        let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+        let quotes = issue.evidence.iter().map(|quote| {
+            let start = index(quote.line).saturating_sub(1);
+            let end = start.saturating_add(quote.snippet.lines().count().max(1));
+            (&quote.file, quote.side, start..end)
+        });
+        let locations = std::iter::once(&issue.location).chain(&issue.other_places);
+        let locations = locations.map(|place| {
+            (
+                &place.file,
+                place.side,
+                index(place.line_start).saturating_sub(1)..index(place.line_end),
+            )
+        });
+        let is_here = |(file, side, _): &(&String, Side, Range<usize>)| {
+            *file == self.path && *side == Side::New
+        };
+        locations.chain(quotes).filter(is_here).map(|(_, _, lines)| lines).collect()
     }
 
     /// Whether a change is only about blank lines and trailing white space.
     fn is_blank(&self, change: &ChangedLines) -> bool {
-        visible_lines(&self.before[change.before.clone()])
-            == visible_lines(&self.after[change.after.clone()])
+        visible_lines(&self.before.lines[change.before.clone()])
+            == visible_lines(&self.after.lines[change.after.clone()])
+    }
+
+    /// Whether a change is only about comments, blank lines and trailing white space.
+    fn is_comment(&self, change: &ChangedLines) -> bool {
+        visible_lines(&self.before.code[change.before.clone()])
+            == visible_lines(&self.after.code[change.after.clone()])
+    }
+
+    /// Whether an issue speaks of comments, or cites only comments.
+    fn is_about_comment(&self, issue: &Issue) -> bool {
+        let texts = [Some(&issue.title), issue.suggested_fix.as_ref()];
+        let mut texts = texts.into_iter().flatten().map(|text| text.to_lowercase());
+        let Location { file, side, line_start, line_end } = &issue.location;
+        let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+        let lines = index(*line_start).saturating_sub(1)..index(*line_end);
+        texts.any(|text| COMMENT_WORDS.iter().any(|word| text.contains(word)))
+            || file == self.path
+                && *side == Side::New
+                && self.before.code.get(lines).is_some_and(|code| visible_lines(code).is_empty())
     }
 
     /// Whether a replacement of the issue changes only blank lines and trailing white space.
     fn is_about_blank_space(&self, issue: &Issue) -> bool {
         let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let Location { file, line_start, line_end, .. } = &issue.location;
-        let lines = self.before.get(index(*line_start).saturating_sub(1)..index(*line_end));
+        let lines = self.before.lines.get(index(*line_start).saturating_sub(1)..index(*line_end));
         let of_members = issue.members.iter().map(|member| &member.finding.replacement);
         let mut replacements = of_members.chain([&issue.replacement]).flatten();
         file == self.path
@@ -89,6 +184,71 @@ impl<'e> FileChanges<'e> {
                 })
             })
     }
+}
+
+impl FileLines {
+    fn parse(path: &str, bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let split = |text: &str| text.lines().map(str::to_owned).collect::<Vec<String>>();
+        let lines = split(&text);
+        let language = Language::of_file(path, bytes);
+        let tree = language.and_then(|language| SyntaxTree::new(language, &text).ok());
+        let Some(tree) = tree else {
+            let spans = fallback_spans(&text);
+            let definitions = spans.iter().map(|span| {
+                DefinitionLines::new(&span.name, SymbolKind::Function, span.start, span.end)
+            });
+            let definitions = definitions.collect();
+            return Self { code: lines.clone(), lines, definitions, bindings: Vec::new() };
+        };
+        let symbols = tree.symbols();
+        let definitions = symbols.all().iter().filter(|symbol| symbol.kind != SymbolKind::Module);
+        let definitions: Vec<DefinitionLines> = definitions
+            .map(|symbol| DefinitionLines::new(&symbol.name, symbol.kind, symbol.start, symbol.end))
+            .collect();
+        let code = split(&tree.without_comments());
+        let mut parsed = Self { lines, code, definitions, bindings: Vec::new() };
+        parsed.bindings = parsed.outer_bindings(&tree);
+        parsed
+    }
+
+    fn outer_bindings(&self, tree: &SyntaxTree<'_>) -> Vec<(usize, String)> {
+        let outer_lines = (0..self.code.len()).filter(|line| !self.is_in_function(*line));
+        let outer_names = outer_lines.flat_map(|line| names(&self.code[line])).collect();
+        let mentions =
+            tree.mentions(&outer_names).into_iter().filter(|mention| match mention.role {
+                MentionRole::Named | MentionRole::Destructured | MentionRole::Imported => true,
+                MentionRole::Called | MentionRole::Member { .. } | MentionRole::Read => false,
+            });
+        let bindings = mentions.map(|mention| (line_index(mention.line), mention.name));
+        bindings.filter(|(line, _)| !self.is_in_function(*line)).collect()
+    }
+
+    fn is_in_function(&self, line: usize) -> bool {
+        self.definitions.iter().any(|it| !it.is_type && it.lines.contains(&line))
+    }
+}
+
+impl DefinitionLines {
+    fn new(name: &str, kind: SymbolKind, start: u32, end: u32) -> Self {
+        let own_name = name.rsplit(['.', ':', '#', '\\']).next().unwrap_or(name);
+        let is_type = match kind {
+            SymbolKind::Type | SymbolKind::Module => true,
+            SymbolKind::Function | SymbolKind::Method => false,
+        };
+        let lines = line_index(start)..line_index(end) + 1;
+        Self { name: own_name.to_owned(), is_type, lines }
+    }
+}
+
+/// The index of a 1-based line.
+fn line_index(line: u32) -> usize {
+    usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1)
+}
+
+/// The names and numbers of a line.
+fn names(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|name| !name.is_empty())
 }
 
 /// The lines without blank ones and without trailing white space. Indentation and spaces inside a
@@ -146,8 +306,6 @@ fn changed_lines(before: &[String], after: &[String]) -> Vec<ChangedLines> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

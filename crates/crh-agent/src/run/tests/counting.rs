@@ -86,7 +86,7 @@ fn end_of_case(case: &Case, task: &str, counts: &[u64]) -> Option<String> {
 #[test]
 fn run_fails_if_the_server_reads_a_part_of_the_prompt() {
     let failure = end_after(&[4_060]).unwrap();
-    assert!(failure.contains("read only 4060 of at least 901"), "{failure}");
+    assert!(failure.contains("read only 4060 of at least 902"), "{failure}");
     assert!(failure.contains("OLLAMA_CONTEXT_LENGTH"), "{failure}");
     // `o200k_base` makes 10,200 tokens of this code, and the server read a third.
     let code = "if (a[i] != b->c.d) { return -1; }\n".repeat(600);
@@ -95,13 +95,13 @@ fn run_fails_if_the_server_reads_a_part_of_the_prompt() {
     // The shorter the part, the clearer the cut.
     for count in [1, 12, 512, 1_000, 5_900] {
         let failure = end_after(&[count]).unwrap();
-        assert!(failure.contains(&format!("read only {count} of at least 901")), "{failure}");
+        assert!(failure.contains(&format!("read only {count} of at least 902")), "{failure}");
     }
 }
 
 #[test]
 fn doubtful_counts_are_noted() {
-    for count in [6_100, 7_800] {
+    for count in [6_100, 8_400] {
         let doubt = end_after(&[count]).unwrap();
         let start = format!("warning: the server counted {count} prompt tokens, and crh sent at");
         assert!(doubt.starts_with(&start), "{doubt}");
@@ -121,13 +121,41 @@ fn tools_count_as_a_part_of_the_prompt() {
     check(4_060, Some("the server read only"));
     // The server may have left out the tools, or cut the prompt.
     check(4_400, Some("warning: the server counted"));
-    check(6_900, Some("warning: the server counted"));
-    check(7_100, None);
+    check(7_400, Some("warning: the server counted"));
+    check(7_600, None);
+}
+
+#[test]
+fn same_count_of_a_longer_request_shows_a_cut() {
+    let doubt = end_after(&[9_500, 9_500]).unwrap();
+    let start = "warning: the server counted 9500 prompt tokens, as for the shorter request before";
+    assert!(doubt.starts_with(start), "{doubt}");
+    assert_eq!(end_after(&[9_500, 9_501, 9_510]), None);
+    // Without the cached tokens, two requests may have the same count.
+    assert_eq!(end_after(&[9_500, 40, 40]), None);
+}
+
+#[test]
+fn context_length_as_a_count_shows_a_cut() {
+    let check = |words: usize, count: u64, is_doubtful: bool| {
+        let end = end_with_task(&"word ".repeat(words), &[count]);
+        let expected =
+            format!("warning: the server counted {count} prompt tokens, which is a usual");
+        assert_eq!(
+            end.is_some_and(|end| end.starts_with(&expected)),
+            is_doubtful,
+            "{words} {count}"
+        );
+    };
+    check(8_000, 8_192, true);
+    check(8_000, 8_193, false);
+    check(6_000, 8_192, false);
+    check(1_000, 1_024, false);
 }
 
 #[test]
 fn honest_counts_never_fail_a_run() {
-    for count in [8_000, 9_100, 20_000] {
+    for count in [8_600, 9_100, 20_000] {
         assert_eq!(end_after(&[count, count + 10]), None, "{count}");
     }
     // The server does not count cached tokens.

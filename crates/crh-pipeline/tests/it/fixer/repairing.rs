@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
 use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::fixer::IssueOutcome;
 use crh_review::Location;
 use crh_testkit::fake_model::{PromptPart, calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
@@ -320,7 +321,7 @@ async fn issue_is_done_only_by_an_edit_for_it() {
         &[(OLD, NEW)],
         expect![[r#"
         1 Done("It is done.")
-        2 NotDone("its lines were not changed, although the fixer reports: It is done.")
+        2 NotDone("the code around its lines was not changed, although the fixer reports: It is done.")
     "#]],
     )
     .await;
@@ -328,7 +329,7 @@ async fn issue_is_done_only_by_an_edit_for_it() {
         &[(OLD, NEW), ("# They", "# These")],
         expect![[r#"
         1 Done("It is done.")
-        2 NotDone("its lines were not changed, although the fixer reports: It is done.")
+        2 NotDone("the code around its lines was not changed, although the fixer reports: It is done.")
     "#]],
     )
     .await;
@@ -336,7 +337,7 @@ async fn issue_is_done_only_by_an_edit_for_it() {
         &[(OLD, NEW), space],
         expect![[r#"
         1 Done("It is done.")
-        2 NotDone("its lines were not changed, although the fixer reports: It is done.")
+        2 NotDone("the code around its lines was not changed, although the fixer reports: It is done.")
     "#]],
     )
     .await;
@@ -350,10 +351,92 @@ async fn issue_is_done_only_by_an_edit_for_it() {
     .await;
 }
 
+/// The outcome of an issue at the last line of `fee`, reported as done after this edit.
+async fn outcome_after(title: &str, old: &str, new: &str) -> String {
+    let repo = Repo::from_fixture(CART);
+    let code = "\"\"\"Bills.\"\"\"\nRATE = 10\n\n\ndef round_up(amount):\n    return int(amount)\n\n\n\n\n\
+                def other(amount):\n    return amount\n\n\n\n\n\
+                def fee(amount):\n    \"\"\"The fee.\"\"\"\n    whole = 1\n    rest = 2\n    more = 3\n    # Sum.\n\
+                \x20   return round_up(amount * RATE)\n";
+    repo.write("cart.py", code);
+    repo.commit("fees");
+    let line = code.lines().count();
+    let table = format!("a cart.py:{line} P1 0.9 \"{title}\"");
+    let model =
+        FakeModel::start().on("fixer-1", [edit("cart.py", old, new), reports(&[(1, "done")])]);
+    let repair = Scene::from_repo(&model, repo, &table).repair().await;
+    assert_eq!(
+        repair.edits.len(),
+        usize::from(matches!(repair.outcomes[&1], IssueOutcome::Done(_)))
+    );
+    match &repair.outcomes[&1] {
+        IssueOutcome::Done(_) => "done".to_owned(),
+        IssueOutcome::NotDone(why) | IssueOutcome::NotTried(why) => {
+            why.split(',').next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
 #[tokio::test]
-async fn edit_beside_other_places_is_for_the_issue_of_the_file() {
+async fn only_an_edit_of_the_code_around_an_issue_counts() {
+    let elsewhere = "the code around its lines was not changed";
+    for (old, new, expected) in [
+        ("amount * RATE", "amount / RATE", "done"),
+        // The same function.
+        ("    whole = 1\n", "    whole = 0\n", "done"),
+        // A constant and a function that the line names, and an import for it.
+        ("RATE = 10\n", "RATE = 100\n", "done"),
+        ("    return int(amount)\n", "    return int(amount) + 1\n", "done"),
+        ("RATE = 10\n", "from bills import round_up\nRATE = 10\n", "done"),
+        // Other code.
+        ("    return amount\n", "    return -amount\n", elsewhere),
+        ("RATE = 10\n", "PRICE = 1\nRATE = 10\n", elsewhere),
+    ] {
+        assert_eq!(outcome_after("The fee is wrong", old, new).await, expected, "{new}");
+    }
+}
+
+#[tokio::test]
+async fn comment_is_no_fix_of_code() {
+    let comments = "only comments";
+    for (old, new) in [
+        ("\"\"\"Bills.\"\"\"", "\"\"\"Bills of the shop.\"\"\""),
+        ("\"\"\"The fee.\"\"\"", "\"\"\"The fee in cents.\"\"\""),
+        ("    # Sum.\n", "    # Sum of all.\n\n"),
+        ("    # Sum.\n", ""),
+        ("amount * RATE)\n", "amount * RATE)  # Correct.\n"),
+    ] {
+        assert_eq!(outcome_after("The fee is wrong", old, new).await, comments, "{new}");
+    }
+    let title = "The comment says nothing";
+    assert_eq!(outcome_after(title, "    # Sum.\n", "    # In cents.\n").await, "done");
+}
+
+/// Both issues are in one long function, and the edit is at neither.
+#[tokio::test]
+async fn change_that_fits_two_issues_counts_for_neither() {
+    let lines: String = (3..30).map(|line| format!("    name_{line} = 0\n")).collect();
+    let repo = Repo::from_fixture(CART);
+    repo.write("cart.py", format!("def total(lines):\n    count = len(lines)\n{lines}"));
+    repo.commit("one function");
+    let table = r#"
+        a cart.py:3 P1 0.9 "An empty order divides by zero"
+        a cart.py:28 P2 0.9 "A line without a name fails"
+    "#;
+    let change = edit("cart.py", "name_15 = 0", "name_15 = 1");
+    let model = FakeModel::start().on("fixer-1", [change, reports(&[(1, "done"), (2, "done")])]);
+    let outcomes = Scene::from_repo(&model, repo, table).repair().await.outcomes;
+    let why = "the change around its lines may be for another issue, although the fixer reports: It is done.";
+    assert_eq!(
+        outcomes.into_values().collect::<Vec<_>>(),
+        [1, 2].map(|_| IssueOutcome::NotDone(why.to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn edit_at_another_issue_is_not_for_the_issue_of_the_file() {
     let names: String = (3..=18).map(|line| format!("    NAME_{line} = 0\n")).collect();
-    let check = async |line: u32, expected: expect_test::Expect| {
+    let check = async |line: u32, expected: &str| {
         let name = edit("label.py", &format!("NAME_{line} = 0\n"), &format!("NAME_{line} = 1\n"));
         let replies = [edit("cart.py", OLD, NEW), name, reports(&[(1, "done"), (2, "done")])];
         let model = FakeModel::start().on("fixer-1", replies);
@@ -365,14 +448,14 @@ async fn edit_beside_other_places_is_for_the_issue_of_the_file() {
         let place = Location { line_start: 18, line_end: 18, ..second.location.clone() };
         first.other_places = vec![place];
         let outcomes = scene.repair().await.outcomes;
-        expected.assert_eq(&format!("{:?}", outcomes[&2]));
+        assert_eq!(format!("{:?}", outcomes[&2]), expected);
     };
+    // The line is near the second issue.
+    check(4, r#"Done("It is done.")"#).await;
     // The line is at no place of an issue.
-    check(10, expect![[r#"Done("It is done.")"#]]).await;
+    let expected = r#"NotDone("the code around its lines was not changed, although the fixer reports: It is done.")"#;
+    check(10, expected).await;
     // The line is the other place of the first issue.
-    let expected = expect![[
-        r#"NotDone("its lines were not changed, although the fixer reports: It is done.")"#
-    ]];
     check(18, expected).await;
 }
 
@@ -386,7 +469,7 @@ async fn blank_space_is_no_fix_of_other_things() {
         || FakeModel::start().on("fixer-1", [spaces(), reports(&[(1, "done"), (2, "not_done")])]);
     Scene::new(&model())
         .check(expect![[r#"
-        #1 not done: only blank lines or trailing white space were changed for it, although the fixer reports: It is done.
+        #1 not done: only comments, blank lines or trailing white space were changed for it, although the fixer reports: It is done.
         #2 not done: It is not_done.
         fixer-1 Completed
         ! the edit of `cart.py` belongs to no repaired issue and is rejected

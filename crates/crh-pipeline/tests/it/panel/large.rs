@@ -14,7 +14,7 @@ fn repo() -> Repo {
     let repo = Repo::new();
     for (folder, word) in [("api", "old"), ("store", "old"), ("api", "new"), ("store", "new")] {
         let body: String =
-            (0..900).map(|line| format!("    {word}_{line} = load_from_disk({line})\n")).collect();
+            (0..900).map(|line| format!("    {word}_{line} = readfromstorage({line})\n")).collect();
         repo.write(&format!("{folder}/work.py"), format!("def {folder}_work(disk):\n{body}"));
         if folder == "store" {
             repo.commit(word);

@@ -10,7 +10,7 @@ use super::scene::{CART, Scene, confirms, divides, finding, last_message, report
 use crate::test_change;
 use crh_pipeline::review_options::{MIN_CONTEXT, Profile};
 use crh_review::report::{CoverageState, Report, Status, Strategy, Validation};
-use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, computed, says};
+use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, computed, refuses_prompt, says};
 use crh_testkit::{FakeModel, Repo};
 
 fn single(scene: Scene, profile: Profile) -> Scene {
@@ -127,6 +127,14 @@ async fn second_of_two_calls_edits_and_validates() {
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         ! the model run that selects the issues to show did not rate 1 of 1 finding; the reviewers' confidence decides about them
     "#]].assert_eq(&review(no_groups).await);
+    // The failed request costs no call, but no run with tools follows.
+    expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          single (the strategy is `single`) Completed
+        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
+        ! 1 P0 or P1 not validated: with at most two model calls, only the editor validates; raise `--max-llm-calls`
+        ! the model run that selects the issues to show failed (the model refuses to answer: Invalid prompt: it was flagged by the usage policy.); crh selected them by the reviewers' confidence
+    "#]].assert_eq(&review(refuses_prompt()).await);
 }
 
 #[tokio::test]
@@ -284,7 +292,7 @@ async fn two_calls_repair_only_urgent_findings() {
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it
-        ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
+        ! 1 P0 or P1 not validated: with at most two model calls, only the editor validates; raise `--max-llm-calls`
         ! the model run that selects the issues to show failed (the remaining budget for model calls is too small for another request; raise `--max-llm-calls`); crh selected them by the reviewers' confidence
     "#]].assert_eq(&report);
 }
