@@ -8,7 +8,7 @@ use crh_llm::{Conversation, Message, Thinking, ToolResult, TurnPart, text_tokens
 /// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
 
-/// Minimum characters to cut from a whole result. The note about the cut has about half as many.
+/// Minimum characters to cut from a result that was not cut before. The note about the cut has about half as many.
 const MIN_CUT_CHARS: usize = 200;
 
 /// Likely ratio of a request's tokens to its estimate: three fifths. Estimates are 2.5 times the
@@ -170,7 +170,7 @@ pub(crate) fn cut_last_results(
     let chars: usize = results.iter().map(|result| result.text.chars().count()).sum();
     let kept_chars = scale(u64::try_from(chars).unwrap_or(u64::MAX), kept_tokens, tokens);
     let kept_chars = usize::try_from(kept_chars).unwrap_or(usize::MAX);
-    // Otherwise, a small cut could be too small for each of the results.
+    // `cut_results` skips a cut below `MIN_CUT_CHARS`, so a small cut of all results might cut none.
     let max_kept_chars = chars.saturating_sub(MIN_CUT_CHARS * results.len());
     cut_results(results, kept_chars.min(max_kept_chars).max(min_chars));
     tokens.saturating_sub(result_tokens(results))

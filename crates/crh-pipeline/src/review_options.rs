@@ -191,8 +191,8 @@ impl Profile {
 }
 
 impl ReviewBudget {
-    /// Whether the budget allows at most two calls: one of a reviewer and one of the editor. Then
-    /// no call is left for using tools.
+    /// Whether the budget allows at most two model calls: one of a reviewer and one of the editor.
+    /// Then no call is left in which a model could read results of tools.
     pub(crate) fn has_two_calls(&self) -> bool {
         self.llm_calls <= 2
     }

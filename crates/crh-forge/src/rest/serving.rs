@@ -34,7 +34,7 @@ pub trait RestServing {
     fn comment_author<'v>(&self, comment: &'v Value) -> &'v Value;
 
     /// The request that adds a thumbs-up to the comment with this id.
-    fn approval_request(&self, change: &RestChangeRef, comment: u64) -> ForgeRequest;
+    fn thumbs_up_request(&self, change: &RestChangeRef, comment: u64) -> ForgeRequest;
 
     /// The request that answers in a conversation. `None` if its line is gone.
     fn reply_request(

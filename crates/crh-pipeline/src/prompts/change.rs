@@ -20,12 +20,12 @@ use crh_llm::text_tokens;
 use crh_review::diff::{Diff, FileDiff, FileStatus, write_number};
 use crh_review::report::Strategy;
 
-/// Maximum characters of diff in the shared prefix: about 35,000 tokens. crh splits most larger
-/// diffs into parts ([`group_files`]). Agents read the remaining diffs with tools.
+/// Maximum bytes of diff in the shared prefix: about 35,000 tokens. crh splits a larger diff into
+/// parts ([`group_files`]). Agents read with tools what no prompt shows.
 const DIFF_CHARS: usize = 120_000;
 
-/// From this context on, a panel shows no more diff than `delegate`: there is room for tool results,
-/// too.
+/// In a context of at least this many tokens, a panel shows at most as much diff as `delegate`, to
+/// leave room for tool results.
 const LARGE_CONTEXT: u64 = 100_000;
 
 /// Tokens of the context that are not available for the diff of `delegate`: tools, rules,
@@ -127,10 +127,11 @@ fn describe_change(change: &ChangeUnderReview) -> (files::Change, Vec<String>) {
 /// Estimated tokens of diff that fit into the prompt of a panel reviewer. `description_tokens` is
 /// the size of the rest of the change.
 ///
-/// As in [`crh_agent::AgentRun`], a request has three fifths of its estimated tokens, or half of
-/// them if it is to be tried at all. An eighth of the room is left, because a diff may have more
-/// tokens than code usually has. In a small context, crh first leaves out tools: a smaller diff
-/// means more parts, and each of them repeats the rest of the prompt.
+/// With tools, a request likely has three fifths of its estimated tokens, as in
+/// [`crh_agent::AgentRun`], and an eighth of the room stays free, because a diff may have more
+/// tokens than code usually has. Without tools, crh assumes half of the estimate, and the diff gets
+/// at most half of the context. In a small context, crh first leaves out tools: a smaller diff means
+/// more parts, and each of them repeats the rest of the prompt.
 pub(super) fn panel_diff_tokens(context: u64, description_tokens: u64) -> u64 {
     let input = context.saturating_sub(least_output(TURN_TOKENS, context));
     let fixed = INSTRUCTION_TOKENS.saturating_add(description_tokens);
@@ -148,8 +149,9 @@ fn delegate_diff_tokens(context: u64) -> u64 {
     context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR
 }
 
-/// Maximum characters of the context pack beside this rendered change. The diff and the tools have
-/// priority. A character has at most one estimated token.
+/// Maximum bytes of the context pack (code around the change) beside this rendered change. The diff
+/// and the tools have priority. A byte has at most one estimated token, so free tokens are a safe
+/// limit in bytes.
 pub(super) fn pack_room(context: u64, strategy: Strategy, prompt: &files::Change) -> u64 {
     let tool_tokens = match strategy {
         Strategy::Single | Strategy::Panel => PANEL_TOOL_TOKENS,
@@ -399,7 +401,7 @@ fn select_lines(text: &str, first: u32, (from, to): (u32, u32)) -> String {
 struct DiffSpace {
     chars: usize,
     tokens: u64,
-    /// Whether the model's context limits the tokens.
+    /// Whether a small context, and not the budget, limits the tokens.
     is_context_limited: bool,
 }
 

@@ -17,7 +17,7 @@ const EVIDENCE_CHARS: usize = 500;
 const NO_ENTRY: &str = "the answer of the model has no entry for it";
 /// Why an item with several entries, which may contradict each other, is not judged.
 const SEVERAL_ENTRIES: &str = "the answer of the model has several entries for it";
-/// Why an item with an entry that names nothing is not judged.
+/// Why an item whose entry has no evidence is not judged.
 const NO_EVIDENCE: &str = "the answer of the model has no evidence for it";
 
 /// What an answer says about the items of a document.

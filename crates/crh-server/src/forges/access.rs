@@ -192,7 +192,9 @@ impl RestAccess {
         change: &ChangeId,
         comment: &CommentRef,
     ) -> Result<(), ForgeFailure> {
-        match self.write(&self.forge().approval_request(&self.change_ref(change), comment.id)).await
+        match self
+            .write(&self.forge().thumbs_up_request(&self.change_ref(change), comment.id))
+            .await
         {
             // Some forges also answer "not found" if the reaction exists already.
             Err(ForgeFailure::Gone(_)) => Ok(()),

@@ -33,7 +33,7 @@ pub(super) struct GitHubTraffic {
     pub(super) faults: Vec<Fault>,
     pub(super) held: Vec<Arc<HeldWrite>>,
     pub(super) latency: Duration,
-    /// Number of hidden exchanges.
+    /// Number of exchanges at the start that `requests` no longer returns.
     pub(super) forgotten: usize,
     pub(super) writes: usize,
     etags: usize,
@@ -105,15 +105,15 @@ impl FakeGitHubServer {
         let body = serde_json::from_slice(&request.body);
         let body: Value = body.unwrap_or(Value::Null);
         let route = route(path, &body);
-        let writes = match &route {
+        let is_write = match &route {
             FakeRoute::Rest => request.method != "GET" && !path.ends_with("/access_tokens"),
-            FakeRoute::Graphql(read) => read.as_ref().is_ok_and(graphql::GraphQuery::writes),
+            FakeRoute::Graphql(query) => query.as_ref().is_ok_and(graphql::GraphQuery::writes),
             FakeRoute::Git | FakeRoute::OAuth => false,
         };
         let (index, write, fault, held) = {
             let mut traffic = self.traffic();
-            traffic.writes += usize::from(writes);
-            let write = writes.then_some(traffic.writes);
+            traffic.writes += usize::from(is_write);
+            let write = is_write.then_some(traffic.writes);
             traffic.exchanges.push(Exchange {
                 method: request.method.clone(),
                 path: path.to_owned(),
@@ -296,7 +296,7 @@ impl FakeGitHubServer {
             Err(_) => return refused(401, "Invalid username or token."),
         };
         let Some(repository) = state.repository(owner, name) else {
-            // GitHub hides private repositories behind a login prompt.
+            // As GitHub does, ask for a login, so that a missing repository looks like a private one.
             let status = if login.is_none() { 401 } else { 404 };
             return refused(status, "Repository not found.");
         };
@@ -306,6 +306,7 @@ impl FakeGitHubServer {
         let token = token.and_then(|token| state.tokens.get(&token));
         let may_read = [Permission::Contents, Permission::WriteContents];
         if token.is_some_and(|token| !may_read.iter().any(|one| token.permissions.contains(one))) {
+            // GitHub's message, although the request only reads.
             return refused(403, "Write access to repository not granted.");
         }
         if query.contains("git-receive-pack") || service == "git-receive-pack" {

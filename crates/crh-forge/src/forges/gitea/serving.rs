@@ -152,7 +152,7 @@ impl RestServing for Gitea {
         &comment["user"]
     }
 
-    fn approval_request(&self, change: &RestChangeRef, comment: u64) -> ForgeRequest {
+    fn thumbs_up_request(&self, change: &RestChangeRef, comment: u64) -> ForgeRequest {
         let path = format!("/repos/{}/issues/comments/{comment}/reactions", change.repository);
         ForgeRequest { verb: Verb::Post, path, body: json!({ "content": "+1" }) }
     }

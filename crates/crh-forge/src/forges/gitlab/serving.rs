@@ -188,7 +188,7 @@ impl RestServing for GitLab {
         &comment["author"]
     }
 
-    fn approval_request(&self, change: &RestChangeRef, comment: u64) -> ForgeRequest {
+    fn thumbs_up_request(&self, change: &RestChangeRef, comment: u64) -> ForgeRequest {
         let path = format!("{}/{comment}/award_emoji", self.comments_path(change));
         ForgeRequest { verb: Verb::Post, path, body: json!({ "name": "thumbsup" }) }
     }

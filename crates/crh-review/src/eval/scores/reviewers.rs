@@ -103,8 +103,8 @@ mod tests {
     use crate::eval::scores::graded::grade_cases;
     use crate::eval::tests_support::{evaluation, input_lines, snapshot_input};
 
-    /// Rows of a panel for the evaluation of a snapshot, its lines with `> `. The first line may
-    /// name the rule and the requested reviewers.
+    /// Compares the rows of a panel with the snapshot, for the evaluation that the snapshot's lines
+    /// with `> ` describe. The first of these lines may name the rule and the requested reviewers.
     fn check(expected: Expect) {
         let input = snapshot_input(&expected);
         let (rule, names, table) = match input.strip_prefix("requested by ") {
@@ -201,8 +201,8 @@ mod tests {
 
     #[test]
     fn expected_issues_count_per_started_run_by_category() {
-        // By family, a report of a bug matches an issue of logic, a category that no reviewer has
-        // here.
+        // The rule `family` also matches a report `bug` with an expected `logic`. No reviewer has
+        // that category here, so the match counts under `others`.
         check(expect![[r#"
             > requested by family: correctness
             > case a
