@@ -90,7 +90,7 @@ impl<'e> FileChanges<'e> {
 
     /// Whether a change is in the code around an issue: in the same function, or in a type if no
     /// function is around the issue, or in a definition or import of a name that the cited lines
-    /// contain. What replaces a removed line may be anywhere.
+    /// contain. No code is around a removed line.
     pub(super) fn is_around(&self, issue: &Issue, change: &ChangedLines) -> bool {
         // New lines at the start or at the end of a function may belong to it.
         let slack = usize::from(change.before.is_empty());
@@ -113,13 +113,40 @@ impl<'e> FileChanges<'e> {
         let is_named = |definition: &DefinitionLines| {
             !definition.is_type && cited_names.contains(definition.name.as_str())
         };
-        issue.location.side == Side::Old
-            || self.before.definitions.iter().any(|definition| {
+        let is_in_definition = || {
+            self.before.definitions.iter().any(|definition| {
                 is_within(definition) && (is_own(definition) || is_named(definition))
             })
-            || self.after.bindings.iter().any(|(line, name)| {
+        };
+        let is_binding = || {
+            self.after.bindings.iter().any(|(line, name)| {
                 change.after.contains(line) && cited_names.contains(name.as_str())
             })
+        };
+        issue.location.side == Side::New && (is_in_definition() || is_binding())
+    }
+
+    /// Whether an issue and a change are both outside of all functions and types, as in YAML.
+    pub(super) fn is_outside(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let is_cited_outside = |place: &Location| {
+            let line = line_index(place.line_start);
+            place.file == self.path
+                && place.side == Side::New
+                && !self.before.definitions.iter().any(|it| it.lines.contains(&line))
+        };
+        let ChangedLines { before, after } = change;
+        let is_inside = match before.is_empty() {
+            // A new definition is not inside of itself.
+            true => self.after.definitions.iter().any(|DefinitionLines { lines, .. }| {
+                lines.start < after.start && after.end <= lines.end
+            }),
+            false => self.before.definitions.iter().any(|DefinitionLines { lines, .. }| {
+                lines.start <= before.start && before.end <= lines.end
+            }),
+        };
+        issue.location.side == Side::New
+            && !is_inside
+            && std::iter::once(&issue.location).chain(&issue.other_places).any(is_cited_outside)
     }
 
     /// The cited lines of an issue in this file. Lines count from 0.
