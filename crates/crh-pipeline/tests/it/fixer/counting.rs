@@ -2,11 +2,13 @@
 
 use super::scene::{CART, Scene, edit, reports};
 use crh_pipeline::fixer::IssueOutcome;
+use crh_review::Location;
 use crh_review::finding::Side;
 use crh_testkit::{FakeModel, Repo};
 
 /// Why an issue is not done.
 const ELSEWHERE: &str = "the code around its lines was not changed";
+const COMMENTS: &str = "only comments";
 
 /// A fixer that reports the issues in a new file as done after these edits.
 fn scene(path: &str, text: &str, table: &str, edits: &[(&str, &str)]) -> (FakeModel, Scene) {
@@ -44,6 +46,12 @@ async fn change_outside_functions_fixes_an_issue_outside() {
     let table = r#"a ci.yml:18 P1 0.9 "The step has a token that may write""#;
     let permissions = ("on: push\n", "on: push\npermissions:\n  contents: read\n");
     check("ci.yml", &workflow, table, &[permissions], &["done"]).await;
+    let comment = ("on: push\n", "# Read only.\non: push\n");
+    check("ci.yml", &workflow, table, &[comment], &[COMMENTS]).await;
+
+    let page = format!("Setup\n\n{steps}");
+    let table = r#"a page.md:18 P1 0.9 "The page has no heading""#;
+    check("page.md", &page, table, &[("Setup\n", "# Setup\n")], &["done"]).await;
 
     let lines: String = (1..9).map(|line| format!("  const name{line} = {line};\n")).collect();
     let code = format!(
@@ -99,4 +107,34 @@ async fn removed_line_and_issue_in_one_function_are_both_fixed() {
         scene.fix_task.issues[0].evidence.clear();
         assert_eq!(outcomes(&scene).await, expected, "{edits:?}");
     }
+}
+
+#[tokio::test]
+async fn comment_fixes_an_issue_about_comments() {
+    let code = "# Bills.\n\n\n\n\n\ndef fee(amount):\n    return amount\n";
+    let comment = ("    return", "    # May be None.\n    return");
+    for (title, expected) in [
+        ("Document that `amount` may be None", "done"),
+        ("The public function lacks rustdoc", "done"),
+        ("No JSDoc for a public function", "done"),
+        ("`unsafe` without a SAFETY note", "done"),
+        ("The licence header is missing", "done"),
+        ("`# type: ignore` is missing", "done"),
+        ("The line needs `//go:embed`", "done"),
+        ("The thread safety is gone", COMMENTS),
+        ("`document.write` of unescaped text", COMMENTS),
+        ("Differs from C# and from issue #12", COMMENTS),
+        ("Calls https://example.com", COMMENTS),
+        ("`#[must_use]` is missing", COMMENTS),
+    ] {
+        let table = format!("a cart.py:8 P1 0.9 \"{title}\"");
+        check("cart.py", code, &table, &[comment], &[expected]).await;
+    }
+    // Another place of the issue is a comment.
+    let table = r#"a cart.py:8 P1 0.9 "The header and the result differ""#;
+    let (_model, mut scene) = scene("cart.py", code, table, &[("# Bills.", "# Fees.")]);
+    let location = scene.fix_task.issues[0].location.clone();
+    let place = Location { line_start: 1, line_end: 1, ..location };
+    scene.fix_task.issues[0].other_places = vec![place];
+    assert_eq!(outcomes(&scene).await, ["done"]);
 }
