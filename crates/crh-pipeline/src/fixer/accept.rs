@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::changed_lines::FileChanges;
+use super::changed_lines::{ChangedLines, FileChanges};
 use super::report::ReportedRepair;
 use super::{AcceptedWork, FileEdit, FixTask, IssueOutcome};
 use crate::text::one_line;
@@ -112,10 +112,10 @@ fn edits_of_task(
 /// Indexes of the edits that were made for an issue, or why none was.
 ///
 /// A change counts for the issue if it is at one of its places. A change at no place of the other
-/// repaired issues counts, too, if it is in the code around the issue, such as its function, or if
-/// the report names the file for the issue; but not if it may be for another issue whose code it is
-/// in or whose report names the file. At least one of the changes must be in a file that the issue
-/// cites.
+/// repaired issues counts, too, if it may be for the issue or if the report names the file for the
+/// issue; but not if it may as well be for another issue, or if another report names the file. What
+/// replaces a removed line may be anywhere, so an issue about one claims no change. At least one of
+/// the changes must be in a file that the issue cites.
 fn edits_for(
     issue: &Issue,
     repair: &ReportedRepair,
@@ -132,20 +132,25 @@ fn edits_for(
             .collect();
         let is_named = repair.named.contains(file.path());
         file.substantial(issue).into_iter().any(|change| {
+            let is_claimed = |other: &Issue| {
+                file.is_around(other, change)
+                    || file.is_outside(other, change) && !file.is_around(issue, change)
+            };
             let is_of_other = |(other, repair): &&(&Issue, &ReportedRepair)| {
                 file.touches(other, change)
                     || !is_named
-                        && (file.is_around(other, change) || repair.named.contains(file.path()))
+                        && (repair.named.contains(file.path())
+                            || !is_about_removed(issue) && is_claimed(other))
             };
             file.touches(issue, change)
-                || (is_named || file.is_around(issue, change)) && !others.iter().any(is_of_other)
+                || (is_named || may_be_for(file, issue, change)) && !others.iter().any(is_of_other)
         })
     };
     let made: Vec<usize> =
         own().filter(|(_, file)| is_for_issue(file)).map(|(index, _)| index).collect();
     let has_substance = || own().any(|(_, file)| !file.substantial(issue).is_empty());
     let is_near = |(_, file): (usize, &FileChanges<'_>)| {
-        file.substantial(issue).into_iter().any(|change| file.is_around(issue, change))
+        file.substantial(issue).into_iter().any(|change| may_be_for(file, issue, change))
     };
     match made.is_empty() {
         false if made.iter().any(|index| is_cited(issue, files[*index].path())) => Ok(made),
@@ -157,9 +162,18 @@ fn edits_for(
     }
 }
 
+/// Whether a change may be for an issue by where it is.
+fn may_be_for(file: &FileChanges<'_>, issue: &Issue, change: &ChangedLines) -> bool {
+    is_about_removed(issue) || file.is_around(issue, change) || file.is_outside(issue, change)
+}
+
+fn is_about_removed(issue: &Issue) -> bool {
+    issue.location.side == Side::Old
+}
+
 /// Whether an issue cites a file. What replaces a removed line may be in any file.
 fn is_cited(issue: &Issue, path: &str) -> bool {
-    issue.location.side == Side::Old
+    is_about_removed(issue)
         || issue.location.file == path
         || issue.other_places.iter().any(|place| place.file == path)
         || issue.evidence.iter().any(|quote| quote.file == path)

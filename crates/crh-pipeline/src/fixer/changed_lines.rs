@@ -12,8 +12,12 @@ use crh_syntax::{Language, MentionRole, SymbolKind, SyntaxTree, fallback_spans};
 /// How far from the lines of an issue its fix may begin. Models cite lines imprecisely.
 const MARGIN: usize = 3;
 
-/// Words in the title or the suggestion of an issue about comments.
-const COMMENT_WORDS: [&str; 5] = ["comment", "docstring", "documentation", "documented", "typo"];
+/// Words in the title or the suggestion of an issue about comments. `licen` has two spellings.
+const COMMENT_WORDS: [&str; 8] =
+    ["comment", "docstring", "document", "rustdoc", "javadoc", "jsdoc", "licen", "typo"];
+
+/// What starts a comment in the title or the suggestion of an issue.
+const COMMENT_MARKS: [&str; 3] = ["//", "/*", "#"];
 
 /// Maximum cells of the comparison table: 2,000 by 2,000 lines between the first and the last
 /// change. More lines count as one change.
@@ -38,7 +42,7 @@ pub(super) struct FileChanges<'e> {
 #[derive(Default)]
 struct FileLines {
     lines: Vec<String>,
-    /// The lines without comments. The same as `lines` if the file does not parse.
+    /// The lines without comments. If the file does not parse, only without lines of `#`.
     code: Vec<String>,
     definitions: Vec<DefinitionLines>,
     /// Lines that import or bind a name outside of all functions.
@@ -90,7 +94,7 @@ impl<'e> FileChanges<'e> {
 
     /// Whether a change is in the code around an issue: in the same function, or in a type if no
     /// function is around the issue, or in a definition or import of a name that the cited lines
-    /// contain. What replaces a removed line may be anywhere.
+    /// contain. No code is around a removed line.
     pub(super) fn is_around(&self, issue: &Issue, change: &ChangedLines) -> bool {
         // New lines at the start or at the end of a function may belong to it.
         let slack = usize::from(change.before.is_empty());
@@ -113,13 +117,40 @@ impl<'e> FileChanges<'e> {
         let is_named = |definition: &DefinitionLines| {
             !definition.is_type && cited_names.contains(definition.name.as_str())
         };
-        issue.location.side == Side::Old
-            || self.before.definitions.iter().any(|definition| {
+        let is_in_definition = || {
+            self.before.definitions.iter().any(|definition| {
                 is_within(definition) && (is_own(definition) || is_named(definition))
             })
-            || self.after.bindings.iter().any(|(line, name)| {
+        };
+        let is_binding = || {
+            self.after.bindings.iter().any(|(line, name)| {
                 change.after.contains(line) && cited_names.contains(name.as_str())
             })
+        };
+        issue.location.side == Side::New && (is_in_definition() || is_binding())
+    }
+
+    /// Whether an issue and a change are both outside of all functions and types, as in YAML.
+    pub(super) fn is_outside(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let is_cited_outside = |place: &Location| {
+            let line = line_index(place.line_start);
+            place.file == self.path
+                && place.side == Side::New
+                && !self.before.definitions.iter().any(|it| it.lines.contains(&line))
+        };
+        let ChangedLines { before, after } = change;
+        let is_inside = match before.is_empty() {
+            // A new definition is not inside of itself.
+            true => self.after.definitions.iter().any(|DefinitionLines { lines, .. }| {
+                lines.start < after.start && after.end <= lines.end
+            }),
+            false => self.before.definitions.iter().any(|DefinitionLines { lines, .. }| {
+                lines.start <= before.start && before.end <= lines.end
+            }),
+        };
+        issue.location.side == Side::New
+            && !is_inside
+            && std::iter::once(&issue.location).chain(&issue.other_places).any(is_cited_outside)
     }
 
     /// The cited lines of an issue in this file. Lines count from 0.
@@ -156,17 +187,13 @@ impl<'e> FileChanges<'e> {
             == visible_lines(&self.after.code[change.after.clone()])
     }
 
-    /// Whether an issue speaks of comments, or cites only comments.
+    /// Whether an issue speaks of comments, or one of its places is a comment.
     fn is_about_comment(&self, issue: &Issue) -> bool {
-        let texts = [Some(&issue.title), issue.suggested_fix.as_ref()];
-        let mut texts = texts.into_iter().flatten().map(|text| text.to_lowercase());
-        let Location { file, side, line_start, line_end } = &issue.location;
-        let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-        let lines = index(*line_start).saturating_sub(1)..index(*line_end);
-        texts.any(|text| COMMENT_WORDS.iter().any(|word| text.contains(word)))
-            || file == self.path
-                && *side == Side::New
-                && self.before.code.get(lines).is_some_and(|code| visible_lines(code).is_empty())
+        let mut texts = std::iter::once(&issue.title).chain(&issue.suggested_fix);
+        let is_comment = |place: Range<usize>| {
+            self.before.code.get(place).is_some_and(|code| visible_lines(code).is_empty())
+        };
+        texts.any(|text| speaks_of_comments(text)) || self.places(issue).into_iter().any(is_comment)
     }
 
     /// Whether a replacement of the issue changes only blank lines and trailing white space.
@@ -199,7 +226,14 @@ impl FileLines {
                 DefinitionLines::new(&span.name, SymbolKind::Function, span.start, span.end)
             });
             let definitions = definitions.collect();
-            return Self { code: lines.clone(), lines, definitions, bindings: Vec::new() };
+            // In Markdown, `#` starts a heading.
+            let is_markdown = path.ends_with(".md") || path.ends_with(".mdx");
+            let is_comment = |line: &str| !is_markdown && (line == "#" || line.starts_with("# "));
+            let code = lines.iter().map(|line| match is_comment(line.trim()) {
+                true => String::new(),
+                false => line.clone(),
+            });
+            return Self { code: code.collect(), lines, definitions, bindings: Vec::new() };
         };
         let symbols = tree.symbols();
         let definitions = symbols.all().iter().filter(|symbol| symbol.kind != SymbolKind::Module);
@@ -249,6 +283,20 @@ fn line_index(line: u32) -> usize {
 /// The names and numbers of a line.
 fn names(line: &str) -> impl Iterator<Item = &str> {
     line.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|name| !name.is_empty())
+}
+
+fn speaks_of_comments(text: &str) -> bool {
+    // In a browser, `document.` is the page.
+    let lower = text.to_lowercase().replace("document.", "");
+    // Only a note of Rust is written in capitals; thread safety is no comment.
+    let has_word = text.contains("SAFETY") || COMMENT_WORDS.iter().any(|word| lower.contains(word));
+    // `https://`, `C#`, `issue #12` and `#[must_use]` are no comments.
+    let is_mark = |(start, mark): (usize, &str)| {
+        let mut rest = text[start + mark.len()..].chars();
+        !text[..start].ends_with(|before: char| before == ':' || before.is_alphanumeric())
+            && !rest.next().is_some_and(|after| after == '[' || after.is_numeric())
+    };
+    has_word || COMMENT_MARKS.iter().any(|mark| text.match_indices(mark).any(is_mark))
 }
 
 /// The lines without blank ones and without trailing white space. Indentation and spaces inside a

@@ -1,0 +1,140 @@
+//! Which edits count as the fix of an issue, in code without functions and for removed lines.
+
+use super::scene::{CART, Scene, edit, reports};
+use crh_pipeline::fixer::IssueOutcome;
+use crh_review::Location;
+use crh_review::finding::Side;
+use crh_testkit::{FakeModel, Repo};
+
+/// Why an issue is not done.
+const ELSEWHERE: &str = "the code around its lines was not changed";
+const COMMENTS: &str = "only comments";
+
+/// A fixer that reports the issues in a new file as done after these edits.
+fn scene(path: &str, text: &str, table: &str, edits: &[(&str, &str)]) -> (FakeModel, Scene) {
+    let repo = Repo::from_fixture(CART);
+    repo.write(path, text);
+    repo.commit("a file");
+    let edits = edits.iter().map(|(old, new)| edit(path, old, new));
+    let done: Vec<(u32, &str)> = (1..).zip(table.trim().lines().map(|_| "done")).collect();
+    let model = FakeModel::start().on("fixer-1", edits.chain([reports(&done)]));
+    let scene = Scene::from_repo(&model, repo, table);
+    (model, scene)
+}
+
+/// "done" or the start of the reason why not, by issue.
+async fn outcomes(scene: &Scene) -> Vec<String> {
+    let outcomes = scene.repair().await.outcomes.into_values();
+    let word = |outcome| match outcome {
+        IssueOutcome::Done(_) => "done".to_owned(),
+        IssueOutcome::NotDone(why) | IssueOutcome::NotTried(why) => {
+            why.split(',').next().unwrap_or_default().to_owned()
+        }
+    };
+    outcomes.map(word).collect()
+}
+
+async fn check(path: &str, text: &str, table: &str, edits: &[(&str, &str)], expected: &[&str]) {
+    let (_model, scene) = scene(path, text, table, edits);
+    assert_eq!(outcomes(&scene).await, expected, "{table} {edits:?}");
+}
+
+#[tokio::test]
+async fn change_outside_functions_fixes_an_issue_outside() {
+    let steps: String = (1..20).map(|step| format!("  - run: make {step}\n")).collect();
+    let workflow = format!("name: ci\non: push\nsteps:\n{steps}");
+    let table = r#"a ci.yml:18 P1 0.9 "The step has a token that may write""#;
+    let permissions = ("on: push\n", "on: push\npermissions:\n  contents: read\n");
+    check("ci.yml", &workflow, table, &[permissions], &["done"]).await;
+    let comment = ("on: push\n", "# Read only.\non: push\n");
+    check("ci.yml", &workflow, table, &[comment], &[COMMENTS]).await;
+
+    let page = format!("Setup\n\n{steps}");
+    let table = r#"a page.md:18 P1 0.9 "The page has no heading""#;
+    check("page.md", &page, table, &[("Setup\n", "# Setup\n")], &["done"]).await;
+
+    let lines: String = (1..9).map(|line| format!("  const name{line} = {line};\n")).collect();
+    let code = format!(
+        "const app = express();\n\nfunction other(id) {{\n  return id;\n}}\n\n\
+         app.get('/fee', (req, res) => {{\n{lines}  res.send(req.query.id);\n}});\n"
+    );
+    let table = r#"a app.js:16 P1 0.9 "The reply contains unescaped text""#;
+    for (old, new, expected) in [
+        ("const name1 = 1;\n", "const name1 = escape(1);\n", "done"),
+        ("express();\n", "express();\napp.use(escaped);\n", "done"),
+        ("\napp.get", "\nfunction escaped(id) {\n  return id;\n}\n\napp.get", "done"),
+        ("  return id;\n", "  return -id;\n", ELSEWHERE),
+        ("  return id;\n", "  return id;\n  log(id);\n", ELSEWHERE),
+    ] {
+        check("app.js", &code, table, &[(old, new)], &[expected]).await;
+    }
+}
+
+/// The constant that the second issue names is outside of functions, as the first issue is.
+#[tokio::test]
+async fn named_constant_belongs_to_the_issue_that_names_it() {
+    let code = "RATE = 10\n\n\n\n\n\n\n\n\nMODE = 1\n\n\n\ndef fee(a):\n    return a * RATE\n";
+    let table = r#"
+        a cart.py:10 P1 0.9 "The mode is wrong"
+        a cart.py:15 P1 0.9 "The fee is wrong"
+    "#;
+    let (mode, rate) = (("MODE = 1", "MODE = 2"), ("RATE = 10", "RATE = 9"));
+    check("cart.py", code, table, &[mode, rate], &["done", "done"]).await;
+}
+
+/// The first issue cites a line that the change removed.
+#[tokio::test]
+async fn removed_line_and_issue_in_one_function_are_both_fixed() {
+    let lines: String = (3..40).map(|line| format!("    name_{line} = 0\n")).collect();
+    let code = format!("def total(lines):\n    count = len(lines)\n{lines}");
+    let table = r#"
+        a cart.py:5 P1 0.9 "The guard was removed"
+        a cart.py:30 P1 0.9 "A line without a name fails"
+    "#;
+    let guard = ("    name_12 = 0\n", "    name_12 = 0\n    check(lines)\n");
+    let name = ("name_22 = 0", "name_22 = lines or 0");
+    for (edits, expected) in [
+        (&[guard, name], ["done", "done"]),
+        (&[guard, ("name_30 = 0", "name_30 = 1")], ["done", "done"]),
+        // Only the line of the second issue is changed.
+        (
+            &[("name_30 = 0", "name_30 = 1"), ("name_29 = 0", "name_29 = 1")],
+            ["the change around its lines may be for another issue", "done"],
+        ),
+    ] {
+        let (_model, mut scene) = scene("cart.py", &code, table, edits);
+        scene.fix_task.issues[0].location.side = Side::Old;
+        scene.fix_task.issues[0].evidence.clear();
+        assert_eq!(outcomes(&scene).await, expected, "{edits:?}");
+    }
+}
+
+#[tokio::test]
+async fn comment_fixes_an_issue_about_comments() {
+    let code = "# Bills.\n\n\n\n\n\ndef fee(amount):\n    return amount\n";
+    let comment = ("    return", "    # May be None.\n    return");
+    for (title, expected) in [
+        ("Document that `amount` may be None", "done"),
+        ("The public function lacks rustdoc", "done"),
+        ("No JSDoc for a public function", "done"),
+        ("`unsafe` without a SAFETY note", "done"),
+        ("The licence header is missing", "done"),
+        ("`# type: ignore` is missing", "done"),
+        ("The line needs `//go:embed`", "done"),
+        ("The thread safety is gone", COMMENTS),
+        ("`document.write` of unescaped text", COMMENTS),
+        ("Differs from C# and from issue #12", COMMENTS),
+        ("Calls https://example.com", COMMENTS),
+        ("`#[must_use]` is missing", COMMENTS),
+    ] {
+        let table = format!("a cart.py:8 P1 0.9 \"{title}\"");
+        check("cart.py", code, &table, &[comment], &[expected]).await;
+    }
+    // Another place of the issue is a comment.
+    let table = r#"a cart.py:8 P1 0.9 "The header and the result differ""#;
+    let (_model, mut scene) = scene("cart.py", code, table, &[("# Bills.", "# Fees.")]);
+    let location = scene.fix_task.issues[0].location.clone();
+    let place = Location { line_start: 1, line_end: 1, ..location };
+    scene.fix_task.issues[0].other_places = vec![place];
+    assert_eq!(outcomes(&scene).await, ["done"]);
+}
