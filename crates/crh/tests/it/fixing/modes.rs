@@ -158,6 +158,7 @@ fn fix_that_the_user_reverts_during_its_review_is_open_again() {
     let why = "its fix is no longer in `shop/orders.py`: the file was changed after the fix";
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains(&format!("#2 not fixed: {why}")), "{warnings}");
+    assert!(report["not_fixed"].is_null(), "crh could fix it: {}", report["not_fixed"]);
     // Later commands know it, too.
     assert_eq!(desk.fix(&["--issue", "2"]).code, 0);
     expect![[r#"
