@@ -418,10 +418,11 @@ const DENIALS: &[&str] = &[
     "without",
 ];
 
-/// The sentence of a report without findings that states a defect, on one line: the model may have
-/// put its findings into words only.
+/// The sentence of a report without findings, or with nits only, that states a defect, on one line:
+/// the model may have put its findings into words only.
 fn stated_defect(report: &ReviewerReturn) -> Option<String> {
-    let has_findings = !report.members.is_empty() || !report.dropped.is_empty();
+    let has_findings = !report.members.is_empty()
+        || report.dropped.iter().any(|dropped| dropped.fate != Fate::Nit);
     let sentence = if has_findings { None } else { problem_sentence(report) };
     sentence.map(|words| cut(&one_line(words), PROBLEM_CHARS))
 }

@@ -578,7 +578,8 @@ pub enum FixOutcome {
     /// The issue requires verification, and neither a test command nor a review of the fix has
     /// verified it. The issue is open.
     Unverified,
-    /// The issue is P0 or P1, and the fix did not change all its places. The issue is open.
+    /// The issue counts for the verdict, and the fix did not change all its places. The issue is
+    /// open.
     Partial,
     /// Some files no longer have their part of the fix, because they changed after it. The issue is
     /// open.

@@ -77,6 +77,11 @@ pub fn parse_answer(
     Ok(ParsedRequirements { judgements, problems })
 }
 
+/// Whether the answer of the model had no entry for an item.
+pub fn has_no_entry(judgement: &RequirementJudgement) -> bool {
+    judgement.state == RequirementState::NotJudged && judgement.evidence == NO_ENTRY
+}
+
 /// A model cannot answer `NotJudged`: crh sets it.
 fn requirement_state(verdict: RequirementVerdict) -> RequirementState {
     match verdict {

@@ -10,7 +10,7 @@ mod entries;
 mod evidence;
 mod missing;
 
-pub use answer::{ParsedRequirements, parse_answer};
+pub use answer::{ParsedRequirements, has_no_entry, parse_answer};
 pub(crate) use discovery::is_plan_line;
 pub use discovery::{
     DescriptionSource, PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover,

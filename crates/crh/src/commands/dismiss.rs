@@ -109,6 +109,13 @@ impl DismissalCache {
         Ok(Self { settings, reasons: BTreeMap::new() })
     }
 
+    /// Like [`Self::hide_dismissed`], but a failure is a warning.
+    pub(super) fn hide_or_warn(&mut self, report: &mut Report) {
+        if let Err(failure) = self.hide_dismissed(report) {
+            ui::warn(&format!("dismissed issues count as open: {:#}", failure.error));
+        }
+    }
+
     /// Moves the issues of a stored report that the user has dismissed since to the findings that
     /// are not shown. If the dismissals of a repository cannot be read, only its first report fails.
     pub(super) fn hide_dismissed(&mut self, report: &mut Report) -> Result<(), Failure> {

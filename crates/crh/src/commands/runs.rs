@@ -41,11 +41,7 @@ pub(super) fn list(
         Some(_) => RunTrust::Named,
     };
     let mut dismissals = DismissalCache::load(environment)?;
-    let mut update = |report: &mut Report| {
-        if let Err(failure) = dismissals.hide_dismissed(report) {
-            ui::warn(&format!("dismissed issues count as open: {:#}", failure.error));
-        }
-    };
+    let mut update = |report: &mut Report| dismissals.hide_or_warn(report);
     let summaries = run_folder::list_runs(&runs_folder, trust, &mut update)
         .map_err(run_lookup::folder_failure)?;
     match format {

@@ -1,6 +1,7 @@
 //! `crh show`: shows a stored run in any format.
 
-use super::{dismiss, render, run_lookup, runs};
+use super::dismiss::DismissalCache;
+use super::{render, run_lookup, runs};
 use crate::cli::{FormatArg, ListFormatArg, RenderOutputArgs, ShowArgs};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failu
     }
     let folder = run_lookup::run_folder(environment, run_dir, run.as_deref())?;
     let mut report = folder.report().map_err(run_lookup::folder_failure)?;
-    dismiss::hide_dismissed(&mut report, environment)?;
+    DismissalCache::load(environment)?.hide_or_warn(&mut report);
     let diff = folder.diff();
     let output = RenderOutputArgs { format, all, display };
     render::print_report(&report, diff.as_ref(), output, environment)

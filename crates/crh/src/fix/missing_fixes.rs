@@ -57,7 +57,7 @@ pub(crate) fn drop_missing_fixes(
         let (names, were) =
             (files.join(", "), if files.len() == 1 { "file was" } else { "files were" });
         let why = format!("its fix is no longer in {names}: the {were} changed after the fix");
-        SkippedIssue::new(number, why)
+        SkippedIssue::reverted(number, why)
     };
     Ok(missing.into_iter().map(skipped).collect())
 }

@@ -211,7 +211,7 @@ fn warn_not_fixed(report: &mut Report, left: &[SkippedIssue]) {
         let issue = report.issue(left.number);
         let was_tried = match left.kind {
             SkipKind::Failed | SkipKind::Rejected => true,
-            SkipKind::Unverifiable | SkipKind::NotTried => false,
+            SkipKind::Unverifiable | SkipKind::NotTried | SkipKind::Reverted => false,
         };
         was_tried && issue.is_some_and(|it| applied_already(report, it).is_none())
     });
@@ -223,7 +223,7 @@ pub(crate) fn warn_skipped(report: &mut Report, left: &[SkippedIssue]) {
     warn(report, &left.iter().map(not_fixed_warning).collect::<Vec<_>>());
     let is_failed = |left: &&SkippedIssue| match left.kind {
         SkipKind::Failed | SkipKind::Rejected => report.issue(left.number).is_some(),
-        SkipKind::Unverifiable | SkipKind::NotTried => false,
+        SkipKind::Unverifiable | SkipKind::NotTried | SkipKind::Reverted => false,
     };
     let failed: Vec<u32> = left.iter().filter(is_failed).map(|left| left.number).collect();
     report.not_fixed.extend(failed);

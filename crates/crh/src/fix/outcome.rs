@@ -49,6 +49,8 @@ pub(crate) enum SkipKind {
     Unverifiable,
     /// The user stopped the pass before, or no model can write the fix.
     NotTried,
+    /// crh fixed it, and the user reverted the fix.
+    Reverted,
 }
 
 impl SkipKind {
@@ -66,6 +68,11 @@ impl SkippedIssue {
     /// An issue before whose turn the user stopped.
     pub(crate) fn not_tried(number: u32) -> Self {
         Self { kind: SkipKind::NotTried, ..Self::new(number, NOT_ITS_TURN) }
+    }
+
+    /// An issue whose fix the user reverted.
+    pub(crate) fn reverted(number: u32, why: impl Into<String>) -> Self {
+        Self { kind: SkipKind::Reverted, ..Self::new(number, why) }
     }
 
     /// An issue whose fix was rejected.

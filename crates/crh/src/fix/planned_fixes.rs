@@ -19,6 +19,7 @@ use crh_review::Location;
 use crh_review::diff::Diff;
 use crh_review::finding::{Severity, Side};
 use crh_review::report::{AppliedFix, CREDENTIAL_MASK, FixAuthor, FixOutcome, Issue, TestProof};
+use crh_review::verdict::is_actionable;
 
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +71,8 @@ impl PlannedFixes {
         Self { left, warnings, ..Self::nothing(commit) }
     }
 
-    /// Marks the fixes that do not change all places of their P0 or P1 issue: the editor, a model,
-    /// may have grouped different defects.
+    /// Marks the fixes that do not change all places of an issue that may block the merge: the
+    /// editor, a model, may have grouped different defects.
     pub(super) fn with_open_places(
         mut self,
         reviewed_checkout: &ReviewedCheckout<'_>,
@@ -80,7 +81,10 @@ impl PlannedFixes {
         let is_fixed = |issue: &Issue| self.fixes.iter().any(|fix| fix.number == issue.number);
         let mut grouped = issues.to_vec();
         grouped.retain(|issue| {
-            issue.severity <= Severity::P1 && !issue.other_places.is_empty() && is_fixed(issue)
+            // An advisory P0 or P1 is not actionable, but counts for the verdict.
+            (issue.severity <= Severity::P1 || is_actionable(issue))
+                && !issue.other_places.is_empty()
+                && is_fixed(issue)
         });
         let diffs = reviewed_checkout.diffs_to(&grouped, &self.commit)?;
         for fix in &mut self.fixes {

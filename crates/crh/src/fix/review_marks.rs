@@ -74,7 +74,6 @@ fn mark_coverage(
         let gap = report.fix_review_gaps.iter().find(|gap| gap.path == *path);
         let old_reason = gap.map(|gap| mark_reason(gap.is_stopped));
         match report.coverage.iter_mut().find(|file| file.path == *path) {
-            Some(file) if file.state == CoverageState::OutOfScope => continue,
             Some(file) => add_mark(file, mark, old_reason),
             None => report.coverage.push(mark),
         }
@@ -92,7 +91,9 @@ fn mark_reason(is_stopped: bool) -> &'static str {
 /// the first review did not fully cover keeps its state and its reason.
 fn add_mark(file: &mut FileCoverage, mark: FileCoverage, old_reason: Option<&str>) {
     match file.state {
-        CoverageState::Reviewed | CoverageState::ReviewedBefore => *file = mark,
+        CoverageState::Reviewed | CoverageState::ReviewedBefore | CoverageState::OutOfScope => {
+            *file = mark;
+        }
         CoverageState::Truncated | CoverageState::NotReviewed => {
             let without_mark = old_reason.and_then(|old| file.reason.strip_suffix(old));
             file.reason = match without_mark {
@@ -100,7 +101,6 @@ fn add_mark(file: &mut FileCoverage, mark: FileCoverage, old_reason: Option<&str
                 None => format!("{}; {}", file.reason, mark.reason),
             };
         }
-        CoverageState::OutOfScope => {}
     }
 }
 
@@ -119,13 +119,14 @@ mod tests {
             coverage: vec![
                 row("a", CoverageState::Reviewed, ""),
                 row("b", CoverageState::Truncated, "too large"),
+                row("c", CoverageState::OutOfScope, "outside the paths under review"),
             ],
             ..Report::default()
         };
         let files = |names: &[&str]| -> BTreeSet<String> {
             names.iter().map(|name| (*name).to_owned()).collect()
         };
-        let (changed, none) = (files(&["a", "b", "new"]), BTreeSet::new());
+        let (changed, none) = (files(&["a", "b", "c", "new"]), BTreeSet::new());
         let mut report = first.clone();
         mark_coverage(&mut report, &first, &changed, &changed, FixReviewEnd::Stopped);
         let cut = CoverageState::Truncated;
@@ -133,13 +134,14 @@ mod tests {
         let stopped = [
             row("a", cut, FIX_REVIEW_STOPPED),
             row("b", cut, &both),
+            row("c", cut, FIX_REVIEW_STOPPED),
             row("new", cut, FIX_REVIEW_STOPPED),
         ];
         assert_eq!((report.coverage.as_slice(), report.status), (&stopped[..], Status::Truncated));
         let mut failed = report.clone();
         let end = FixReviewEnd::Ended(Status::Error);
         mark_coverage(&mut failed, &first, &changed, &files(&["a"]), end);
-        let rows = [row("a", cut, FIX_NOT_REVIEWED), first.coverage[1].clone()];
+        let rows = [vec![row("a", cut, FIX_NOT_REVIEWED)], first.coverage[1..].to_vec()].concat();
         assert_eq!((failed.coverage.as_slice(), failed.status), (&rows[..], Status::Degraded));
         let gap =
             FixReviewGap { path: "a".to_owned(), is_stopped: false, status: Status::Degraded };

@@ -549,7 +549,7 @@ fn is_fixable(issue: &Issue, report: &Report) -> bool {
 /// Whether the same fix of an issue would fail again before the end of the questions.
 fn is_hopeless(not_fixed: Option<&SkippedIssue>) -> bool {
     not_fixed.is_some_and(|left| match left.kind {
-        SkipKind::Failed => false,
+        SkipKind::Failed | SkipKind::Reverted => false,
         // The settings of the review decide what verifies fixes and which model writes them.
         SkipKind::Rejected | SkipKind::Unverifiable | SkipKind::NotTried => true,
     })

@@ -183,7 +183,7 @@ fn runs_list_leaves_out_dismissed_issues() {
 }
 
 #[test]
-fn damaged_dismissals_do_not_end_the_list_of_runs() {
+fn damaged_dismissals_hide_no_stored_run() {
     let desk = RunsFixture::new();
     desk.finished(0);
     desk.finished(1);
@@ -195,6 +195,8 @@ fn damaged_dismissals_do_not_end_the_list_of_runs() {
     assert!(listed.starts_with("exit 0\nwarning: dismissed issues count as open: "), "{listed}");
     assert_eq!(listed.matches("warning: ").count(), 1, "once for both runs: {listed}");
     assert_eq!(listed.matches("1 P0, 2 P1, 1 P3").count(), 2, "{listed}");
+    let shown = desk.crh(&["show"]);
+    assert!(shown.starts_with("exit 0\nwarning: dismissed issues count as open: "), "{shown}");
 }
 
 #[test]

@@ -116,12 +116,17 @@ impl RejectedAnswer {
     }
 }
 
-/// Takes the items that are not judged from an earlier answer. Both have the items of the document,
-/// in its order.
+/// Takes the items that are not judged from an earlier answer. If the new answer has an unusable
+/// entry for an item, it may withdraw an earlier `Met`, which then does not count. Both answers have
+/// the items of the document, in its order.
 fn fill_unjudged(judgements: &mut RequirementJudgements, earlier: &RequirementJudgements) {
     for (item, earlier) in judgements.items.iter_mut().zip(&earlier.items) {
-        let not_judged = RequirementState::NotJudged;
-        if item.state == not_judged && earlier.state != not_judged {
+        let is_usable = match earlier.state {
+            RequirementState::NotJudged => false,
+            RequirementState::Met => requirements::has_no_entry(item),
+            RequirementState::PartiallyAddressed | RequirementState::NotAddressed => true,
+        };
+        if item.state == RequirementState::NotJudged && is_usable {
             item.clone_from(earlier);
         }
     }

@@ -295,6 +295,19 @@ async fn defect_in_words_only_is_asked_about_once() {
 }
 
 #[tokio::test]
+async fn defect_in_words_beside_a_nit_is_asked_about() {
+    let nit = with_fields(missing_name(), json!({ "severity": "nit" }));
+    let words = "shop/cart.py:3 raises ZeroDivisionError for an empty order.";
+    let report = || calls("report_findings", json!({ "findings": [nit], "summary": words }));
+    check([report(), report()], [], expect![[r#"
+        Incomplete: 1 finding could not be read
+          correctness (asked for by `--reviewers`) Completed
+        malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
+        nit - [correctness]: the reviewer calls it a nit
+    "#]]).await;
+}
+
+#[tokio::test]
 async fn risk_that_is_taken_back_after_the_question_is_dropped() {
     let report = |risks: &[&str], summary: &str| {
         let report = json!({ "findings": [], "residual_risks": risks, "summary": summary });

@@ -267,6 +267,23 @@ async fn second_answer_keeps_the_usable_part_of_the_first() {
 }
 
 #[tokio::test]
+async fn unusable_entry_of_the_second_answer_takes_back_met_only() {
+    let check = async |first: &str, expected: RequirementState| {
+        let row = |id: &str, state: &str, evidence: &str| json!({ "id": id, "state": state, "evidence": evidence });
+        let rows = [
+            row("R1", "not_addressed", ""),
+            row("R2", "met", "shop/cart.py:3"),
+            row("R3", "met", "shop/cart.py:3"),
+        ];
+        let second = calls("report_requirements", json!({ "requirements": rows }));
+        let report = report([judges(&[("R1", first)]), second]).await;
+        assert_eq!(report.plan.unwrap().requirements[0].state, expected, "{first}");
+    };
+    check("met", RequirementState::NotJudged).await;
+    check("not_addressed", RequirementState::NotAddressed).await;
+}
+
+#[tokio::test]
 async fn usable_part_of_a_rejected_answer_counts_if_the_model_fails_then() {
     let first = judges(&[("R1", "met"), ("R2", "met")]);
     let rows = report([first, bad_request("no")]).await.plan.unwrap().requirements;

@@ -124,8 +124,11 @@ fn subject(
         notes: Vec::new(),
         proposed: None,
     };
+    // A fix may change a file outside the paths that restrict the review.
+    let mut settings = session.settings.clone();
+    settings.scope_paths.value.0.clear();
     let (scope, _) = change_source::decide_scope(
-        &session.settings,
+        &settings,
         &change.diff,
         Some((&base, now)),
         Some(&objects),

@@ -523,6 +523,25 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
 }
 
 #[test]
+fn fix_of_one_place_does_not_close_a_group_of_two_p2() {
+    let desk = Desk::new();
+    let group = json!({
+        "findings": ["F1", "F2"], "verdict": "publish", "probability": 0.9, "severity": "P2",
+    });
+    let model = says(&[mean(), with(unpaid(), json!({ "severity": "P2" }))])
+        .on("editor", [calls("report_edit", json!({ "groups": [group] }))]);
+    assert!(desk.review(&model, &[]).code < 2);
+    let open = issues(&desk.stored("review.json"));
+    desk.fix(&["--issue", "1"]);
+    let partial = issues(&desk.stored("review.json"));
+    expect![[r#"
+        #1 open: The total is divided by the count
+        #1 partial: A refund of what was not paid
+    "#]]
+    .assert_eq(&format!("{open}{partial}"));
+}
+
+#[test]
 fn dismissed_issue_is_not_open_in_stored_runs() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);

@@ -58,6 +58,30 @@ fn autofix_reviews_only_the_fixed_files_again() {
 }
 
 #[test]
+fn fix_outside_the_paths_is_reviewed_again() {
+    let desk = Desk::new();
+    let quotes = json!([
+        swallowed()["evidence"][0],
+        { "file": ORDERS, "line": 5, "side": "new", "snippet": "return result / len(items)" },
+    ]);
+    let outside = with(swallowed(), json!({ "evidence": quotes }));
+    let again = safe("It raises", "shop/mail.py:5", "        raise", "        raise Lost(to)");
+    let again = with(again, json!({ "autofix_class": "manual", "owner": "human" }));
+    let model = FakeModel::start()
+        .on("single", [answers(&[outside]), answers(&[again])])
+        .on("validate-1", [confirms(), confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix", "--", ORDERS]);
+    assert!(output.code < 2, "{}", output.shown());
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 fixed: The error is swallowed
+        #2 open: It raises
+    "#]]
+    .assert_eq(&issues(&report));
+    assert!(report["fix_review_gaps"].is_null(), "{}", report["fix_review_gaps"]);
+}
+
+#[test]
 fn autofix_stops_after_two_rounds() {
     let desk = Desk::new();
     let log = safe("It returns nothing", "shop/log.py:3", "    return None", "    return");
@@ -134,6 +158,7 @@ fn fix_that_the_user_reverts_during_its_review_is_open_again() {
     let why = "its fix is no longer in `shop/orders.py`: the file was changed after the fix";
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains(&format!("#2 not fixed: {why}")), "{warnings}");
+    assert!(report["not_fixed"].is_null(), "crh could fix it: {}", report["not_fixed"]);
     // Later commands know it, too.
     assert_eq!(desk.fix(&["--issue", "2"]).code, 0);
     expect![[r#"
