@@ -173,8 +173,12 @@ async fn validate_undecided(
     if has_two_calls && edit.groups.is_some() {
         by_editor = edit.judgements(options.publish);
     } else if has_two_calls {
-        let why =
-            "with at most two model calls, only the editor validates; raise `--max-llm-calls`";
+        let why = match journal.cancel().is_cancelled() {
+            true => "the review was stopped",
+            false => {
+                "with at most two model calls, only the editor validates; raise `--max-llm-calls`"
+            }
+        };
         validation.note_unchecked(&claims.issues, collected, why);
     }
     (validation, by_editor)

@@ -36,7 +36,9 @@ const PHRASAL_VERBS: &[(&str, &str)] = &[
 /// Verbs that ask to remove a file if its new place is outside of the repository.
 const MOVE_VERBS: &str = "keep kept migrate move put relocate shift store transfer";
 /// Verbs about a place whose subject is the file: "X should live elsewhere".
-const STAY_VERBS: &str = "belong belongs go live move remain stay";
+const STAY_VERBS: &str = "belong belongs live remain stay";
+/// Verbs about a new place whose subject is the file: "X should move elsewhere".
+const LEAVE_VERBS: &str = "go move";
 /// Words after "go" in "X can go away".
 const LEAVE_WORDS: &str = "away altogether entirely now too";
 /// Words before another repository: "to a separate repository".
@@ -49,11 +51,11 @@ const REMOVAL_NOUNS: &str = "clean-up cleanup deletion removal";
 /// Verbs that ask to add a line. Such a request counts only if the line goes into `.gitignore`.
 const ADD_VERBS: &str = "add append list put";
 /// Verbs that keep a file in the repository. Asking not to do so asks to remove it.
-const KEEP_VERBS: &str = "add check commit include keep push track version";
+const COMMIT_VERBS: &str = "commit track version";
+/// Verbs that keep a file in the repository if that is the place that follows: "into git".
+const KEEP_VERBS: &str = "add check include keep push";
 /// Words that negate a request, such as "stop" in "stop tracking X". So do verbs that end in "n't".
 const NEGATIONS: &str = "avoid longer never no not stop";
-/// Prepositions before the place that something is removed from.
-const REMOVAL_PREPOSITIONS: &str = "from";
 /// Prepositions before the place where something is kept, and before another purpose.
 const KEEP_PREPOSITIONS: &str = "for from in into of on to under";
 /// Words that can precede the request.
@@ -79,6 +81,8 @@ const PLAIN_WORDS: &str = "\
     a all an any brainstorm committed dead design draft drafts each entire every internal local \
     markdown new note notes obsolete old outdated planning solution solutions stale superseded \
     temporary the these this those unneeded unnecessary unrelated unused whole working";
+/// Prepositions before the folder of a document.
+const FOLDER_PREPOSITIONS: &str = "from in inside under within";
 /// Words before a whole or a place, as in "the heading in X".
 const PREPOSITIONS: &str = "\
     about at below between by for from in inside into of on onto out to under with within";
@@ -86,9 +90,10 @@ const PREPOSITIONS: &str = "\
 const PHRASE_ENDS: &str = "\
     again altogether and are as away because before after here if instead is later looks now \
     once or outright seems since so soon that too until up was were when which will";
-/// Places for which "remove X from PLACE" removes the file itself.
+/// Places for which "remove X from PLACE" removes the file itself. A bare "index" may be that of a
+/// search.
 const REPOSITORY_WORDS: &str = "\
-    branch change commit control diff disk folder git index main pr project pull repo \
+    branch change commit control diff disk folder git main pr project pull repo \
     repository there tracking tree";
 /// Maximum number of words after "from" up to its object: "from the main repository".
 const MAX_WORDS_TO_PLACE: usize = 3;
@@ -140,7 +145,7 @@ fn is_about_document(text: &str) -> bool {
         let words: Vec<&str> = sentence.split_whitespace().collect();
         (0..=1).any(|verb_count| {
             let words = words.get(verb_count..).unwrap_or_default();
-            context.names_document(words, REMOVAL_PREPOSITIONS)
+            context.names_document(words, PlaceRule::Removal)
         })
     })
 }
@@ -153,6 +158,17 @@ enum KnownDocument {
     /// The text is about it. Only a pronoun means it: "the file" may be another one.
     OfText,
     None,
+}
+
+/// Which place may follow the object of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PlaceRule {
+    /// Any, but a place after "from" must be in the repository: "remove X from git".
+    Removal,
+    /// Any, but a place that the file is brought to must be in the repository: "commit X to git".
+    Commit,
+    /// Only a place in the repository: "keep X in git", "check X in", "keep X here".
+    Keep,
 }
 
 /// What a sentence may refer to.
@@ -169,35 +185,37 @@ impl RequestContext {
         let is_filler = |word: &&&str| is_one_of(FILLER_WORDS, &bare_word(word));
         let filler_count = words.iter().take_while(is_filler).count();
         let (is_negated, request) = split_negation(&words[filler_count..]);
-        self.asks_removal(request, is_negated, |words, prepositions| {
-            self.names_document(words, prepositions)
-        })
+        self.asks_removal(request, is_negated, |words, rule| self.names_document(words, rule))
     }
 
     /// Whether a request, which starts with its verb, is to remove a document, or not to keep it.
-    /// `names_object` says whether the words after the verb fit, by the prepositions before a place.
+    /// `names_object` says whether the words after the verb fit, by the rule for a place.
     fn asks_removal(
         &self,
         request: &[&str],
         is_negated: bool,
-        names_object: impl Fn(&[&str], &str) -> bool,
+        names_object: impl Fn(&[&str], PlaceRule) -> bool,
     ) -> bool {
         let Some((verb, object)) = request.split_first() else { return false };
         let verb = bare_word(verb);
         if is_negated {
-            let is_check_in = object.first() == Some(&"in") && is_form_of(&verb, "check");
-            let object = if is_check_in { &object[1..] } else { object };
-            return is_form_of(&verb, KEEP_VERBS) && names_object(object, KEEP_PREPOSITIONS);
+            return match object {
+                ["in", object @ ..] if is_form_of(&verb, "check") => {
+                    names_object(object, PlaceRule::Commit)
+                }
+                _ if is_form_of(&verb, COMMIT_VERBS) => names_object(object, PlaceRule::Commit),
+                _ => is_form_of(&verb, KEEP_VERBS) && names_object(object, PlaceRule::Keep),
+            };
         }
         if self.edits_gitignore && is_form_of(&verb, ADD_VERBS) {
             // "Add a rule for docs/plans/".
             let is_path = |word: &&str| is_protected(word_as_path(word));
-            return object.iter().any(is_path) || names_object(object, REMOVAL_PREPOSITIONS);
+            return object.iter().any(is_path) || names_object(object, PlaceRule::Removal);
         }
         let bare_object: Vec<String> = object.iter().map(|word| bare_word(word)).collect();
         let destination = destination(&verb, &bare_object);
         if let (Some(end), true) = (destination, is_form_of(&verb, MOVE_VERBS)) {
-            return names_object(&object[..end], REMOVAL_PREPOSITIONS);
+            return names_object(&object[..end], PlaceRule::Removal);
         }
         let particle = object
             .iter()
@@ -209,7 +227,7 @@ impl RequestContext {
             None if self.is_removal_verb(&verb) => object,
             None => return false,
         };
-        names_object(object, REMOVAL_PREPOSITIONS)
+        names_object(object, PlaceRule::Removal)
     }
 
     fn is_removal_verb(&self, word: &str) -> bool {
@@ -242,7 +260,7 @@ impl RequestContext {
         };
         let Some(start) = words.iter().position(is_request_start) else { return false };
         // A sentence about something else names the document late: "the job may delete docs/x.md".
-        if !self.names_document(&words[..start], REMOVAL_PREPOSITIONS) {
+        if !self.names_document(&words[..start], PlaceRule::Removal) {
             return false;
         }
         let (is_negated, request) = split_negation(&words[start..]);
@@ -256,16 +274,16 @@ impl RequestContext {
             // A fact, such as "X does not exist".
             true if !is_one_of(DUTY_WORDS, &modal) && verb != "belong" => false,
             true if stays || (verb, next) == ("be", Some("in")) => {
-                is_from_repository(complement, KEEP_PREPOSITIONS)
+                is_place_fitting(complement, PlaceRule::Keep)
             }
             _ if verb == "be" => (0..MAX_WORDS_TO_PARTICIPLE).any(|at| {
                 let request = complement.get(at..).unwrap_or_default();
-                self.asks_removal(request, is_negated, is_from_repository)
+                self.asks_removal(request, is_negated, is_place_fitting)
             }),
             true => false,
             // "X can go", but not "X should go first".
             false if verb == "go" && next.is_none_or(|next| is_one_of(LEAVE_WORDS, next)) => true,
-            false if stays => {
+            false if stays || is_one_of(LEAVE_VERBS, verb) => {
                 destination(verb, &bare_request).is_some()
                     || verb == "belongs" && self.edits_gitignore
             }
@@ -278,8 +296,7 @@ impl RequestContext {
 
     /// Whether the noun phrase at the start of these words is a protected document, by its path or
     /// as the document of the finding. A part of the document is not: "the heading in X".
-    /// A place after one of `prepositions` must be in the repository, see [`is_from_repository`].
-    fn names_document(&self, words: &[&str], prepositions: &str) -> bool {
+    fn names_document(&self, words: &[&str], rule: PlaceRule) -> bool {
         let is_end = |word: &&str| {
             let bare = bare_word(word);
             let ends_phrase = [PREPOSITIONS, PHRASE_ENDS, MODAL_WORDS, DUTY_WORDS]
@@ -290,7 +307,7 @@ impl RequestContext {
         };
         let end = words.iter().position(is_end).unwrap_or(words.len());
         let (phrase, rest) = words.split_at(end);
-        if !is_from_repository(rest, prepositions) {
+        if !is_place_fitting(rest, rule) {
             return false;
         }
         let is_path = |word: &&str| is_protected(word_as_path(word));
@@ -307,13 +324,14 @@ impl RequestContext {
             is_flag || is_path(word) || lists.into_iter().any(|list| is_one_of(list, bare))
         };
         let is_whole = is_one_of(DOCUMENT_WORDS, noun) || is_one_of(WHOLE_WORDS, noun);
-        // "Notes in docs/plans" are documents. "The note in docs/plans/x.md" is a part of one, and
-        // "add notes to docs/plans" is about code.
-        let is_target = rest.first().is_some_and(|word| matches!(*word, "to" | "into"));
+        // "Notes in docs/plans" are documents. "The note in docs/plans/x.md" is a part of one, "the
+        // note about docs/plans" is elsewhere, and "add notes to docs/plans" is about code.
+        let first = rest.first().copied().unwrap_or_default();
+        let is_target = matches!(first, "to" | "into");
         let place = rest.iter().skip(1).take(2).find(|word| !is_target && is_path(word));
-        let is_of_path = place.is_some_and(|path| {
-            is_whole || !phrase.is_empty() && !word_as_path(path).ends_with(".md")
-        });
+        let is_in_folder = !phrase.is_empty() && is_one_of(FOLDER_PREPOSITIONS, first);
+        let is_of_path = place
+            .is_some_and(|path| is_whole || is_in_folder && !word_as_path(path).ends_with(".md"));
         let has_path = phrase.iter().any(is_path) || is_of_path;
         means_known_document || has_path && phrase.iter().zip(&bare_phrase).all(is_plain)
     }
@@ -337,15 +355,22 @@ fn split_negation<'w>(request: &'w [&'w str]) -> (bool, &'w [&'w str]) {
     (auxiliaries.iter().any(is_negation), request)
 }
 
-/// Whether a place, at the start of the words after an object, is in the repository: "remove X from
-/// the list" only changes the list. Other words after the object do not matter.
-fn is_from_repository(rest: &[&str], prepositions: &str) -> bool {
-    let [first, place @ ..] = rest else { return true };
-    let is_repository = |word: &&str| {
-        is_one_of(REPOSITORY_WORDS, &bare_word(word)) || is_protected(word_as_path(word))
-    };
-    let is_place = is_one_of(prepositions, &bare_word(first)) && !place.is_empty();
-    !is_place || place.iter().take(MAX_WORDS_TO_PLACE).any(is_repository)
+/// Whether the place at the start of the words after an object fits: "remove X from the list" only
+/// changes the list.
+fn is_place_fitting(rest: &[&str], rule: PlaceRule) -> bool {
+    let [first, place @ ..] = rest else { return rule != PlaceRule::Keep };
+    let first = bare_word(first);
+    let has_repository =
+        place.iter().take(MAX_WORDS_TO_PLACE).any(|it| is_one_of(REPOSITORY_WORDS, &bare_word(it)));
+    let has_document =
+        place.iter().take(MAX_WORDS_TO_PLACE).any(|it| is_protected(word_as_path(it)));
+    let is_before_place = |prepositions| is_one_of(prepositions, &first) && !place.is_empty();
+    match rule {
+        PlaceRule::Removal => !is_before_place("from") || has_repository || has_document,
+        PlaceRule::Commit => !is_before_place(KEEP_PREPOSITIONS) || has_repository || has_document,
+        PlaceRule::Keep if first == "in" && place.is_empty() || first == "here" => true,
+        PlaceRule::Keep => is_before_place(KEEP_PREPOSITIONS) && has_repository,
+    }
 }
 
 /// Where a place outside of the repository starts, in the words after a verb and before the next
@@ -504,6 +529,7 @@ mod tests {
             "Move docs/solutions/a.md away and delete it from the repository",
             "Squash the commits and drop docs/plans/x.md",
             "Remove everything in docs/plans/",
+            "Remove the obsolete notes under docs/plans/",
             "Delete all old files under docs/brainstorms/",
             "Remove the file at docs/plans/x.md",
             "Remove docs/plans/x.md from this pull request",
@@ -582,6 +608,9 @@ mod tests {
             "Don’t commit docs/plans/x.md",
             "We should not commit docs/plans/x.md to the repository",
             "Never check docs/plans/x.md in",
+            "Do not check docs/plans/x.md into git",
+            "Do not keep docs/plans/x.md here",
+            "docs/plans/x.md should not remain here",
             "Avoid checking in docs/plans/",
             "Do not track docs/plans/ in git",
             "Please do not add docs/plans/x.md to this pull request",
@@ -621,9 +650,21 @@ mod tests {
             "Do not push new notes to docs/plans/ from the hook",
             "docs/plans/x.md needs to remove the second step",
             "The hook must not commit docs/plans/x.md",
+            "Do not include docs/plans/ when building the site",
+            "Do not check docs/plans/ with the linter",
+            "Do not add docs/plans/x.md to the search index",
+            "Do not check docs/plans/ with the linter of this repository",
+            "Do not push docs/plans/x.md as an attachment",
+            "docs/plans/x.md should not remain out of date",
+            "docs/plans/x.md must not move",
+            "docs/plans/x.md must not go stale",
+            "docs/plans/x.md should not stay empty",
+            "Remove the obsolete note about docs/plans/",
         ] {
             check("src/a.rs", kept, None, false);
         }
+        check("docs/plans/x.md", "Do not include this plan when building the site", None, false);
+        check("docs/readme.md", "Remove the obsolete note about docs/plans/", None, false);
         check("docs/plans/x.md", "Do not commit the token", None, false);
         check("docs/plans/x.md", "The plan should not include the token", None, false);
     }

@@ -15,6 +15,10 @@ use crh_review::{Location, Quote};
 /// Issues per run. Every run reads the diff, so few large batches cost less than many small ones.
 const BATCH_SIZE: usize = 16;
 
+/// Maximum characters of the issues of a run with several issues, about 40,000 tokens: the prompt
+/// also contains the diff, and if it is too long for the model, none of the issues is validated.
+const BATCH_CHARS: usize = 160_000;
+
 /// Maximum characters of a quote outside the excerpt.
 const QUOTE_CHARS: usize = 2_000;
 
@@ -32,16 +36,29 @@ pub(super) struct Batch {
 impl Batch {
     /// Splits issues into batches, in their order.
     pub(super) fn from_issues(issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Vec<Self> {
-        let batches = issues.chunks(BATCH_SIZE).enumerate();
-        batches.map(|(index, issues)| Self::new(index + 1, issues, code, diff)).collect()
+        let mut batches: Vec<Vec<(&Issue, String)>> = Vec::new();
+        let mut chars = 0;
+        for issue in issues {
+            let text = candidate_text(issue, code, diff);
+            chars += text.len();
+            match batches.last_mut() {
+                Some(batch) if batch.len() < BATCH_SIZE && chars <= BATCH_CHARS => {
+                    batch.push((issue, text));
+                }
+                _ => {
+                    chars = text.len();
+                    batches.push(vec![(issue, text)]);
+                }
+            }
+        }
+        (1..).zip(batches).map(|(number, batch)| Self::new(number, batch)).collect()
     }
 
-    fn new(number: usize, issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Self {
+    fn new(number: usize, candidates: Vec<(&Issue, String)>) -> Self {
+        let (issues, candidates): (Vec<&Issue>, Vec<String>) = candidates.into_iter().unzip();
         let files: BTreeSet<&str> =
             issues.iter().map(|issue| issue.location.file.as_str()).collect();
         let keys: Vec<&str> = issues.iter().map(|issue| issue.dedupe_key.as_str()).collect();
-        let candidates: Vec<String> =
-            issues.iter().map(|issue| candidate_text(issue, code, diff)).collect();
         Self {
             assignment: Assignment {
                 name: format!("validate-{number}"),
@@ -51,7 +68,7 @@ impl Batch {
                 focus: String::new(),
                 parts: files.into_iter().map(DiffPart::whole).collect(),
             },
-            issues: issues.iter().copied().cloned().collect(),
+            issues: issues.into_iter().cloned().collect(),
             candidates: candidates.join("\n"),
         }
     }

@@ -20,7 +20,7 @@ const FUNCTION_MAX: u32 = 150;
 const LINES_MAX: u32 = 240;
 
 /// Maximum characters of an excerpt. The prompt of a validation run contains one excerpt for each
-/// of up to ten issues.
+/// of its issues, ten of this length (`BATCH_CHARS`).
 const CHARS_MAX: usize = 16_000;
 
 /// Maximum characters of a line. Longer lines are cut, since people do not write them by hand.

@@ -326,6 +326,21 @@ async fn issues_are_validated_in_batches_by_urgency() {
 }
 
 #[tokio::test]
+async fn long_excerpts_are_validated_in_smaller_batches() {
+    let model = FakeModel::start();
+    let (fixture, findings) = many_issues(16, 0);
+    let long_lines = format!("    # {}\n", "x".repeat(380)).repeat(4);
+    let fixture = fixture.replace("\n\n\n\n\n", &format!("\n{long_lines}"));
+    let stage = ValidationScene::new(&model, &fixture, &findings);
+    model.script("validate-1", [report(&[])]);
+    model.script("validate-2", [report(&[])]);
+    let validated = stage.validated(&[]).await;
+    let sizes: Vec<usize> = validated.runs.iter().map(|record| record.checked.len()).collect();
+    // The first excerpts are shorter than the maximum.
+    assert_eq!(sizes, [11, 5]);
+}
+
+#[tokio::test]
 async fn failed_batch_keeps_its_issues() {
     let model = FakeModel::start();
     let (fixture, findings) = many_issues(17, 2);

@@ -118,34 +118,26 @@ impl FixJudge<'_, '_> {
     }
 
     /// Keeps the units that need no verification, and adds a warning, because the verification
-    /// command proves nothing.
+    /// command proves nothing. Drops the others.
     fn without_proof<'u, 'r>(
         &self,
         passed: JudgedUnits<'u, 'r>,
         compute_edits: ComputeEdits<'_, 'r>,
-        why: &VerificationGap,
-    ) -> Result<JudgedUnits<'u, 'r>, Failure> {
-        let mut proved = self.drop_requiring_verification(passed.kept, compute_edits, why)?;
-        // The reasons of the dropped units say the same.
-        if !proved.kept.is_empty() {
-            proved.warnings.push(why.warning());
-        }
-        Ok(proved.after(passed.left))
-    }
-
-    /// Keeps the units that need no verification. Drops the others.
-    fn drop_requiring_verification<'u, 'r>(
-        &self,
-        units: Vec<&'u FixUnit<'r>>,
-        compute_edits: ComputeEdits<'_, 'r>,
-        why: &VerificationGap,
+        gap: &VerificationGap,
     ) -> Result<JudgedUnits<'u, 'r>, Failure> {
         let (needing, others): (Vec<_>, Vec<_>) =
-            units.into_iter().partition(|unit| unit.requires_verification());
-        let reason = why.left();
+            passed.kept.into_iter().partition(|unit| unit.requires_verification());
+        let mut proved = self.checked(others, compute_edits)?;
+        let mut reason = gap.reason().to_owned();
+        match proved.kept.is_empty() {
+            true => reason += &format!(": {}", gap.output()),
+            // The warning has the output.
+            false => proved.warnings.push(gap.warning()),
+        }
+        let kind = gap.skip_kind();
         let left = needing.iter().flat_map(|unit| skipped_issues(unit, &reason));
-        let left = left.map(|left| SkippedIssue { kind: SkipKind::Unverifiable, ..left }).collect();
-        Ok(self.checked(others, compute_edits)?.after(left))
+        let left = left.map(|left| SkippedIssue { kind, ..left }).collect();
+        Ok(proved.after(left).after(passed.left))
     }
 
     /// Runs the static checks on all units together, and on subsets if they fail.
@@ -308,30 +300,37 @@ enum VerificationGap {
 }
 
 impl VerificationGap {
-    /// Reason for issues that require verification, without a period.
-    fn left(&self) -> String {
+    /// Reason for issues that require verification, without the output.
+    fn reason(&self) -> &'static str {
         match self {
-            Self::NotRun(why) => {
-                format!("its fix must be tested, and the verify command could not be run: {why}")
+            Self::NotRun(_) => "its fix must be tested, and the verify command could not be run",
+            Self::FailsAnyway(_) => {
+                "its fix must be tested, and the verify command already fails without the fix"
             }
-            Self::FailsAnyway(why) => format!(
-                "its fix must be tested, and the verify command already fails without the fix: {why}"
-            ),
+        }
+    }
+
+    fn output(&self) -> &str {
+        match self {
+            Self::NotRun(why) | Self::FailsAnyway(why) => why,
+        }
+    }
+
+    /// The same command fails again, but another one may run.
+    fn skip_kind(&self) -> SkipKind {
+        match self {
+            Self::NotRun(_) => SkipKind::Unverifiable,
+            Self::FailsAnyway(_) => SkipKind::Failed,
         }
     }
 
     /// Warning for all other issues.
     fn warning(&self) -> String {
-        match self {
-            Self::NotRun(why) => {
-                format!("{NOT_VERIFIED}: the verify command could not be run: {why}")
-            }
-            Self::FailsAnyway(why) => {
-                format!(
-                    "{NOT_VERIFIED}, because the verify command already fails without a fix: {why}"
-                )
-            }
-        }
+        let why = match self {
+            Self::NotRun(_) => ": the verify command could not be run",
+            Self::FailsAnyway(_) => ", because the verify command already fails without a fix",
+        };
+        format!("{NOT_VERIFIED}{why}: {}", self.output())
     }
 }
 

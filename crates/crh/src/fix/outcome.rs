@@ -45,7 +45,7 @@ pub(crate) enum SkipKind {
     Failed,
     /// crh or the fixer rejected the fix itself, so that the same fix would fail again.
     Rejected,
-    /// Nothing would verify its fix. With a verification command, crh can fix it.
+    /// Nothing would verify its fix. With a verification command that runs, crh may fix it.
     Unverifiable,
     /// The user stopped the pass before, or no model can write the fix.
     NotTried,

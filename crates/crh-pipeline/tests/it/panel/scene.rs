@@ -1,6 +1,6 @@
 //! A change before a panel, helpers to script a fake model, and reports as short texts.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use expect_test::Expect;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::samples::{one_round, write_and_open};
 use crate::test_change;
-use crh_agent::{Ledger, TranscriptDetail as Logged};
+use crh_agent::{CancelToken, Ledger, TranscriptDetail as Logged};
 use crh_git::{BareRepository, PathGlobs};
 use crh_llm::{
     Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
@@ -91,6 +91,8 @@ pub(crate) struct Scene {
     pub(super) person: Option<IntentPrompt>,
     /// Fitted weights of the repository.
     pub(super) calibration: Option<Calibration>,
+    /// Run at whose end the user stops the review.
+    pub(super) stopped_after: Option<&'static str>,
 }
 
 impl Scene {
@@ -112,6 +114,7 @@ impl Scene {
             events: Arc::default(),
             person: None,
             calibration: None,
+            stopped_after: None,
         }
     }
 
@@ -174,9 +177,19 @@ impl Scene {
     /// Runs the review.
     pub(crate) async fn review(&self, fake: &FakeModel) -> ReviewOutput {
         let (_folder, change) = self.change();
-        let events = self.events.clone();
-        let listen = move |event: &ReviewEvent| events.lock().unwrap().push(event.clone());
+        let (events, stopped_after) = (self.events.clone(), self.stopped_after);
+        let stop: Arc<OnceLock<CancelToken>> = Arc::default();
+        let stopper = stop.clone();
+        let listen = move |event: &ReviewEvent| {
+            events.lock().unwrap().push(event.clone());
+            if matches!(event, ReviewEvent::RunEnded { run, .. } if Some(run.as_str()) == stopped_after)
+            {
+                stopper.get().unwrap().cancel();
+            }
+        };
         let (earlier, logged) = (self.earlier.clone(), Logged::LengthsOnly);
+        let journal = ReviewJournal::open(None, Redactor::default(), logged, earlier, listen);
+        stop.set(journal.cancel().clone()).unwrap();
         let review = ReviewInputs {
             change: Arc::new(change),
             checks: Arc::new(CheckOptions::default()),
@@ -189,7 +202,7 @@ impl Scene {
             min_severity: Severity::P3,
             intent_prompt: self.person.clone(),
             test_command: None,
-            journal: ReviewJournal::open(None, Redactor::default(), logged, earlier, listen),
+            journal,
             run_id: "run".to_owned(),
             retry_seed: 7,
             started: Instant::now(),

@@ -297,6 +297,17 @@ async fn two_calls_repair_only_urgent_findings() {
     "#]].assert_eq(&report);
 }
 
+#[tokio::test]
+async fn stopped_review_of_two_calls_asks_for_no_higher_limit() {
+    let fake = FakeModel::start()
+        .on("single", [reports(&[divides("P1", 0.75, "Empty carts divide by zero")])]);
+    let scene = single(Scene::new(CART), Profile::Quick)
+        .with_change(|scene| scene.stopped_after = Some("single"));
+    let report = scene.review(&fake).await.report;
+    let note = "1 P0 or P1 not validated: the review was stopped";
+    assert!(report.warnings.iter().any(|it| it == note), "{:?}", report.warnings);
+}
+
 /// Scripted behaviour of a model.
 type Behaviour = fn() -> ScriptedReply;
 

@@ -333,7 +333,8 @@ impl Watcher<'_> {
                 return Ok(());
             }
         };
-        let diff = self.diff_id(&report)?;
+        let full_diff = self.diff(&report)?;
+        let diff = full_diff.as_ref().map(|diff| diff_id(diff, &report));
         if is_first
             && let Some(diff) = &diff
             && self.is_reviewed(&report)
@@ -341,7 +342,8 @@ impl Watcher<'_> {
             ui::note("the newest stored review covers this diff; crh reviews the next change");
             self.schedule.skip_review(diff.clone());
         }
-        let text = crh_review::render::quickfix(&report, None, &self.folder_in_checkout());
+        let text =
+            crh_review::render::quickfix(&report, full_diff.as_ref(), &self.folder_in_checkout());
         notes.extend(left_out_of_scope(&report));
         let issues = report.all_issues().map(|issue| {
             let place = format!("{}:{}", issue.location.file, issue.location.line_start);
@@ -417,21 +419,15 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    /// Id of the diff of the reviewed files; none if there are no reviewed files.
-    fn diff_id(&self, report: &Report) -> Result<Option<DiffId>, Failure> {
+    /// The diff of the change; none if there are no reviewed files.
+    fn diff(&self, report: &Report) -> Result<Option<Diff>, Failure> {
         if report.files_reviewed.is_empty() {
             return Ok(None);
         }
         let folder = store::folder(&self.settings, &self.repository)?;
         let store = crh_git::BareRepository::new(&folder);
         let diff = store.diff(&report.change.base_sha, &report.change.head_sha);
-        let diff = Diff::read(diff.or_fail(FailureKind::External)?);
-        let reviewed = diff.files().iter().filter(|file| {
-            let path = file.path.shown();
-            report.files_reviewed.iter().any(|reviewed| *reviewed == path)
-        });
-        let bytes: Vec<u8> = reviewed.flat_map(|file| diff.patch(file)).copied().collect();
-        Ok(Some(DiffId(content_id(&bytes))))
+        Ok(Some(Diff::read(diff.or_fail(FailureKind::External)?)))
     }
 
     /// Whether the newest stored run is a complete review of this change by models.
@@ -459,6 +455,16 @@ impl Watcher<'_> {
         let now = Timestamp::from_system_time(self.environment.now()).to_string();
         Day(now.split('T').next().unwrap_or_default().to_owned())
     }
+}
+
+/// Id of the diff of the reviewed files.
+fn diff_id(diff: &Diff, report: &Report) -> DiffId {
+    let reviewed = diff.files().iter().filter(|file| {
+        let path = file.path.shown();
+        report.files_reviewed.iter().any(|reviewed| *reviewed == path)
+    });
+    let bytes: Vec<u8> = reviewed.flat_map(|file| diff.patch(file)).copied().collect();
+    DiffId(content_id(&bytes))
 }
 
 /// Whether a check failed only because nothing has changed yet.

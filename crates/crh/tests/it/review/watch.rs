@@ -103,6 +103,41 @@ fn save_is_checked_without_model_until_files_are_quiet() {
 }
 
 #[test]
+fn issue_about_a_removed_line_has_its_current_line_number() {
+    let fixture = ReviewFixture::with(
+        "
+        //- shop/rates.py
+        RATE = 3
+
+
+        def refund(order):
+            return order.amount
+        //- shop/pay.py
+        from shop.rates import refund
+
+
+        def pay(order):
+            return refund(order)
+        //- head
+        //- shop/rates.py
+        FEE = 1
+        TAX = 2
+        LIMIT = 4
+        RATE = 3
+        ",
+    );
+    let model = slow_model(Duration::ZERO);
+    let watcher =
+        RunningWatcher::start(&fixture, &model, &format!("quiet_seconds = {NEVER_QUIET}"));
+    watcher.wait_for_checks(1);
+    let (code, output) = watcher.end();
+    assert_eq!(code, 130);
+    // The removed line is line 4 of the old file.
+    let finding = "shop/rates.py:5:1: P1 references/removed: `refund` is gone";
+    assert!(output.contains(finding), "{output}");
+}
+
+#[test]
 fn quiet_diff_is_reviewed_once_and_again_when_it_changes() {
     let fixture = ReviewFixture::new();
     let model = slow_model(Duration::ZERO);
