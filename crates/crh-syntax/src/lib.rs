@@ -42,6 +42,7 @@
 //! program must not link both (`ast-grep-language` links the other one unless its Kotlin feature is
 //! off).
 
+mod callbacks;
 mod comments;
 mod context;
 mod definition;

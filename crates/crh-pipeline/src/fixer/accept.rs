@@ -111,8 +111,8 @@ fn edits_of_task(
 
 /// Indexes of the edits that were made for an issue, or why none was.
 ///
-/// A change counts for the issue if it is at one of its places. A change at no place of the other
-/// repaired issues counts, too, if it may be for the issue or if the report names the file for the
+/// A change counts for the issue if it is at one of its places, or a few lines from it and not at
+/// the lines of another repaired issue. A change at no place of the others counts, too, if it may be for the issue or if the report names the file for the
 /// issue; but not if it may as well be for another issue, or if another report names the file. What
 /// replaces a removed line may be anywhere, so an issue about one claims no change. At least one of
 /// the changes must be in a file that the issue cites.
@@ -142,7 +142,11 @@ fn edits_for(
                         && (repair.named.contains(file.path())
                             || !is_about_removed(issue) && is_claimed(other))
             };
-            file.touches(issue, change)
+            let is_at_other_lines = || {
+                !file.replaces(issue, change)
+                    && others.iter().any(|(other, _)| file.replaces(other, change))
+            };
+            file.touches(issue, change) && !is_at_other_lines()
                 || (is_named || may_be_for(file, issue, change)) && !others.iter().any(is_of_other)
         })
     };

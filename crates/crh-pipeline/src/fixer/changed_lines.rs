@@ -45,6 +45,8 @@ struct FileLines {
     /// The lines without comments. If the file does not parse, only without lines of `#`.
     code: Vec<String>,
     definitions: Vec<DefinitionLines>,
+    /// Callbacks and methods of object literals with several lines.
+    callbacks: Vec<Range<usize>>,
     /// Lines that import or bind a name outside of all functions.
     bindings: Vec<(usize, String)>,
 }
@@ -84,11 +86,20 @@ impl<'e> FileChanges<'e> {
         self.changes.iter().filter(may_fix).collect()
     }
 
-    /// Whether a change is at a place of an issue.
+    /// Whether a change is at a place of an issue or a few lines from it.
     pub(super) fn touches(&self, issue: &Issue, change: &ChangedLines) -> bool {
         self.places(issue).iter().any(|place| {
             change.before.start < place.end.saturating_add(MARGIN)
                 && change.before.end + MARGIN >= place.start
+        })
+    }
+
+    /// Whether a change replaces a cited line of an issue, or inserts lines next to one.
+    pub(super) fn replaces(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let slack = usize::from(change.before.is_empty());
+        self.places(issue).iter().any(|place| {
+            change.before.start < place.end.saturating_add(slack)
+                && change.before.end + slack > place.start
         })
     }
 
@@ -130,15 +141,21 @@ impl<'e> FileChanges<'e> {
         issue.location.side == Side::New && (is_in_definition() || is_binding())
     }
 
-    /// Whether an issue and a change are both outside of all functions and types, as in YAML.
+    /// Whether an issue and a change are both outside of all named functions and types, as in YAML,
+    /// and the change is in no other callback.
     pub(super) fn is_outside(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let ChangedLines { before, after } = change;
+        let is_in_callback = |lines: &Range<usize>| match before.is_empty() {
+            true => lines.start < before.start && before.start < lines.end,
+            false => lines.start <= before.start && before.end <= lines.end,
+        };
         let is_cited_outside = |place: &Location| {
             let line = line_index(place.line_start);
             place.file == self.path
                 && place.side == Side::New
                 && !self.before.definitions.iter().any(|it| it.lines.contains(&line))
+                && !self.before.callbacks.iter().any(|it| is_in_callback(it) && !it.contains(&line))
         };
-        let ChangedLines { before, after } = change;
         let is_inside = match before.is_empty() {
             // A new definition is not inside of itself.
             true => self.after.definitions.iter().any(|DefinitionLines { lines, .. }| {
@@ -233,7 +250,7 @@ impl FileLines {
                 true => String::new(),
                 false => line.clone(),
             });
-            return Self { code: code.collect(), lines, definitions, bindings: Vec::new() };
+            return Self { code: code.collect(), lines, definitions, ..Self::default() };
         };
         let symbols = tree.symbols();
         let definitions = symbols.all().iter().filter(|symbol| symbol.kind != SymbolKind::Module);
@@ -241,7 +258,8 @@ impl FileLines {
             .map(|symbol| DefinitionLines::new(&symbol.name, symbol.kind, symbol.start, symbol.end))
             .collect();
         let code = split(&tree.without_comments());
-        let mut parsed = Self { lines, code, definitions, bindings: Vec::new() };
+        let callbacks = tree.callbacks();
+        let mut parsed = Self { lines, code, definitions, callbacks, bindings: Vec::new() };
         parsed.bindings = parsed.outer_bindings(&tree);
         parsed
     }

@@ -70,6 +70,46 @@ async fn change_outside_functions_fixes_an_issue_outside() {
     }
 }
 
+#[tokio::test]
+async fn change_in_another_callback_fixes_no_issue() {
+    let lines: String = (1..9).map(|line| format!("  const name{line} = {line};\n")).collect();
+    let code = format!(
+        "app.get('/fee', (req, res) => {{\n{lines}  res.send(req.query.id);\n}});\n\n\
+         const page = {{\n  title(req) {{\n    return req.title;\n  }},\n}};\n\n\
+         app.get('/rate', (req, res) => {{\n  res.send(rate);\n  res.end();\n}});\n"
+    );
+    let table = r#"a app.js:10 P1 0.9 "The reply contains unescaped text""#;
+    for (old, new, expected) in [
+        ("const name1 = 1;\n", "const name1 = escape(1);\n", "done"),
+        ("send(rate);", "send(1);", ELSEWHERE),
+        ("send(rate);\n", "send(rate);\n  log(1);\n", ELSEWHERE),
+        ("return req.title;", "return 1;", ELSEWHERE),
+    ] {
+        check("app.js", &code, table, &[(old, new)], &[expected]).await;
+    }
+}
+
+/// The lines are closer to each other than the distance that a fix may have.
+#[tokio::test]
+async fn change_at_the_lines_of_another_issue_is_not_for_its_neighbour() {
+    let code = "def total(lines):\n    one = 1\n    two = 2\n    three = 3\n    return one\n";
+    let table = r#"
+        a cart.py:2 P1 0.9 "Tax is missing"
+        b cart.py:4 P1 0.9 "An empty list crashes"
+    "#;
+    let (one, two, three) =
+        (("one = 1", "one = 0"), ("two = 2", "two = 0"), ("three = 3", "three = 0"));
+    const OTHER: &str = "the change around its lines may be for another issue";
+    for (edits, expected) in [
+        (vec![one, three], ["done", "done"]),
+        (vec![three], [OTHER, "done"]),
+        // This may be for either.
+        (vec![two], ["done", "done"]),
+    ] {
+        check("cart.py", code, table, &edits, &expected).await;
+    }
+}
+
 /// The constant that the second issue names is outside of functions, as the first issue is.
 #[tokio::test]
 async fn named_constant_belongs_to_the_issue_that_names_it() {
