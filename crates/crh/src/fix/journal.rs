@@ -172,8 +172,8 @@ impl Journal {
     }
 }
 
-/// Whether a file has each line that a fix changed as often as before the fix, and no new line: an
-/// edited line of the fix is not gone. Git also removes other edits if it restores the file, so the
+/// Whether a file has each line that a fix changed as often as before the fix, and no line more
+/// often than before and after it: an edited line of the fix is not gone. Git also removes other edits if it restores the file, so the
 /// rest of the file may differ. Blank lines do not count, because they are everywhere.
 fn is_fix_gone(now: Option<&Vec<u8>>, fixed: Option<&Vec<u8>>, original: Option<&Vec<u8>>) -> bool {
     let (Some(now), Some(fixed), Some(original)) = (now, fixed, original) else { return false };
@@ -183,10 +183,11 @@ fn is_fix_gone(now: Option<&Vec<u8>>, fixed: Option<&Vec<u8>>, original: Option<
         .chain(original.keys())
         .filter(|line| fixed.get(*line) != original.get(*line))
         .peekable();
-    let is_known = |line: &&[u8]| fixed.contains_key(line) || original.contains_key(line);
+    let is_known =
+        |(line, count): (&&[u8], &usize)| fixed.get(line).max(original.get(line)) >= Some(count);
     changed.peek().is_some()
         && changed.all(|line| now.get(line) == original.get(line))
-        && now.keys().all(is_known)
+        && now.iter().all(is_known)
 }
 
 /// How often a text has each line that is not blank.

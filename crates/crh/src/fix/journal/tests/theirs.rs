@@ -42,6 +42,7 @@ fn fix_whose_lines_are_gone_is_undone_without_a_change() {
     check("a\nmine\n", "a\nb\nmine\n", "a\n", true);
     check("a\nmine\n", "a\nb\nmine\n", "a\nb\n", false);
     check("a\nmine\n", "a\nb\nmine\n", "a\nedited\nmine\n", false);
+    check("a\nmine\n", "a\nb\nmine\n", "a\nmine\nmine\n", false);
     check("a\na\nmine\n", "a\nmine\n", "a\na\n", true);
     check("a\na\nmine\n", "a\nmine\n", "a\n", false);
     // The fix moves a line.
