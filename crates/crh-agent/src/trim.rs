@@ -8,7 +8,8 @@ use crh_llm::{Conversation, Message, Thinking, ToolResult, TurnPart, text_tokens
 /// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
 
-/// Minimum characters to cut from a result that was not cut before. The note about the cut has about half as many.
+/// Minimum characters to cut from a result that was not cut before. The note about the cut has about
+/// half as many.
 const MIN_CUT_CHARS: usize = 200;
 
 /// Likely ratio of a request's tokens to its estimate: three fifths. Estimates are 2.5 times the

@@ -297,7 +297,8 @@ pub fn is_marked_incomplete(report: &Report) -> bool {
     report.verdict == Verdict::Incomplete || is_incomplete(report, command_of(report))
 }
 
-/// What a person or a rule turned off, as the end of a sentence: ` except 1 dismissed issue`. Empty if there are none.
+/// What a person or a rule turned off, as the end of a sentence: ` except 1 dismissed issue`. Empty
+/// if there are none.
 fn silenced_findings(report: &Report) -> String {
     let fates = report.fates();
     let count = |fate| fates.get(&fate).copied().unwrap_or_default();
