@@ -197,8 +197,8 @@ impl<'a> TranscriptWriter<'a> {
         });
     }
 
-    /// Writes a request, without the parts that an earlier request contained. Trimmed messages are
-    /// a separate event.
+    /// Writes a request, without the parts that an earlier request contained. Messages that
+    /// were shortened since the last request are a separate event.
     pub(crate) fn write_request(
         &mut self,
         attempt: AskAttempt,
@@ -328,7 +328,7 @@ impl<'a> TranscriptWriter<'a> {
             let (outcome, detail) = match &end.outcome {
                 AgentOutcome::Answered(_) => ("answered", Value::Null),
                 AgentOutcome::NoAnswer => ("no_answer", Value::Null),
-                // These texts may quote the answer or the reviewed code.
+                // This reason, like that of `Aborted`, may quote the answer or the reviewed code.
                 AgentOutcome::BadAnswer(reason) => ("bad_answer", sink.content(json!(reason))),
                 AgentOutcome::Stuck => ("stuck", Value::Null),
                 AgentOutcome::OutOfBudget(_) => ("out_of_budget", Value::Null),

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Runs `work` for every number below `count` on the given number of threads. Calls `ended` on the
+/// Runs `work` for every number below `count` on the given number of threads. Calls `on_end` on the
 /// calling thread, in the order in which tasks end. A task returns `None` if it was cancelled.
 pub(crate) fn run_parallel<T: Send>(
     count: usize,
     threads: usize,
     work: impl Fn(usize) -> Option<T> + Sync,
-    mut ended: impl FnMut(usize, T),
+    mut on_end: impl FnMut(usize, T),
 ) {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
@@ -32,7 +32,7 @@ pub(crate) fn run_parallel<T: Send>(
         }
         drop(sender);
         for (number, done) in receiver {
-            ended(number, done);
+            on_end(number, done);
         }
     });
 }

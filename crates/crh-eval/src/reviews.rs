@@ -1,5 +1,5 @@
-//! Runs many reviews in parallel with one shared budget. Each result is stored as it ends and is
-//! not computed twice.
+//! Runs many reviews in parallel with one shared budget. Each result is stored when its review
+//! ends, and a later evaluation reuses it.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -98,8 +98,8 @@ pub struct ReviewTask {
 }
 
 impl ReviewTask {
-    /// Replaces title and body of the change, if the case has its own.
-    pub fn describe(&self, change: &mut PinnedChange) {
+    /// Replaces title and body of the change, if the task has its own.
+    pub fn replace_title_and_body(&self, change: &mut PinnedChange) {
         if let Some((title, body)) = &self.title_and_body {
             change.title.clone_from(title);
             change.body.clone_from(body);
@@ -140,15 +140,15 @@ impl ReviewBatch {
         self.quiet.model_set.as_ref().map(ModelSet::names).unwrap_or_default()
     }
 
-    /// Hash of the prompts of a recording that was made with other prompts.
+    /// If a recording was made with other prompts than today's: the hash of its prompts.
     pub fn outdated_prompts(&self) -> Option<String> {
         let mut roles = self.quiet.model_set.iter().flat_map(ModelSet::roles);
         let recorded = roles.find_map(|model| model.recorded_prompts())?;
         (recorded != self.prompt_version).then(|| recorded.to_owned())
     }
 
-    /// Number of questions that the recording could not answer. Roles that replay one recording share
-    /// its count; of several recordings, the largest count.
+    /// Number of questions that the recording could not answer. Roles that replay
+    /// the same recording report the same number; of several recordings, the largest number counts.
     pub fn unrecorded_count(&self) -> usize {
         let roles = self.quiet.model_set.iter().flat_map(ModelSet::roles);
         roles.map(Model::unrecorded_count).max().unwrap_or_default()
@@ -171,13 +171,13 @@ impl ReviewBatch {
     }
 
     /// Reviews each task the given number of times. Calls `ended` with each result, its task number
-    /// and its repeat; `ended` returns the progress line.
+    /// and its repeat; `on_end` returns the progress line.
     pub(crate) fn carry_out(
         &self,
         tasks: &[ReviewTask],
         repeats: u32,
         host: &dyn EvalHost,
-        mut ended: impl FnMut(usize, u32, CaseReview) -> String,
+        mut on_end: impl FnMut(usize, u32, CaseReview) -> String,
     ) -> Result<EvalEnding, Failure> {
         let reviews = tasks.len().saturating_mul(usize::try_from(repeats).unwrap_or(usize::MAX));
         let nth = |number: usize| {
@@ -196,10 +196,10 @@ impl ReviewBatch {
                 let (task, repeat) = nth(number);
                 self.find_or_review(&tasks[task], repeat, host, &stop)
             },
-            |number, (row, before)| {
+            |number, (row, already_done)| {
                 let (task, repeat) = nth(number);
-                let line = ended(task, repeat, row);
-                shown.task_ended(&line, before);
+                let line = on_end(task, repeat, row);
+                shown.task_ended(&line, already_done);
             },
         );
         drop(shown);
@@ -220,15 +220,15 @@ impl ReviewBatch {
             return;
         }
         let is_kept =
-            |(task, repeat)| self.name(task, repeat).is_ok_and(|name| self.rows.has(&name));
-        let (kept, open): (Vec<_>, Vec<_>) = all.partition(|asked| is_kept(*asked));
+            |(task, repeat)| self.cache_key(task, repeat).is_ok_and(|key| self.rows.has(&key));
+        let (kept, open): (Vec<_>, Vec<_>) = all.partition(|review| is_kept(*review));
         if !kept.is_empty() {
             host.note(&format!("reusing {} stored reviews", kept.len()));
         }
         let reviews = open.len();
         let each = self.quiet.terms.budget.money;
-        let all = Money::dollars(each.as_dollars() * reviews as f64).unwrap_or(self.max_total_cost);
-        let most = all.min(self.max_total_cost);
+        let sum = Money::dollars(each.as_dollars() * reviews as f64).unwrap_or(self.max_total_cost);
+        let most = sum.min(self.max_total_cost);
         host.note(&format!("{reviews} reviews, at most {each} each and {most} in total"));
     }
 
@@ -243,7 +243,7 @@ impl ReviewBatch {
         if stop.is_set.load(Ordering::Relaxed) {
             return None;
         }
-        let name = match self.name(task, repeat) {
+        let name = match self.cache_key(task, repeat) {
             Ok(name) => name,
             Err(error) => return Some((failed(&error.to_string()), AlreadyDone::No)),
         };
@@ -251,7 +251,7 @@ impl ReviewBatch {
             return Some((row, AlreadyDone::Yes));
         }
         // Another process may be reviewing the same task. Use its result instead of paying twice.
-        let _alone = self.rows.alone(&name);
+        let _lock = self.rows.alone(&name);
         if let Some(row) = self.rows.find(&name, host.now()) {
             return Some((row, AlreadyDone::Yes));
         }
@@ -286,7 +286,7 @@ impl ReviewBatch {
         Some((row, AlreadyDone::No))
     }
 
-    fn name(&self, task: &ReviewTask, repeat: u32) -> Result<String, serde_json::Error> {
+    fn cache_key(&self, task: &ReviewTask, repeat: u32) -> Result<String, serde_json::Error> {
         let facts =
             self.quiet.model_set.iter().flat_map(ModelSet::roles).map(|m| m.facts().clone());
         ReviewCache::name(&RowKey {

@@ -12,14 +12,14 @@ use crate::outcome::OutcomeKind;
 use crh_review::identity::content_id;
 use crh_review::normalise_posted_title;
 
-/// Maximum lessons that crh proposes from commits, from documents and from comments, and maximum
-/// evidence for each lesson: a person reads them all.
+/// Maximum lessons from each source (commits, documents, comments), and maximum evidence of a
+/// lesson: a person reads them all.
 const PROPOSALS_MAX: usize = 20;
 /// Maximum path patterns of a lesson from comments.
 const COMMENT_PATHS_MAX: usize = 5;
 /// Minimum words of a sentence that can become a lesson.
 const MIN_WORDS: usize = 4;
-/// Minimum share of common words, in percent, of two sentences that state the same rule.
+/// Two sentences state the same rule if they share at least this percentage of their words.
 const SAME_WORDS_PERCENT: usize = 60;
 /// Minimum repair commits in one folder before crh proposes a lesson about the folder.
 const MIN_FIXES: usize = 3;
@@ -81,9 +81,9 @@ pub struct SolutionDocument {
 /// Proposes lessons from dismissals with a reason. Dismissals of the same rule or title in one
 /// folder, for files with the same extension, are one lesson.
 pub fn from_dismissals(history: &History, today: &str) -> Vec<LessonProposal> {
-    let mut by_subject: BTreeMap<(String, String), Vec<(&IssueEntry, &OutcomeEntry)>> =
+    let mut by_rule_or_title: BTreeMap<(String, String), Vec<(&IssueEntry, &OutcomeEntry)>> =
         BTreeMap::new();
-    // Issues that were not posted have the empty proposal.
+    // Issues that were not posted are stored with an empty number of a pull request.
     for proposal in history.proposals().into_iter().chain([""]) {
         for (_, issue) in history.issues_of(proposal) {
             let Some(outcome) = history.outcome_of(proposal, &issue.key) else { continue };
@@ -93,13 +93,13 @@ pub fn from_dismissals(history: &History, today: &str) -> Vec<LessonProposal> {
             }
             let subject =
                 issue.rule.clone().unwrap_or_else(|| normalise_posted_title(&quote.title));
-            by_subject
+            by_rule_or_title
                 .entry((subject, folder_glob(&issue.file)))
                 .or_default()
                 .push((issue, outcome));
         }
     }
-    let lessons = by_subject.into_iter().filter_map(|((subject, glob), dismissals)| {
+    let lessons = by_rule_or_title.into_iter().filter_map(|((subject, glob), dismissals)| {
         dismissal_lesson(&subject, glob, &dismissals, today)
     });
     lessons.collect()
@@ -131,16 +131,16 @@ fn dismissal_lesson(
             ))
         })
         .collect();
-    // No lesson may hide findings of a protected kind, so the lesson names neither rule nor title.
-    let holds_back = !is_protected_kind(issue.rule.as_deref(), issue.category);
+    // A lesson hides findings by its rule or title. It must not hide those of a protected kind.
+    let may_hide_findings = !is_protected_kind(issue.rule.as_deref(), issue.category);
     let title = issue.rule.is_none().then(|| lesson_text(&quote.title));
     let lesson = Lesson {
         id: lesson_id(&quote.reason, &content_id(format!("{subject}\n{glob}").as_bytes())),
         text: lesson_text(&quote.reason),
         paths: vec![glob],
         category: Some(issue.category),
-        rule: issue.rule.clone().filter(|_| holds_back),
-        title: title.filter(|_| holds_back),
+        rule: issue.rule.clone().filter(|_| may_hide_findings),
+        title: title.filter(|_| may_hide_findings),
         learned_from,
         confirmed_by: None,
         expires: one_year_after(today),
@@ -201,7 +201,7 @@ pub fn from_repairs(repairs: &[RepairCommit], today: &str) -> Vec<LessonProposal
 
 /// Proposes a lesson for each document about a solved problem that names files.
 pub fn from_documents(documents: &[SolutionDocument], today: &str) -> Vec<LessonProposal> {
-    let named = documents.iter().filter(|document| !document.files.is_empty());
+    let with_files = documents.iter().filter(|document| !document.files.is_empty());
     let lesson = |document: &SolutionDocument| {
         let provenance = Provenance {
             by: "documentation".to_owned(),
@@ -217,28 +217,30 @@ pub fn from_documents(documents: &[SolutionDocument], today: &str) -> Vec<Lesson
             evidence: vec![format!("{} names {}", document.path, document.files.join(", "))],
         }
     };
-    named.take(PROPOSALS_MAX).map(lesson).collect()
+    with_files.take(PROPOSALS_MAX).map(lesson).collect()
 }
 
 /// Number of the proposed change that a commit merges, from the texts that forges write into
 /// commits.
 pub fn merged_proposal(subject: &str, body: &str) -> Option<u64> {
-    let after = |text: &str, mark: &str| {
+    let number_after = |text: &str, mark: &str| {
         let (_, rest) = text.rsplit_once(mark)?;
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|number| *number > 0)
     };
     // The subject of a squashed commit ends with `(#12)`. Another form is
     // `Merge pull request 'title' (#12) from a into b`.
-    let names_itself =
+    let has_own_number =
         subject.trim_end().ends_with(')') || subject.starts_with("Merge pull request '");
-    after(subject, "Merge pull request #")
-        .or_else(|| after(subject, "(#").filter(|_| names_itself))
-        .or_else(|| after(body.lines().find(|line| line.starts_with("See merge request "))?, "!"))
+    number_after(subject, "Merge pull request #")
+        .or_else(|| number_after(subject, "(#").filter(|_| has_own_number))
+        .or_else(|| {
+            number_after(body.lines().find(|line| line.starts_with("See merge request "))?, "!")
+        })
 }
 
-/// Proposes lessons from sentences that state a rule, if the sentence names a custom of the project
-/// or maintainers wrote it in at least two proposed changes. Such a lesson hides no finding.
+/// Proposes lessons from sentences that state a rule, if the sentence states a convention of the
+/// project or maintainers wrote it in at least two proposed changes. Such a lesson hides no finding.
 pub fn from_comments(comments: &[ReviewComment], today: &str) -> Vec<LessonProposal> {
     let mut groups: Vec<Vec<(String, &ReviewComment)>> = Vec::new();
     for comment in comments {
@@ -253,7 +255,7 @@ pub fn from_comments(comments: &[ReviewComment], today: &str) -> Vec<LessonPropo
     let count = |group: &[(String, &ReviewComment)]| {
         group.iter().map(|(_, comment)| comment.proposal).collect::<BTreeSet<u64>>().len()
     };
-    groups.retain(|group| count(group) >= 2 || names_custom(&group[0].0));
+    groups.retain(|group| count(group) >= 2 || states_convention(&group[0].0));
     groups.sort_by_key(|group| Reverse(count(group)));
     groups.iter().take(PROPOSALS_MAX).filter_map(|it| comment_lesson(it, today)).collect()
 }
@@ -292,8 +294,8 @@ const RULE_WORDS: [&str; 12] = [
     "we use",
     "as a rule",
 ];
-/// Words that name a custom of the whole project.
-const CUSTOM_WORDS: [&str; 8] = [
+/// Words that state a convention of the whole project.
+const CONVENTION_WORDS: [&str; 8] = [
     "always",
     "never",
     "convention",
@@ -339,8 +341,8 @@ fn split_sentences(line: &str) -> Vec<&str> {
     sentences
 }
 
-fn names_custom(sentence: &str) -> bool {
-    has_phrase(sentence, &CUSTOM_WORDS)
+fn states_convention(sentence: &str) -> bool {
+    has_phrase(sentence, &CONVENTION_WORDS)
 }
 
 fn has_phrase(sentence: &str, phrases: &[&str]) -> bool {
@@ -380,8 +382,8 @@ impl RepairCommit {
     }
 }
 
-/// Pattern for the files with the same extension in the folder of a file: `tools/*.py`. A file in
-/// the root gives its own name.
+/// Pattern for the files with the same extension in the folder of a file: `tools/*.py`. For a file
+/// in the root folder, the pattern matches only this file.
 fn folder_glob(file: &str) -> String {
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -397,7 +399,7 @@ fn folder_glob(file: &str) -> String {
 /// Escapes a path, so that as a pattern it matches itself.
 fn escape_glob(path: &str) -> String {
     let escape = |char: char| match char {
-        // A character class cannot contain a backslash, so any character matches.
+        // A character class cannot contain a backslash, so use the pattern for any character.
         '\\' => "?".to_owned(),
         '*' | '?' | '[' | ']' | '{' | '}' => format!("[{char}]"),
         _ => char.to_string(),

@@ -44,7 +44,7 @@ pub(super) fn find_broken_uses(
         .map(|it| (it.path.as_str(), it))
         .collect();
     if !removed_symbols.is_empty() {
-        let (hit_paths, names) = search_names(repo, &removed_symbols)?;
+        let (paths_with_name, names) = search_names(repo, &removed_symbols)?;
         let followed_symbols: Vec<usize> = (0..removed_symbols.len())
             .filter(|at| names.contains(&removed_symbols[*at].search_word()))
             .collect();
@@ -52,7 +52,7 @@ pub(super) fn find_broken_uses(
             followed_symbols.iter().map(|at| removed_symbols[*at].name.clone()).collect(),
         );
         let mut results = BrokenUses::new();
-        for path in &hit_paths {
+        for path in &paths_with_name {
             let language = repo.language(Side::New, path);
             let Some(family) = language.and_then(LanguageFamily::from_language) else { continue };
             if is_excluded_path(path) {
@@ -80,7 +80,7 @@ pub(super) fn find_broken_uses(
                 symbol_indexes: &symbol_indexes,
                 using_file: &UsingFile { path, old_path, source, changed_file },
                 family,
-                hit_paths: &hit_paths,
+                paths_with_name: &paths_with_name,
             };
             checker.check_all(&mut results);
         }
@@ -149,7 +149,7 @@ struct UseChecker<'w, 'a> {
     using_file: &'w UsingFile<'w>,
     family: LanguageFamily,
     /// Paths of all files that contain one of the removed names.
-    hit_paths: &'w BTreeSet<String>,
+    paths_with_name: &'w BTreeSet<String>,
 }
 
 impl UseChecker<'_, '_> {
@@ -178,7 +178,7 @@ impl UseChecker<'_, '_> {
                 LanguageFamily::Go => go::broken_uses(self.repo, symbol, using_file),
                 LanguageFamily::Java => java::broken_uses(self.repo, symbol, using_file),
                 LanguageFamily::Ruby => {
-                    ruby::broken_uses(self.repo, symbol, using_file, self.hit_paths)
+                    ruby::broken_uses(self.repo, symbol, using_file, self.paths_with_name)
                 }
                 LanguageFamily::Rust => self.broken_paths(symbol),
                 LanguageFamily::Python | LanguageFamily::Script => BTreeSet::new(),
@@ -225,7 +225,7 @@ impl UseChecker<'_, '_> {
         };
         let uses = self.using_file.source.uses.iter();
         let uses = uses.filter(|it| it.name == symbol.name && !it.qualifier.is_empty());
-        let uses = uses.filter(|it| self.using_file.is_broken(symbol, it));
+        let uses = uses.filter(|it| self.using_file.breaks_use(symbol, it));
         uses.filter(resolves_to_symbol).map(|it| self.using_file.broken_use(it.line)).collect()
     }
 
@@ -273,7 +273,7 @@ impl UseChecker<'_, '_> {
         });
         let broken_uses = self.using_file.filter_broken(symbol, uses.filter(is_member));
         let is_reported = !broken_uses.is_empty()
-            && rust::is_only_definition(self.repo, symbol, owner, self.hit_paths);
+            && rust::is_only_definition(self.repo, symbol, owner, self.paths_with_name);
         if is_reported { broken_uses } else { BTreeSet::new() }
     }
 
@@ -433,7 +433,7 @@ impl UseChecker<'_, '_> {
                 })
         };
         !is_module(&self.using_file.source.surface)
-            && self.hit_paths.iter().any(|it| defines_name(&it))
+            && self.paths_with_name.iter().any(|it| defines_name(&it))
     }
 
     /// Checks uses in the file that defined the name, or that still defines it with other

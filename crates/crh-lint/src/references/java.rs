@@ -180,7 +180,7 @@ pub(super) fn broken_uses(
     }
     let is_broken = |name_use: &&NameUse| match (&symbol.kind, &name_use.role) {
         (RemovalKind::Name, UseRole::Read) => is_removed_class || is_constant(&symbol.name),
-        _ => using_file.is_broken(symbol, name_use),
+        _ => using_file.breaks_use(symbol, name_use),
     };
     // `some.other.Name` is a class of another package.
     let qualified_class = format!(".{class}");

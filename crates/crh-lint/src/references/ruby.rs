@@ -27,13 +27,12 @@ pub(super) fn resolve(
         return Resolution::DefinedIn(file);
     }
     let parent = parent_folder(&path);
-    let has_folder = parent.is_empty() || index.folders.contains(parent);
-    // `require_relative` does not load folders, but it may load a compiled or generated file of
-    // that name.
+    let has_parent_folder = parent.is_empty() || index.folders.contains(parent);
+    // A compiled or generated file of that name may be loaded.
     let dot = format!("{path}.");
     let has_similar_file =
         index.files.range(dot.clone()..).next().is_some_and(|it| it.starts_with(&dot));
-    match (index.has_file(&path) || has_similar_file, has_folder) {
+    match (index.has_file(&path) || has_similar_file, has_parent_folder) {
         (true, _) => Resolution::Unknown,
         (false, true) => Resolution::MissingModule,
         (false, false) => Resolution::MaybeExternal,
@@ -45,7 +44,7 @@ pub(super) fn broken_uses(
     repo: &RepoIndex<'_>,
     symbol: &RemovedSymbol<'_>,
     using_file: &UsingFile<'_>,
-    hit_paths: &BTreeSet<String>,
+    paths_with_name: &BTreeSet<String>,
 ) -> BTreeSet<BrokenUse> {
     let is_constant = symbol.name.starts_with(char::is_uppercase);
     if matches!(symbol.kind, RemovalKind::Module)
@@ -71,32 +70,32 @@ pub(super) fn broken_uses(
     // Tests often `include` the whole module and then use its constants without a namespace.
     let may_be_included = is_compound(&symbol.name) && paths::is_sample(using_file.path);
     let is_broken = |name_use: &&NameUse| {
-        let is_used = match (&symbol.kind, &name_use.role) {
+        let can_break = match (&symbol.kind, &name_use.role) {
             (RemovalKind::Name, UseRole::Read) => is_constant,
-            _ => using_file.is_broken(symbol, name_use),
+            _ => using_file.breaks_use(symbol, name_use),
         };
         let refers_to_removed = match name_use.qualifier.is_empty() {
             true => is_constant && (namespace.is_empty() || is_inside || may_be_included),
             false => !namespace.is_empty() && is_namespace(&name_use.qualifier),
         };
         name_use.name == symbol.name
-            && is_used
+            && can_break
             && refers_to_removed
             && !using_file.source.line(name_use.line).contains("defined?")
     };
     let uses = using_file.source.uses.iter().filter(is_broken);
     let broken_uses: BTreeSet<BrokenUse> = uses.map(|it| using_file.broken_use(it.line)).collect();
-    if broken_uses.is_empty() || !is_defined_nowhere(repo, symbol, hit_paths) {
+    if broken_uses.is_empty() || !is_defined_nowhere(repo, symbol, paths_with_name) {
         return BTreeSet::new();
     }
     broken_uses
 }
 
-/// Whether no Ruby file that contains the name defines it or may define it.
+/// Whether it is certain that no Ruby file defines the name any more.
 fn is_defined_nowhere(
     repo: &RepoIndex<'_>,
     symbol: &RemovedSymbol<'_>,
-    hit_paths: &BTreeSet<String>,
+    paths_with_name: &BTreeSet<String>,
 ) -> bool {
     let is_constant = symbol.name.starts_with(char::is_uppercase);
     // A method whose parameters changed is still defined, in its own file.
@@ -105,8 +104,8 @@ fn is_defined_nowhere(
             && path == symbol.file.path
             && declaration.container == symbol.container
     };
-    let files = hit_paths.iter().filter(|it| it.ends_with(".rb"));
-    let is_undefined = files.into_iter().all(|path| {
+    let files = paths_with_name.iter().filter(|it| it.ends_with(".rb"));
+    let is_defined_in_no_file = files.into_iter().all(|path| {
         repo.source(Side::New, path).is_some_and(|source| {
             !source.surface.has_hidden_names
                 && !source.surface.has_errors
@@ -117,10 +116,10 @@ fn is_defined_nowhere(
                     .any(|it| it.name == symbol.name && !is_changed_method(path, it))
         })
     });
-    if is_constant || !is_undefined {
-        return is_undefined;
+    if is_constant || !is_defined_in_no_file {
+        return is_defined_in_no_file;
     }
-    // A method may be inherited or mixed in, unless all members of its class are visible.
+    // The class may still inherit the method or mix it in, unless crh sees all its members.
     let (namespace, class_name) =
         symbol.container.rsplit_once("::").unwrap_or(("", &symbol.container));
     let new_source = repo.source(Side::New, &symbol.file.path).filter(|_| !symbol.file.is_deleted);

@@ -194,7 +194,7 @@ pub(super) fn is_only_definition(
     repo: &RepoIndex<'_>,
     symbol: &RemovedSymbol<'_>,
     owner: &str,
-    hit_paths: &BTreeSet<String>,
+    paths_with_name: &BTreeSet<String>,
 ) -> bool {
     let [old, new] = [(Side::Old, symbol.path), (Side::New, symbol.file.path.as_str())]
         .map(|(side, path)| repo.source(side, path));
@@ -222,7 +222,7 @@ pub(super) fn is_only_definition(
     let may_define = |path: &&String| {
         repo.source(Side::New, path).is_none_or(|source| source.text.lines().any(defines))
     };
-    let mut files = hit_paths.iter().filter(|it| it.ends_with(".rs") && is_searched(it));
+    let mut files = paths_with_name.iter().filter(|it| it.ends_with(".rs") && is_searched(it));
     type_is_unchanged && !files.any(|it| may_define(&it))
 }
 

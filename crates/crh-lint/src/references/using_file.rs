@@ -46,9 +46,9 @@ impl UsingFile<'_> {
         !self.uses_of(first, "").any(|it| it.role == UseRole::Bound)
     }
 
-    /// Whether the removal of `symbol` breaks a use of it. A changed signature breaks calls that
-    /// were correct before, and calls that the change adds.
-    pub(super) fn is_broken(&self, symbol: &RemovedSymbol<'_>, name_use: &NameUse) -> bool {
+    /// Whether the removal of `symbol`, or its new signature, breaks this use. A call breaks if the
+    /// new signature rejects it, and the old one accepted it or the change adds it.
+    pub(super) fn breaks_use(&self, symbol: &RemovedSymbol<'_>, name_use: &NameUse) -> bool {
         match (&symbol.kind, &name_use.role) {
             (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
             (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
@@ -64,6 +64,6 @@ impl UsingFile<'_> {
         symbol: &RemovedSymbol<'_>,
         uses: impl Iterator<Item = &'u NameUse>,
     ) -> BTreeSet<BrokenUse> {
-        uses.filter(|it| self.is_broken(symbol, it)).map(|it| self.broken_use(it.line)).collect()
+        uses.filter(|it| self.breaks_use(symbol, it)).map(|it| self.broken_use(it.line)).collect()
     }
 }

@@ -12,7 +12,7 @@ mod rules;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
-use private_key::NewFileLines;
+use private_key::LinesAfterChange;
 use rules::SecretFormat;
 
 use crate::findings::{FINDINGS_MAX, FindingDraft};
@@ -150,7 +150,7 @@ fn for_each_match<'a>(
     for file in files.iter().take_while(|_| !is_stopped()) {
         let strictness =
             if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { strictness };
-        let new_file = NewFileLines::new(file, project);
+        let new_file = LinesAfterChange::new(file, project);
         for (index, line) in file.added.iter().enumerate() {
             let hits = line_matches(file, index, &new_file, strictness);
             if !hits.is_empty() {
@@ -164,7 +164,7 @@ fn for_each_match<'a>(
 fn line_matches(
     file: &ChangedFile,
     index: usize,
-    new_file: &NewFileLines<'_>,
+    new_file: &LinesAfterChange<'_>,
     strictness: Strictness,
 ) -> Vec<SecretMatch> {
     let text = &file.added[index].text;

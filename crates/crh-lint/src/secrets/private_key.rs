@@ -26,8 +26,9 @@ const ROW_BYTES_MIN: usize = 32;
 /// Maximum distance from the header to the first row. Between them may be `Proc-Type`, `DEK-Info`
 /// and an empty line, or `Version` and `Comment`.
 const LINES_BEFORE_ROWS_MAX: usize = 4;
-/// Maximum distance between two added rows of a key, for keys of which a change replaces some rows.
-const UNCHANGED_ROWS_MAX: u32 = 8;
+/// A change may replace only some rows of a key. Added rows that are further apart belong to other
+/// code.
+const ROW_DISTANCE_MAX: u32 = 8;
 /// Maximum lines read per key. The longest keys have a few hundred.
 const KEY_LINES_MAX: usize = 400;
 /// Minimum rows of a block that counts as part of a key although its header is missing.
@@ -51,15 +52,15 @@ static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static ROW: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(r"[A-Za-z0-9+/]{32,}={0,2}"));
 
-/// Reads the new file on demand, to find a header that the change does not add.
-pub(super) struct NewFileLines<'a> {
+/// Reads the file after the change on demand, to find a header that the change does not add.
+pub(super) struct LinesAfterChange<'a> {
     file: &'a ChangedFile,
     project: Option<&'a dyn Project>,
     /// The lines of the new file, read on first use.
     lines: OnceCell<Vec<Vec<u8>>>,
 }
 
-impl<'a> NewFileLines<'a> {
+impl<'a> LinesAfterChange<'a> {
     pub(super) fn new(file: &'a ChangedFile, project: Option<&'a dyn Project>) -> Self {
         Self { file, project, lines: OnceCell::new() }
     }
@@ -71,7 +72,7 @@ impl<'a> NewFileLines<'a> {
             let text = read().unwrap_or_default();
             text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
         });
-        let shown = |number: u32| {
+        let line_in_diff = |number: u32| {
             let find = |lines: &'a [AddedLine]| {
                 let index = lines.binary_search_by_key(&number, |line| line.number).ok()?;
                 Some(lines[index].text.as_slice())
@@ -80,7 +81,7 @@ impl<'a> NewFileLines<'a> {
         };
         let line = |number: u32| {
             let index = usize::try_from(number).ok()?.checked_sub(1)?;
-            shown(number).or_else(|| lines.get(index).map(Vec::as_slice))
+            line_in_diff(number).or_else(|| lines.get(index).map(Vec::as_slice))
         };
         let mut other_count = 0;
         let first = number.saturating_sub(u32::try_from(KEY_LINES_MAX).unwrap_or(u32::MAX)).max(1);
@@ -98,12 +99,12 @@ impl<'a> NewFileLines<'a> {
     }
 }
 
-/// The private key whose header is on an added line. If the change does not add the header, the
+/// The private key whose header is on the added line `file.added[at]`. If the change does not add the header, the
 /// match is on the first of consecutive added rows. Keys in tests and documents are skipped.
 pub(super) fn find_match(
     file: &ChangedFile,
     at: usize,
-    new_file: &NewFileLines<'_>,
+    new_file: &LinesAfterChange<'_>,
 ) -> Option<SecretMatch> {
     let path = file.path.as_str();
     if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
@@ -198,13 +199,13 @@ fn is_checksum(text: &[u8]) -> bool {
 /// Whether rows look like part of a key: equal length, except the last row, and many distinct
 /// characters.
 fn is_key_block(rows: &[&[u8]]) -> bool {
-    let Some((last, upper_rows)) = rows.split_last().filter(|_| rows.len() >= BLOCK_ROWS_MIN)
+    let Some((last, rows_before_last)) = rows.split_last().filter(|_| rows.len() >= BLOCK_ROWS_MIN)
     else {
         return false;
     };
-    let length = upper_rows[0].len();
+    let length = rows_before_last[0].len();
     let characters: BTreeSet<u8> = rows.iter().flat_map(|row| row.iter().copied()).collect();
-    let is_uniform = upper_rows.iter().all(|row| row.len() == length) && last.len() <= length;
+    let is_uniform = rows_before_last.iter().all(|row| row.len() == length) && last.len() <= length;
     length >= ROW_BYTES_MIN && is_uniform && characters.len() >= CHARACTERS_MIN
 }
 
@@ -217,7 +218,7 @@ fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
     let mut line_above = file.added[at].number;
     let lines =
         file.added[at..].iter().enumerate().take(KEY_LINES_MAX).take_while(move |(below, line)| {
-            let is_near = line.number.saturating_sub(line_above) <= UNCHANGED_ROWS_MAX;
+            let is_near = line.number.saturating_sub(line_above) <= ROW_DISTANCE_MAX;
             let is_in_key =
                 !has_ended && is_near && (row_count > 0 || *below <= LINES_BEFORE_ROWS_MAX);
             line_above = line.number;

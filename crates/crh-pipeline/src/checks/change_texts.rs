@@ -15,7 +15,7 @@ use crate::workspace::{
 };
 use crh_lint::injection::ChangeText;
 
-/// Texts of a workspace with the names of untracked files, and errors about texts that could not be
+/// The texts of a workspace and the names of untracked files, and errors about texts that could not be
 /// read.
 pub(super) fn change_texts(
     workspace: &Workspace,

@@ -1,5 +1,5 @@
-//! Opens the source of a change: the current repository with its settings and private store, or a
-//! diff without a repository.
+//! Opens the source of a change: the current repository with its settings and crh's own object
+//! store, or a diff without a repository.
 
 mod path_args;
 mod target_failure;
@@ -85,7 +85,8 @@ pub(super) fn parse_target(
     })
 }
 
-/// Revisions on the command line that may contain a file that the change deletes.
+/// Revisions from before the change that the command line names. If the change deletes a file, only
+/// they have it.
 fn old_revisions(args: &TargetArgs) -> Vec<String> {
     let parent = args.commit.as_ref().map(|commit| format!("{commit}^"));
     let of_words = args.words.iter().filter_map(|word| {
@@ -135,8 +136,9 @@ pub(super) struct ChangeSource {
     /// [`Self::load_change_settings`] reads it.
     pub(super) settings_before: Settings,
     pub(super) store: Option<Store>,
-    /// Base branch from the user's settings, or from the config at the detected base. The config in
-    /// the checkout cannot set it: otherwise the change under review could choose its own base.
+    /// Base branch that the user's settings name. Without it, crh detects the base, and the config
+    /// at that base may name another branch. The config in the checkout cannot set it: otherwise the
+    /// change under review could choose its own base.
     base_branch: ResolvedSetting<BaseBranch>,
     /// Config file at the tip of the target branch, even if it is invalid.
     tip_config: Option<ConfigFile>,
@@ -232,7 +234,7 @@ impl ChangeSource {
     ) -> Result<(Self, PinnedChange), Failure> {
         interrupts::watch_ctrl_c()?;
         let resolve = |pull: &mut Option<ForgeProposal>, output_paths| {
-            Self::resolved(parsed, pull, untracked, environment, flags, output_paths)
+            Self::open_and_resolve(parsed, pull, untracked, environment, flags, output_paths)
         };
         let failure = match resolve(pull, output_paths.clone()) {
             Err(failure) if failure.kind == FailureKind::External => failure,
@@ -252,7 +254,7 @@ impl ChangeSource {
         Ok(resolved)
     }
 
-    fn resolved(
+    fn open_and_resolve(
         parsed: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
         untracked: UntrackedPolicy,
@@ -266,7 +268,8 @@ impl ChangeSource {
         };
         let mut source = open(pull.as_ref(), output_paths.clone())?;
         let root = source.store.as_ref().and_then(|store| store.repository().work_tree.as_deref());
-        // crh excludes files in `.crh` from the change. If `.crh` is a symlink, git rejects that.
+        // Git cannot exclude the files in `.crh` from the change if `.crh` is a symlink, so this
+        // check comes first.
         root.map_or(Ok(()), run_lookup::reject_linked_state)?;
         let change = match (source.resolve_change(target, untracked), pull.as_ref()) {
             (
@@ -292,7 +295,9 @@ impl ChangeSource {
             _ => target_failure(error, *mode, pull_forge),
         };
         let mut change = change.map_err(|error| source.base_failure(error, target, to_failure))?;
-        if let Some(branch) = source.base_branch_of_base(target, &change, environment, flags)? {
+        if let Some(branch) =
+            source.other_branch_set_at_base(target, &change, environment, flags)?
+        {
             source.base_branch = branch;
             let resolved = source.resolve_change(target, untracked);
             change = resolved.map_err(|error| source.base_failure(error, target, to_failure))?;
@@ -314,7 +319,7 @@ impl ChangeSource {
         };
         let origins: Vec<String> =
             self.base_branch.origins.iter().map(ToString::to_string).collect();
-        if !self.detects_base(target) || origins.is_empty() {
+        if !self.chooses_base(target) || origins.is_empty() {
             return to_failure(error);
         }
         let origins = origins.join(", ");
@@ -326,7 +331,7 @@ impl ChangeSource {
 
     /// The base branch that the config at the detected base sets, if it is not the branch that crh
     /// used. crh ignores an invalid config.
-    fn base_branch_of_base(
+    fn other_branch_set_at_base(
         &self,
         target: &Target,
         change: &PinnedChange,
@@ -334,7 +339,7 @@ impl ChangeSource {
         flags: &RawSettings,
     ) -> Result<Option<ResolvedSetting<BaseBranch>>, Failure> {
         let (Some(store), Some(base)) = (&self.store, &change.base) else { return Ok(None) };
-        if !self.detects_base(target) {
+        if !self.chooses_base(target) {
             return Ok(None);
         }
         let objects = store.bare().objects().or_fail(FailureKind::External)?;
@@ -344,9 +349,8 @@ impl ChangeSource {
         Ok(branch.filter(|branch| branch.value != self.base_branch.value))
     }
 
-    /// Whether the base of the target is detected or configured, and not named by the user or a
-    /// forge.
-    fn detects_base(&self, target: &Target) -> bool {
+    /// Whether crh or a setting chooses the base of the target, and not the command line or a forge.
+    fn chooses_base(&self, target: &Target) -> bool {
         match target {
             Target::CurrentBranch | Target::Named(_) => self.proposal.is_none(),
             Target::Against(_)
@@ -363,7 +367,7 @@ impl ChangeSource {
     fn ignored_base_note(&self, target: &Target) -> Option<String> {
         let name = self.settings.base_branch.value.name()?;
         let is_ignored =
-            self.detects_base(target) && self.settings.base_branch.value != self.base_branch.value;
+            self.chooses_base(target) && self.settings.base_branch.value != self.base_branch.value;
         is_ignored.then(|| {
             format!(
                 "`base.branch = \"{name}\"` of the checkout is ignored, since a change must not choose its base; pass `--base {name}`, or merge the setting first"
@@ -410,11 +414,11 @@ impl ChangeSource {
         output_paths: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
         if Repository::discover(&environment.folder).is_err() {
-            return Self::without_repository(environment, flags);
+            return Self::for_diff_alone(environment, flags);
         }
         let location = ConfigLocation::Checkout;
         Self::in_repository(environment, flags.clone(), output_paths, location).or_else(|failure| {
-            let source = Self::without_repository(environment, flags)?;
+            let source = Self::for_diff_alone(environment, flags)?;
             let why = crh_review::one_line(&format!("{:#}", failure.error));
             ui::note(&format!("reviewing the diff without the repository: {why}"));
             Ok(source)
@@ -422,7 +426,7 @@ impl ChangeSource {
     }
 
     /// For a diff file alone. The config of the current repository applies, if there is one.
-    fn without_repository(environment: &Environment, flags: RawSettings) -> Result<Self, Failure> {
+    fn for_diff_alone(environment: &Environment, flags: RawSettings) -> Result<Self, Failure> {
         let file = match Repository::discover(&environment.folder) {
             Ok(repository) => repository_file(&repository)?,
             Err(_) => None,
@@ -465,8 +469,8 @@ impl ChangeSource {
         if let Some(root) = &repository.work_tree {
             repository.excluded.extend(MARKERS.map(|marker| root.join(marker)));
         }
-        // A repository cannot set the store folder. Opening the store first also checks that git
-        // trusts the repository.
+        // Open the store before reading the repository's config, because this checks that git trusts
+        // the repository. A repository cannot set the store folder.
         let store_flags =
             RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
         let settings = config::load(environment, None, store_flags)?;
@@ -556,9 +560,10 @@ impl ChangeSource {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
             }
-            // The commits do not change the config, so only uncommitted edits can have changed it.
+            // The commits do not change the config. Uncommitted edits are the user's own, so the
+            // settings of the checkout stay.
             Target::CurrentBranch | Target::Against(_)
-                if has_committed_file(store.repository(), objects, file_before.as_ref()) =>
+                if has_config_at_head(store.repository(), objects, file_before.as_ref()) =>
             {
                 self.settings_before = settings_before;
                 self.attributes = AttributesAt::Old;
@@ -571,18 +576,19 @@ impl ChangeSource {
                 return Ok(None);
             }
         }
-        let note = self.keep_settings_before(&settings_before);
+        let note = self.apply_settings_before(&settings_before);
         self.settings_before = settings_before;
         Ok(note)
     }
 
     /// Replaces the settings after the change by the settings before it. Returns a note if they
     /// differ.
-    fn keep_settings_before(&mut self, settings_before: &Settings) -> Option<String> {
+    fn apply_settings_before(&mut self, settings_before: &Settings) -> Option<String> {
         let note = ignored_settings_note(&self.settings, settings_before);
         let milder = self.settings.review_fail_on.milder.take();
         self.settings = settings_before.clone();
-        // Keep the warning: this value of the change will have no effect after the merge either.
+        // Keep the warning about a `fail_on` that is milder than the user's: it will have no effect
+        // after the merge either.
         self.settings.review_fail_on.milder = milder;
         self.attributes = AttributesAt::Old;
         note.inspect(|note| ui::note(note))
@@ -679,12 +685,13 @@ impl ChangeSource {
         let file_list = Some(excluded.join(", ")).filter(|list| !list.is_empty());
         Ok(file_list.map(|list| {
             format!(
-                "settings or attributes that the base does not have exclude files from this review: {list}{more_text}"
+                "settings or attributes that are missing at the base exclude files from this review: {list}{more_text}"
             )
         }))
     }
 
-    /// Decisions of the target repository's maintainers about reviews. Call this function after
+    /// What the maintainers decided on the target branch: dismissed issues, config, baseline and
+    /// lessons. Call this function after
     /// [`Self::load_change_settings`], which reads the config at the tip.
     pub(super) fn branch_policy(
         &self,
@@ -776,7 +783,7 @@ pub(super) fn decide_scope(
 
 /// Whether HEAD has `crh.toml` with the expected text, or lacks it if `expected` is `None`. True
 /// before the first commit.
-fn has_committed_file(
+fn has_config_at_head(
     repository: &Repository,
     objects: &Objects,
     expected: Option<&ConfigFile>,

@@ -26,9 +26,9 @@ use crh_review::finding::{AutofixClass, Owner};
 use crh_review::render;
 use crh_review::report::{Issue, Report};
 
-/// Older folder of other tools. crh reads ids and dedupe keys from it and writes nothing there.
+/// Folder in which other tools store todos. crh reads ids and dedupe keys from it and writes nothing there.
 const LEGACY: &str = "todos";
-/// File in the folder with the highest id ever used.
+/// File that stores the highest id ever used.
 const HIGHEST: &str = ".highest-id";
 /// Prefix of a file while crh writes it.
 const DRAFT: &str = ".crh-";
@@ -77,7 +77,7 @@ pub(crate) fn of_report(
     Ok(todos)
 }
 
-/// Untracked files in the folder of todos that crh wrote. They are not part of a review.
+/// Untracked files that crh wrote into the folder of todos. They are not part of a review.
 pub(crate) fn own_untracked_files(
     repository: &Repository,
     dir: &Path,
@@ -91,7 +91,7 @@ pub(crate) fn own_untracked_files(
     Ok(files.filter(|file| file.starts_with(root.join(dir)) && is_own(file)).collect())
 }
 
-/// Whether crh wrote a file: a todo with a dedupe key, or the file with the highest id.
+/// Whether crh wrote a file: a todo with a dedupe key, or [`HIGHEST`].
 pub(crate) fn is_own(file: &Path) -> bool {
     let is_regular = fs::symlink_metadata(file).is_ok_and(|found| found.is_file());
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -186,7 +186,7 @@ struct ExistingTodos {
 
 impl ExistingTodos {
     fn load(folder: &Path, legacy: &Path) -> Result<Self, Failure> {
-        let mut existing = Self { highest: highest_before(folder)?, keys: BTreeSet::new() };
+        let mut existing = Self { highest: stored_highest_id(folder)?, keys: BTreeSet::new() };
         for place in [folder, legacy] {
             existing
                 .read(place)
@@ -260,7 +260,7 @@ fn key_in(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// The stored highest id, or 0.
-fn highest_before(folder: &Path) -> Result<u64, Failure> {
+fn stored_highest_id(folder: &Path) -> Result<u64, Failure> {
     let path = folder.join(HIGHEST);
     let mut text = String::new();
     let read = match fs::symlink_metadata(&path) {

@@ -63,7 +63,7 @@ impl EvalHost for CommandHost<'_> {
             &self.change_environment,
             flags,
             None,
-            |change| task.describe(change),
+            |change| task.replace_title_and_body(change),
         )?;
         resolved.subject(workspace)
     }

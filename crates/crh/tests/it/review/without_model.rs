@@ -177,7 +177,7 @@ fn change_that_excludes_own_files_is_reported() {
     desk.repo.git(&["add", "."]);
     let staged = desk.crh(&["check", "--staged"]).run();
     let expected = [
-        "settings or attributes that the base does not have exclude files from this review: `b.py` (excluded by `b.py`), `d.py` (generated, by the attribute `linguist-generated`)",
+        "settings or attributes that are missing at the base exclude files from this review: `b.py` (excluded by `b.py`), `d.py` (generated, by the attribute `linguist-generated`)",
     ];
     let warnings = |output| desk.reviewed(output).warnings();
     let said = warnings(staged);
