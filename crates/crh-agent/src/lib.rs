@@ -24,7 +24,7 @@ pub use limits::{
     BudgetRefusal, CallPurpose, ContextShortage, DoubtfulCount, LimitKind, RunLimits, Shortfall,
 };
 pub use protocol::call_in_text;
-pub use run::{AgentRun, context_shortage, least_output};
+pub use run::{AgentRun, TURN_RESULT_CHARS, context_shortage, least_output};
 pub use step::{
     AgentOutcome, AgentRunEnd, AgentTask, EstimatedRequest, RunStep, SubmitTool, ToolOutcome,
 };

@@ -27,8 +27,8 @@ use crh_llm::{
     Money, Price, TokenUsage, ToolSpec,
 };
 
-/// Maximum characters of all results of a turn: about 25,000 tokens. `with_tools.md` states it.
-const TURN_RESULT_CHARS: usize = 80_000;
+/// Maximum characters of all results of a turn: about 25,000 tokens.
+pub const TURN_RESULT_CHARS: usize = 80_000;
 
 /// A conversation that does not fit is trimmed to the maximum input divided by this number. Half of
 /// it leaves room for many turns, so the prompt cache is seldom invalidated.

@@ -383,15 +383,17 @@ pub fn into_report(
     report
 }
 
-/// Takes the issues over the limit out of the list. In a review, issues of static checks and
-/// of the plan do not count.
+/// Takes the issues over the limit out of the list: those with which the maintainers agree least
+/// probably, and no P0 before the others. Issues without a probability keep their order and come
+/// last. In a review, issues of static checks and of the plan do not count.
 fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize) -> Vec<Issue> {
-    let mut count = 0;
-    let (kept, excess): (Vec<_>, Vec<_>) = std::mem::take(issues).into_iter().partition(|issue| {
-        let is_counted = command == CommandKind::Checks || issue.takes_second_look();
-        count += usize::from(is_counted);
-        !is_counted || count <= max_issues
-    });
+    let is_counted = |issue: &&Issue| command == CommandKind::Checks || issue.takes_second_look();
+    let mut counted: Vec<&Issue> = issues.iter().filter(is_counted).collect();
+    counted.sort_by_key(|issue| (issue.severity != Severity::P0, Reverse(issue.probability)));
+    let excess: BTreeSet<u32> =
+        counted.into_iter().skip(max_issues).map(|issue| issue.number).collect();
+    let (kept, excess) =
+        std::mem::take(issues).into_iter().partition(|issue| !excess.contains(&issue.number));
     *issues = kept;
     excess
 }

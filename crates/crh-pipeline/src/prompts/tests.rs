@@ -12,7 +12,9 @@ use super::{sample, *};
 use crate::review_options::Profile;
 use crate::workspace::Workspace;
 use crate::{judge, requirements};
-use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, RunStep, SubmitTool};
+use crh_agent::{
+    AgentRun, AgentTask, CallPurpose, RunLimits, RunStep, SubmitTool, TURN_RESULT_CHARS,
+};
 use crh_llm::{Abilities, Message, ModelFacts, ModelRequest, Money};
 use crh_memory::lesson::{Lessons, ReviewLessons};
 use crh_memory::outcome::{CitedLines, FileTexts, IssueHistory};
@@ -598,4 +600,13 @@ fn every_prompt_file_belongs_to_a_strategy() {
     });
     assert_eq!(versions.each_ref().map(|(is_changed, _)| *is_changed), [true, true, true, false]);
     assert_eq!(versions.map(|(_, version)| version).into_iter().collect::<BTreeSet<_>>().len(), 4);
+}
+
+#[test]
+fn prompt_and_page_state_the_limit_of_the_results_of_a_turn() {
+    let limit = format!("{},000 characters", TURN_RESULT_CHARS / 1000);
+    let page = include_str!("../../../../docs/workspace.md");
+    for text in [files::WithTools {}.render(), page.to_owned()] {
+        assert!(text.contains(&limit), "{limit} in:\n{text}");
+    }
 }

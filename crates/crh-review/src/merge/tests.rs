@@ -810,6 +810,26 @@ fn issues_over_the_limit_are_listed_by_their_numbers() {
 }
 
 #[test]
+fn limit_keeps_the_most_probable_issues_and_every_p0() {
+    let table = r#"
+        a f.rs:20 P0 bug 0.9 manual/human "One"
+        a f.rs:24 P1 bug 0.9 manual/human "Two"
+        a f.rs:29 P2 bug 0.9 manual/human "Three"
+        a f.rs:27 P2 bug 0.8 manual/human "Unrated"
+    "#;
+    let mut merged = merge(table);
+    for (issue, percent) in merged.issues.iter_mut().zip([50, 60, 80]) {
+        issue.probability = Some(Confidence::thousandths(percent * 10));
+    }
+    let kept = |max_issues| {
+        let report =
+            into_report(Report::default(), merged.clone(), CommandKind::Review, max_issues);
+        report.issues.iter().map(|issue| issue.number).collect::<Vec<_>>()
+    };
+    assert_eq!((kept(1), kept(2), kept(3)), (vec![1], vec![1, 3], vec![1, 2, 3]));
+}
+
+#[test]
 fn hidden_issue_takes_no_key_from_shown_one() {
     let without_guess = r#"a f.rs:21 P1 bug 0.9 manual/human "Real trouble""#;
     let with_guess = r#"

@@ -24,7 +24,7 @@ fn demo_posts_a_review_and_leaves_no_files() {
     let (forge, _) = link.split_once('/').unwrap();
     let pull = |number: u32| get(forge.parse().unwrap(), &format!("/demo/tickets/pull/{number}"));
     let reviewed = pull(1);
-    assert!(reviewed.contains("The search text is joined into the SQL"), "{reviewed}");
+    assert!(reviewed.contains("The words of the search are joined into the SQL"), "{reviewed}");
     assert_eq!(reviewed.matches("<article><p><code>tickets").count(), 7, "{reviewed}");
     // A stranger's pull request waits.
     let waiting = pull(2);
