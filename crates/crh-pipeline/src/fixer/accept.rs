@@ -16,11 +16,13 @@ const NO_FILE: &str = "no file was changed for it";
 /// Why an issue is not done if the fixer changed only other files for it.
 const OTHER_FILES: &str = "only other files were changed for it";
 
-/// Accepts the reported repairs, or returns the reason why nothing is accepted.
+/// Accepts the reported repairs, or returns the reason why nothing is accepted. `base` returns a file
+/// as it was before the reviewed change.
 pub(super) fn accept_work(
     fix_task: &FixTask,
     reported: BTreeMap<u32, ReportedRepair>,
     differences: Result<Vec<CheckoutDifference>, TempCheckoutError>,
+    base: impl Fn(&str) -> Option<Vec<u8>>,
 ) -> Result<AcceptedWork, String> {
     let differences = differences.map_err(|why| format!("cannot compare its tree: {why}"))?;
     let mut edits = edits_of_task(fix_task, differences)?;
@@ -30,7 +32,8 @@ pub(super) fn accept_work(
         .filter_map(|issue| Some((issue, reported.get(&issue.number)?)))
         .filter(|(_, repair)| matches!(repair.outcome, IssueOutcome::Done(_)))
         .collect();
-    let files: Vec<FileChanges<'_>> = edits.iter().map(FileChanges::new).collect();
+    let files: Vec<FileChanges<'_>> =
+        edits.iter().map(|edit| FileChanges::new(edit, base(&edit.path).as_deref())).collect();
     let made: BTreeMap<u32, Result<Vec<usize>, &str>> = done
         .iter()
         .map(|(issue, repair)| (issue.number, edits_for(issue, repair, &files, &done)))
@@ -112,10 +115,10 @@ fn edits_of_task(
 /// Indexes of the edits that were made for an issue, or why none was.
 ///
 /// A change counts for the issue if it is at one of its places, or a few lines from it and not at
-/// the lines of another repaired issue. A change at no place of the others counts, too, if it may be for the issue or if the report names the file for the
-/// issue; but not if it may as well be for another issue, or if another report names the file. What
-/// replaces a removed line may be anywhere, so an issue about one claims no change. At least one of
-/// the changes must be in a file that the issue cites.
+/// the lines of another repaired issue. A change at no place of the others counts, too, if it may be
+/// for the issue or if the report names the file for the issue; but not if it may as well be for
+/// another issue, or if another report names the file. At least one of the changes must be in a file
+/// that the issue cites, unless it is about removed lines.
 fn edits_for(
     issue: &Issue,
     repair: &ReportedRepair,
@@ -134,13 +137,13 @@ fn edits_for(
         file.substantial(issue).into_iter().any(|change| {
             let is_claimed = |other: &Issue| {
                 file.is_around(other, change)
-                    || file.is_outside(other, change) && !file.is_around(issue, change)
+                    || file.is_in_block(other, change) && !file.is_around(issue, change)
             };
             let is_of_other = |(other, repair): &&(&Issue, &ReportedRepair)| {
                 file.touches(other, change)
                     || !is_named
                         && (repair.named.contains(file.path())
-                            || !is_about_removed(issue) && is_claimed(other))
+                            || !file.brings_back(issue, change) && is_claimed(other))
             };
             let is_at_other_lines = || {
                 !file.replaces(issue, change)
@@ -166,18 +169,17 @@ fn edits_for(
     }
 }
 
-/// Whether a change may be for an issue by where it is.
+/// Whether a change may be for an issue by where it is, or because it brings back what the issue says
+/// was removed.
 fn may_be_for(file: &FileChanges<'_>, issue: &Issue, change: &ChangedLines) -> bool {
-    is_about_removed(issue) || file.is_around(issue, change) || file.is_outside(issue, change)
-}
-
-fn is_about_removed(issue: &Issue) -> bool {
-    issue.location.side == Side::Old
+    file.is_around(issue, change)
+        || file.is_in_block(issue, change)
+        || file.brings_back(issue, change)
 }
 
 /// Whether an issue cites a file. What replaces a removed line may be in any file.
 fn is_cited(issue: &Issue, path: &str) -> bool {
-    is_about_removed(issue)
+    issue.location.side == Side::Old
         || issue.location.file == path
         || issue.other_places.iter().any(|place| place.file == path)
         || issue.evidence.iter().any(|quote| quote.file == path)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::FileEdit;
+use super::indented_blocks::{block_around, has_word, key, named_blocks};
 use crh_review::Location;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -11,6 +12,9 @@ use crh_syntax::{Language, MentionRole, SymbolKind, SyntaxTree, fallback_spans};
 
 /// How far from the lines of an issue its fix may begin. Models cite lines imprecisely.
 const MARGIN: usize = 3;
+
+/// Minimum length of a name that shows that removed code is back. Shorter names are in much code.
+const NAME_MIN: usize = 3;
 
 /// Words in the title or the suggestion of an issue about comments. `licen` has two spellings.
 const COMMENT_WORDS: [&str; 8] =
@@ -25,9 +29,11 @@ const CELLS_MAX: usize = 4_000_000;
 
 /// Lines that an edit replaces. Both ranges count from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ChangedLines {
-    before: Range<usize>,
-    after: Range<usize>,
+pub struct ChangedLines {
+    /// The replaced lines of the old text.
+    pub before: Range<usize>,
+    /// The lines of the new text.
+    pub after: Range<usize>,
 }
 
 /// The changes of one file.
@@ -36,6 +42,10 @@ pub(super) struct FileChanges<'e> {
     before: FileLines,
     after: FileLines,
     changes: Vec<ChangedLines>,
+    /// The file before the reviewed change. Empty if it is unknown.
+    base: Vec<String>,
+    /// The changes that were reviewed, and those before the fixer.
+    since_base: Vec<ChangedLines>,
 }
 
 /// The lines of a file, with what its syntax tells.
@@ -49,6 +59,8 @@ struct FileLines {
     callbacks: Vec<Range<usize>>,
     /// Lines that import or bind a name outside of all functions.
     bindings: Vec<(usize, String)>,
+    /// Whether the file has a grammar, unlike YAML.
+    has_syntax: bool,
 }
 
 /// A function, method or type. Lines count from 0.
@@ -60,13 +72,17 @@ struct DefinitionLines {
 }
 
 impl<'e> FileChanges<'e> {
-    pub(super) fn new(edit: &'e FileEdit) -> Self {
+    /// `base` is the file before the reviewed change.
+    pub(super) fn new(edit: &'e FileEdit, base: Option<&[u8]>) -> Self {
         let lines = |bytes: &Option<Vec<u8>>| {
             bytes.as_deref().map(|bytes| FileLines::parse(&edit.path, bytes)).unwrap_or_default()
         };
         let (before, after) = (lines(&edit.before), lines(&edit.after));
         let changes = changed_lines(&before.lines, &after.lines);
-        Self { path: &edit.path, before, after, changes }
+        let base = base.map(|bytes| split_lines(&String::from_utf8_lossy(bytes)));
+        let base = base.unwrap_or_default();
+        let since_base = changed_lines(&base, &before.lines);
+        Self { path: &edit.path, before, after, changes, base, since_base }
     }
 
     /// The path of the file.
@@ -141,36 +157,89 @@ impl<'e> FileChanges<'e> {
         issue.location.side == Side::New && (is_in_definition() || is_binding())
     }
 
-    /// Whether an issue and a change are both outside of all named functions and types, as in YAML,
-    /// and the change is in no other callback.
-    pub(super) fn is_outside(&self, issue: &Issue, change: &ChangedLines) -> bool {
-        let ChangedLines { before, after } = change;
-        let is_in_callback = |lines: &Range<usize>| match before.is_empty() {
+    /// Whether an issue is outside of all named functions and types, as in YAML, and a change is in
+    /// the block of its lines: their callback or the lines at their indentation. In a file without a
+    /// grammar, a change also counts in the block of a key or anchor that the lines name, or if it
+    /// adds a key that the issue names. A change in another callback does not count.
+    pub(super) fn is_in_block(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let before = &change.before;
+        let is_in = |lines: &Range<usize>| match before.is_empty() {
             true => lines.start < before.start && before.start < lines.end,
             false => lines.start <= before.start && before.end <= lines.end,
         };
-        let is_cited_outside = |place: &Location| {
-            let line = line_index(place.line_start);
-            place.file == self.path
-                && place.side == Side::New
-                && !self.before.definitions.iter().any(|it| it.lines.contains(&line))
-                && !self.before.callbacks.iter().any(|it| is_in_callback(it) && !it.contains(&line))
+        // New lines at the start or at the end of a block may belong to it.
+        let is_in_block = |block: Range<usize>| {
+            is_in(&block) || before.is_empty() && [block.start, block.end].contains(&before.start)
         };
-        let is_inside = match before.is_empty() {
-            // A new definition is not inside of itself.
-            true => self.after.definitions.iter().any(|DefinitionLines { lines, .. }| {
-                lines.start < after.start && after.end <= lines.end
-            }),
-            false => self.before.definitions.iter().any(|DefinitionLines { lines, .. }| {
-                lines.start <= before.start && before.end <= lines.end
-            }),
+        let is_for = |place: Range<usize>| {
+            let is_cited = |lines: &Range<usize>| lines.contains(&place.start);
+            let callbacks = || self.before.callbacks.iter();
+            if self.before.definitions.iter().any(|it| is_cited(&it.lines))
+                || callbacks().any(|it| is_in(it) && !is_cited(it))
+            {
+                return false;
+            }
+            let callback = callbacks().filter(|it| is_cited(it)).min_by_key(|it| it.len());
+            let named = match self.before.has_syntax {
+                true => Vec::new(),
+                false => named_blocks(&self.before.lines, &place),
+            };
+            let own = block_around(&self.before.lines, place.start);
+            callback.cloned().into_iter().chain([own]).chain(named).any(is_in_block)
+                || self.adds_named_key(issue, change)
         };
+        let places = std::iter::once(&issue.location).chain(&issue.other_places);
+        let mut here = places.filter(|it| it.file == self.path && it.side == Side::New);
         issue.location.side == Side::New
-            && !is_inside
-            && std::iter::once(&issue.location).chain(&issue.other_places).any(is_cited_outside)
+            && here
+                .any(|place| is_for(line_index(place.line_start)..line_index(place.line_end) + 1))
     }
 
-    /// The cited lines of an issue in this file. Lines count from 0.
+    /// Whether a change adds a key that the file does not have and that the issue names, such as
+    /// `permissions`, to a file without a grammar.
+    fn adds_named_key(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let mut new = self.after.lines[change.after.clone()].iter().filter_map(|line| key(line));
+        !self.before.has_syntax
+            && new.any(|name| {
+                let mut texts = std::iter::once(&issue.title).chain(&issue.suggested_fix);
+                texts.any(|text| has_word(text, name))
+                    && self.before.lines.iter().all(|line| key(line) != Some(name))
+            })
+    }
+
+    /// Whether a change brings back lines that the reviewed change removed at the place of an
+    /// issue, or a name in them. Lines and names that the file still has do not count.
+    pub(super) fn brings_back(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let places = std::iter::once(&issue.location).chain(&issue.other_places);
+        let here = places.filter(|it| it.file == self.path && it.side == Side::Old);
+        let removed = here.flat_map(|place| {
+            let cited = line_index(place.line_start)..line_index(place.line_end) + 1;
+            let removed = self.since_base.iter().map(|it| it.before.clone());
+            let removed = removed.filter(|it| it.start < cited.end && cited.start < it.end);
+            removed.flat_map(|lines| &self.base[lines]).collect::<Vec<_>>()
+        });
+        let removed: Vec<&String> = removed.collect();
+        let has = |lines: &[String], text: &str| lines.iter().any(|line| line.trim() == text);
+        let new = &self.after.code[change.after.clone()];
+        let names_of = |lines: &[String]| -> BTreeSet<String> {
+            lines.iter().flat_map(|line| names(line)).map(str::to_owned).collect()
+        };
+        let (known, new_names) = (names_of(&self.before.code), names_of(new));
+        let is_back = |name: &str| {
+            let is_short = name.len() < NAME_MIN || name.chars().all(char::is_numeric);
+            !is_short && !known.contains(name) && new_names.contains(name)
+        };
+        removed.iter().any(|line| {
+            let text = line.trim();
+            let is_line_back = text.contains(char::is_alphanumeric)
+                && has(new, text)
+                && !has(&self.before.lines, text);
+            is_line_back || names(line).any(is_back)
+        })
+    }
+
+    /// The cited lines of an issue in this file, and where removed ones were if it is about removed
+    /// lines. Lines count from 0.
     fn places(&self, issue: &Issue) -> Vec<Range<usize>> {
         let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let quotes = issue.evidence.iter().map(|quote| {
@@ -186,10 +255,30 @@ impl<'e> FileChanges<'e> {
                 index(place.line_start).saturating_sub(1)..index(place.line_end),
             )
         });
-        let is_here = |(file, side, _): &(&String, Side, Range<usize>)| {
-            *file == self.path && *side == Side::New
+        let here = locations.chain(quotes).filter(|(file, _, _)| *file == self.path);
+        let place = |(_, side, lines): (_, Side, Range<usize>)| match side {
+            Side::New => Some(lines),
+            Side::Old if issue.location.side == Side::Old => Some(self.place_of_removed(&lines)),
+            Side::Old => None,
         };
-        locations.chain(quotes).filter(is_here).map(|(_, _, lines)| lines).collect()
+        here.filter_map(place).collect()
+    }
+
+    /// The place of lines of the base in the reviewed file: the lines instead of them, or the place
+    /// where they were.
+    fn place_of_removed(&self, lines: &Range<usize>) -> Range<usize> {
+        let position = |line: usize| {
+            let earlier = self.since_base.iter().rev().find(|change| change.before.start <= line);
+            match earlier {
+                Some(change) if line < change.before.end => change.after.clone(),
+                Some(change) => {
+                    let start = change.after.end + (line - change.before.end);
+                    start..start + 1
+                }
+                None => line..line + 1,
+            }
+        };
+        position(lines.start).start..position(lines.end.saturating_sub(1)).end
     }
 
     /// Whether a change is only about blank lines and trailing white space.
@@ -233,8 +322,7 @@ impl<'e> FileChanges<'e> {
 impl FileLines {
     fn parse(path: &str, bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
-        let split = |text: &str| text.lines().map(str::to_owned).collect::<Vec<String>>();
-        let lines = split(&text);
+        let lines = split_lines(&text);
         let language = Language::of_file(path, bytes);
         let tree = language.and_then(|language| SyntaxTree::new(language, &text).ok());
         let Some(tree) = tree else {
@@ -257,9 +345,10 @@ impl FileLines {
         let definitions: Vec<DefinitionLines> = definitions
             .map(|symbol| DefinitionLines::new(&symbol.name, symbol.kind, symbol.start, symbol.end))
             .collect();
-        let code = split(&tree.without_comments());
+        let code = split_lines(&tree.without_comments());
         let callbacks = tree.callbacks();
-        let mut parsed = Self { lines, code, definitions, callbacks, bindings: Vec::new() };
+        let bindings = Vec::new();
+        let mut parsed = Self { lines, code, definitions, callbacks, bindings, has_syntax: true };
         parsed.bindings = parsed.outer_bindings(&tree);
         parsed
     }
@@ -293,6 +382,10 @@ impl DefinitionLines {
     }
 }
 
+fn split_lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
 /// The index of a 1-based line.
 fn line_index(line: u32) -> usize {
     usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1)
@@ -324,7 +417,7 @@ fn visible_lines(lines: &[String]) -> Vec<&str> {
 }
 
 /// The changed lines between two texts, by a longest common subsequence.
-fn changed_lines(before: &[String], after: &[String]) -> Vec<ChangedLines> {
+pub fn changed_lines<L: PartialEq>(before: &[L], after: &[L]) -> Vec<ChangedLines> {
     let start = before.iter().zip(after).take_while(|(old, new)| old == new).count();
     let rest = before[start..].iter().rev().zip(after[start..].iter().rev());
     let end = rest.take_while(|(old, new)| old == new).count();
@@ -380,7 +473,7 @@ mod tests {
             let bytes = |text: &str| Some(text.as_bytes().to_vec());
             let (before, after) = (bytes(before), bytes(after));
             let edit = FileEdit { path: "a.py".to_owned(), before, after, issues: BTreeSet::new() };
-            let file_changes = FileChanges::new(&edit);
+            let file_changes = FileChanges::new(&edit, None);
             let blank = file_changes.changes.iter().map(|change| file_changes.is_blank(change));
             assert_eq!(blank.collect::<Vec<_>>(), [expected], "{edit:?}");
         };

@@ -6,6 +6,7 @@
 mod accept;
 mod changed_lines;
 mod file_edit;
+mod indented_blocks;
 mod report;
 mod sandbox;
 mod splice;
@@ -15,6 +16,7 @@ mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use changed_lines::{ChangedLines, changed_lines};
 pub use file_edit::FileEdit;
 use serde::Serialize;
 use serde_json::json;
@@ -25,6 +27,7 @@ use self::report::{ReportExpectations, ReportRepairs, ReportedRepair};
 use self::sandbox::FixSandbox;
 use self::tools::{EditFile, FixerTools, fixer_tool_specs};
 use crate::assignment::TURN_TOKENS;
+use crate::code_reader::CodeReader;
 use crate::events::ReviewEvent;
 use crate::prompts;
 use crate::review_context::ReviewContext;
@@ -33,6 +36,7 @@ use crate::tools::session;
 use crate::tools::session::SessionTool;
 use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
 use crh_git::TempCheckout;
+use crh_review::finding::Side;
 
 /// Maximum turns: enough to read, edit and check a dozen issues.
 const TURNS_MAX: u32 = 40;
@@ -117,7 +121,11 @@ pub async fn repair(
     let answer = finished_run.end.outcome.into_answer();
     let has_answered = answer.is_ok();
     let accepted = match answer {
-        Ok(reported) => accept_work(fix_task, reported, tree.differences()),
+        Ok(reported) => {
+            let code = CodeReader::new(&context.change);
+            let base = |path: &str| code.bytes(Side::Old, path);
+            accept_work(fix_task, reported, tree.differences(), base)
+        }
         Err(_) => Err(record.ended.failure().unwrap_or_default().to_owned()),
     };
     let AcceptedWork { edits, outcomes, notes } = accepted.unwrap_or_else(|why| {

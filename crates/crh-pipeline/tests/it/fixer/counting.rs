@@ -1,9 +1,12 @@
 //! Which edits count as the fix of an issue, in code without functions and for removed lines.
 
+use serde_json::json;
+
 use super::scene::{CART, Scene, edit, reports};
 use crh_pipeline::fixer::IssueOutcome;
 use crh_review::Location;
 use crh_review::finding::Side;
+use crh_testkit::fake_model::calls;
 use crh_testkit::{FakeModel, Repo};
 
 /// Why an issue is not done.
@@ -40,18 +43,38 @@ async fn check(path: &str, text: &str, table: &str, edits: &[(&str, &str)], expe
 }
 
 #[tokio::test]
-async fn change_outside_functions_fixes_an_issue_outside() {
+async fn change_in_the_block_of_its_lines_fixes_an_issue_outside_of_functions() {
     let steps: String = (1..20).map(|step| format!("  - run: make {step}\n")).collect();
     let workflow = format!("name: ci\non: push\nsteps:\n{steps}");
-    let table = r#"a ci.yml:18 P1 0.9 "The step has a token that may write""#;
+    let table = r#"a ci.yml:18 P1 0.9 "The token of the step has no limited permissions""#;
     let permissions = ("on: push\n", "on: push\npermissions:\n  contents: read\n");
+    // The title names the new key.
     check("ci.yml", &workflow, table, &[permissions], &["done"]).await;
+    let table = r#"a ci.yml:18 P1 0.9 "The token of the step may write""#;
+    check("ci.yml", &workflow, table, &[permissions], &[ELSEWHERE]).await;
+    check("ci.yml", &workflow, table, &[("make 3\n", "build 3\n")], &[ELSEWHERE]).await;
     let comment = ("on: push\n", "# Read only.\non: push\n");
     check("ci.yml", &workflow, table, &[comment], &[COMMENTS]).await;
 
-    let page = format!("Setup\n\n{steps}");
-    let table = r#"a page.md:18 P1 0.9 "The page has no heading""#;
-    check("page.md", &page, table, &[("Setup\n", "# Setup\n")], &["done"]).await;
+    let service = |name: &str| {
+        let ports: String = (1..8).map(|port| format!("      - 80{port}\n")).collect();
+        format!("  {name}:\n    image: {name}:latest\n    ports:\n{ports}    user: root{name}\n")
+    };
+    let head = "x-log: &log\n  driver: none\n\n\n\n\nservices:\n";
+    let compose = format!("{head}{}{}    logging: *log\n", service("db"), service("web"));
+    let table = r#"a compose.yml:20 P1 0.9 "The image is not pinned""#;
+    for (line, old, new, expected) in [
+        (20, "image: web:latest", "image: web:1", "done"),
+        (20, "user: rootweb", "user: web", "done"),
+        (20, "image: db:latest", "image: db:1", ELSEWHERE),
+        (20, "driver: none", "driver: json", ELSEWHERE),
+        // The line names the anchor.
+        (30, "driver: none", "driver: json", "done"),
+        (30, "user: rootdb", "user: db", ELSEWHERE),
+    ] {
+        let table = table.replace(":20", &format!(":{line}"));
+        check("compose.yml", &compose, &table, &[(old, new)], &[expected]).await;
+    }
 
     let lines: String = (1..9).map(|line| format!("  const name{line} = {line};\n")).collect();
     let code = format!(
@@ -61,8 +84,7 @@ async fn change_outside_functions_fixes_an_issue_outside() {
     let table = r#"a app.js:16 P1 0.9 "The reply contains unescaped text""#;
     for (old, new, expected) in [
         ("const name1 = 1;\n", "const name1 = escape(1);\n", "done"),
-        ("express();\n", "express();\napp.use(escaped);\n", "done"),
-        ("\napp.get", "\nfunction escaped(id) {\n  return id;\n}\n\napp.get", "done"),
+        ("express();\n", "express();\napp.use(escaped);\n", ELSEWHERE),
         ("  return id;\n", "  return -id;\n", ELSEWHERE),
         ("  return id;\n", "  return id;\n  log(id);\n", ELSEWHERE),
     ] {
@@ -122,31 +144,53 @@ async fn named_constant_belongs_to_the_issue_that_names_it() {
     check("cart.py", code, table, &[mode, rate], &["done", "done"]).await;
 }
 
-/// The first issue cites a line that the change removed.
-#[tokio::test]
-async fn removed_line_and_issue_in_one_function_are_both_fixed() {
+/// The first issue cites a line that the change removed, the second a line of the same function.
+async fn check_removed(edits: &[(&str, &str)], named: &[&str], expected: [&str; 2]) {
     let lines: String = (3..40).map(|line| format!("    name_{line} = 0\n")).collect();
-    let code = format!("def total(lines):\n    count = len(lines)\n{lines}");
+    let head = format!("def total(lines):\n    count = len(lines)\n{lines}");
+    let base = head.replace("    name_5 = 0\n", "    check_all(lines)\n    name_5 = 0\n");
+    let repo = Repo::from_fixture(CART);
+    repo.write("cart.py", &base);
+    repo.commit("a guard");
+    repo.write("cart.py", &head);
+    repo.commit("no guard");
     let table = r#"
         a cart.py:5 P1 0.9 "The guard was removed"
         a cart.py:30 P1 0.9 "A line without a name fails"
     "#;
-    let guard = ("    name_12 = 0\n", "    name_12 = 0\n    check(lines)\n");
+    let edits = edits.iter().map(|(old, new)| {
+        let path = if old.contains("strip") { "label.py" } else { "cart.py" };
+        edit(path, old, new)
+    });
+    let report = json!({ "repairs": [
+        { "number": 1, "outcome": "done", "sentence": "It is done.", "files": named },
+        { "number": 2, "outcome": "done", "sentence": "It is done." },
+    ] });
+    let model = FakeModel::start().on("fixer-1", edits.chain([calls("report_repairs", report)]));
+    let mut scene = Scene::from_repo(&model, repo, table).with_files(&["cart.py", "label.py"]);
+    scene.fix_task.issues[0].location.side = Side::Old;
+    scene.fix_task.issues[0].evidence.clear();
+    assert_eq!(outcomes(&scene).await, expected);
+}
+
+#[tokio::test]
+async fn issue_about_removed_lines_is_fixed_at_their_place_or_by_bringing_them_back() {
     let name = ("name_22 = 0", "name_22 = lines or 0");
-    for (edits, expected) in [
-        (&[guard, name], ["done", "done"]),
-        (&[guard, ("name_30 = 0", "name_30 = 1")], ["done", "done"]),
-        // Only the line of the second issue is changed.
-        (
-            &[("name_30 = 0", "name_30 = 1"), ("name_29 = 0", "name_29 = 1")],
-            ["the change around its lines may be for another issue", "done"],
-        ),
-    ] {
-        let (_model, mut scene) = scene("cart.py", &code, table, edits);
-        scene.fix_task.issues[0].location.side = Side::Old;
-        scene.fix_task.issues[0].evidence.clear();
-        assert_eq!(outcomes(&scene).await, expected, "{edits:?}");
+    // The removed line is back at its place or elsewhere, or only a name in it.
+    for new in ["    check_all(lines)\n    name_5 = 0\n", "    assert lines\n    name_5 = 0\n"] {
+        check_removed(&[("    name_5 = 0\n", new), name], &[], ["done", "done"]).await;
     }
+    let moved = ("    name_15 = 0\n", "    name_15 = 0\n    check_all(lines, 1)\n");
+    check_removed(&[moved, name], &[], ["done", "done"]).await;
+    check_removed(&[moved, ("name_30 = 0", "name_30 = 1")], &[], ["done", "done"]).await;
+    // Another change of the file.
+    let other = ("    name_15 = 0\n", "    name_15 = 0\n    log(lines)\n");
+    check_removed(&[other, ("name_30 = 0", "name_30 = 1")], &[], [ELSEWHERE, "done"]).await;
+    check_removed(&[("name_30 = 0", "name_30 = 1")], &[], [ELSEWHERE, "done"]).await;
+    // Another file, if the report names it.
+    let elsewhere = ("line.strip()", "check(line).strip()");
+    let both = [elsewhere, ("name_30 = 0", "name_30 = 1")];
+    check_removed(&both, &["label.py"], ["done", "done"]).await;
 }
 
 #[tokio::test]
