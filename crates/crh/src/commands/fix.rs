@@ -21,7 +21,7 @@ use crate::fix::journal::{ApplyError, LockedCheckout};
 use crate::fix::moved_checkout::MovedCheckout;
 use crate::fix::outcome::{FixPass, SkipKind, SkippedIssue};
 use crate::fix::residual::left_before;
-use crate::fix::{AppliedFixes, FixObstacle, FixOrigin};
+use crate::fix::{AppliedFixes, FixObstacle, FixOrigin, UpdateStorage};
 use crate::hand_off::todos;
 use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
@@ -128,19 +128,16 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     let reopening = ReopenRequest { run: &stored_run, trust: args.trust, flags };
     let session = review::reopened(reopening, environment)?;
     // If the list of applied fixes is unreadable, the command must stop.
-    let applied_fixes =
-        session.place.folder().map(AppliedFixes::load).transpose()?.unwrap_or_default();
+    session.place.folder().map(AppliedFixes::load).transpose()?;
     check_checkout(&session, &report, environment)?;
-    fix::update_from_journals(&session, &mut report)?;
+    let storage = if args.dry_run { UpdateStorage::InMemory } else { UpdateStorage::Stored };
+    fix::update_report(&session, &mut report, storage)?;
     let run = format!("{}{}", ui::shell_word(&stored_run.run_id()), run_dir_flag(run_dir));
     let (numbers, rejected) = match args.issue.is_empty() {
         true => safe_to_try(&report, &session.settings, (&stored_run, &run))?,
         false => (without_fixed(&args.issue, &report), Vec::new()),
     };
     let rejected = FixPass::leaving(rejected);
-    if !applied_fixes.is_empty() {
-        note_changed_file(&session, &stored_run, run_dir)?;
-    }
     // Warn before crh pays for a fixer.
     let warned = fix::unverifiable(&session, &report, &numbers, FixOrigin::Command);
     warned.iter().for_each(warn_skipped);
@@ -168,25 +165,6 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
             Err(report_not_updated(state, reason, &format!("crh fix {run}")))
         }
     }
-}
-
-/// Prints a note about the first file that differs from its content after the fixes. The user may
-/// have undone the fixes with git, which the run does not record.
-fn note_changed_file(
-    session: &ReviewSession,
-    run: &RunFolder,
-    run_dir: Option<&Path>,
-) -> Result<(), Failure> {
-    let Some(root) = &session.checkout else { return Ok(()) };
-    let changed_path =
-        LockedCheckout::take(root, run.stamp_key())?.not_as_left(&fix::fixes_of(run))?;
-    if let Some(path) = changed_path {
-        let run = format!("{}{}", ui::shell_word(&run.run_id()), run_dir_flag(run_dir));
-        ui::note(&format!(
-            "`{path}` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo {run}` to record that"
-        ));
-    }
-    Ok(())
 }
 
 /// Fails if the reviewed change is not the checkout of the current folder.

@@ -37,12 +37,11 @@ struct FixReviews {
     /// Numbers of the fixes that a complete review covers.
     #[serde(default)]
     verified: BTreeSet<u32>,
-    /// Issues whose fix was no longer in the tree at the end of a run, with the number of the last
-    /// fix before that.
+    /// Issues whose fix was no longer in the tree, with the number of the last fix before that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     missing: BTreeMap<u32, u32>,
-    /// Files of other fixes that no longer had their edits at the end of a run, by issue, with the
-    /// number of the last fix before that.
+    /// Files of other fixes that no longer had their edits, by issue, with the number of the last fix
+    /// before that.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     missing_files: BTreeMap<u32, BTreeMap<String, u32>>,
     /// Places of issues that are open because of missing files, or that their fix did not change.
@@ -172,18 +171,21 @@ impl AppliedFixes {
         files.is_some_and(|files| files.values().any(|last| *last >= at))
     }
 
-    /// Stores that the fixes of these issues are no longer in these files, and the places that are
+    /// Notes that the fixes of these issues are no longer in these files, and the places that are
     /// open if other files still have their part. Later fixes of them count again.
-    pub(super) fn keep_missing(
+    pub(super) fn with_missing(
         mut self,
-        run: &RunFolder,
         missing: BTreeMap<u32, BTreeSet<String>>,
         open_places: BTreeMap<u32, Vec<Location>>,
-    ) -> Result<Self, FileWriteError> {
+    ) -> Self {
         self.fix_reviews.open_places.extend(open_places);
         self.add_missing(missing);
-        run.store_masked(FIX_REVIEWS, &self.fix_reviews)?;
-        Ok(self)
+        self
+    }
+
+    /// Stores the results of the reviews, and which fixes are missing.
+    pub(super) fn keep(&self, run: &RunFolder) -> Result<(), FileWriteError> {
+        run.store_masked(FIX_REVIEWS, &self.fix_reviews)
     }
 
     fn add_missing(&mut self, missing: BTreeMap<u32, BTreeSet<String>>) {
@@ -209,7 +211,7 @@ impl AppliedFixes {
     ) -> Result<Self, FileWriteError> {
         let last = self.last();
         self.fix_reviews.add(last, found_again, result);
-        run.store_masked(FIX_REVIEWS, &self.fix_reviews)?;
+        self.keep(run)?;
         Ok(self)
     }
 }

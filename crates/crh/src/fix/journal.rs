@@ -27,6 +27,7 @@ use self::folder::FixFolder;
 pub(super) use self::folder::FixPhase;
 pub(super) use self::marker::DRAFT as MARKER_DRAFT;
 pub(crate) use self::marker::MARKER;
+use super::fixed_file::FixedFile;
 use super::tree::{CheckoutTree, FileSnapshot, InsidePath};
 use crate::ui;
 use crh_os::names::canonical;
@@ -172,33 +173,6 @@ impl Journal {
     }
 }
 
-/// Whether a file has each line that a fix changed as often as before the fix, and no line more
-/// often than before and after it: an edited line of the fix is not gone. Git also removes other edits if it restores the file, so the
-/// rest of the file may differ. Blank lines do not count, because they are everywhere.
-fn is_fix_gone(now: Option<&Vec<u8>>, fixed: Option<&Vec<u8>>, original: Option<&Vec<u8>>) -> bool {
-    let (Some(now), Some(fixed), Some(original)) = (now, fixed, original) else { return false };
-    let (now, fixed, original) = (line_counts(now), line_counts(fixed), line_counts(original));
-    let mut changed = fixed
-        .keys()
-        .chain(original.keys())
-        .filter(|line| fixed.get(*line) != original.get(*line))
-        .peekable();
-    let is_known =
-        |(line, count): (&&[u8], &usize)| fixed.get(line).max(original.get(line)) >= Some(count);
-    changed.peek().is_some()
-        && changed.all(|line| now.get(line) == original.get(line))
-        && now.iter().all(is_known)
-}
-
-/// How often a text has each line that is not blank.
-fn line_counts(text: &[u8]) -> BTreeMap<&[u8], usize> {
-    let mut counts: BTreeMap<&[u8], usize> = BTreeMap::new();
-    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        *counts.entry(line).or_default() += 1;
-    }
-    counts
-}
-
 impl LockedCheckout {
     /// Locks the checkout at this root. Fails if another process has it.
     pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, ApplyError> {
@@ -296,14 +270,15 @@ impl LockedCheckout {
         let mut already_undone = BTreeSet::new();
         for entry in &mut entries {
             let bytes = |image: &Option<StoredVersion>| {
-                image.as_ref().and_then(|image| images.get(&image.name))
+                let image = image.as_ref().and_then(|image| images.get(&image.name));
+                image.map(Vec::as_slice)
             };
             let found = self.read(&entry.path)?;
             let (fixed, original) = (bytes(&entry.before), bytes(&entry.after));
-            match found.as_ref().map(|found| &found.bytes) {
+            match found.as_ref().map(|found| found.bytes.as_slice()) {
                 now if now == fixed => {}
                 // The user has undone this fix by other means, such as git.
-                now if now == original || is_fix_gone(now, fixed, original) => {
+                now if FixedFile::new(original, fixed, now).is_undone() => {
                     already_undone.insert(entry.number);
                 }
                 _ => return Err(ApplyError::Edited { path: entry.path.clone() }),
@@ -367,14 +342,17 @@ impl LockedCheckout {
                     // Keep the original of the first fix: the undo restores it.
                     Some(first) => {
                         let bytes = |image: &Option<StoredVersion>| {
-                            image.as_ref().and_then(|image| images.get(&image.name))
+                            let image = image.as_ref();
+                            image.and_then(|image| images.get(&image.name)).map(Vec::as_slice)
                         };
-                        // A fix continues from the previous one, or from the original if the user
-                        // undid the previous one with git.
-                        if ![bytes(&first.after), bytes(&first.before)]
-                            .contains(&bytes(&entry.before))
-                        {
-                            return Err(ApplyError::Between { path: entry.path });
+                        let (original, fixed) = (bytes(&first.before), bytes(&first.after));
+                        let start = bytes(&entry.before);
+                        if start != fixed {
+                            // The user undid the previous fix with git, and may have edited the file.
+                            if !FixedFile::new(original, fixed, start).is_undone() {
+                                return Err(ApplyError::Between { path: entry.path });
+                            }
+                            first.before = entry.before;
                         }
                         first.after = entry.after;
                         first.folders.extend(entry.folders);
@@ -386,24 +364,6 @@ impl LockedCheckout {
         let reversed = entries.into_values().map(FileEntry::reversed);
         let reversed = reversed.enumerate().map(|(number, entry)| FileEntry { number, ..entry });
         Ok((reversed.collect(), images))
-    }
-
-    /// A file that differs from what the fixes of the run left, if there is one.
-    pub(crate) fn not_as_left(&self, fixes: &Path) -> Result<Option<String>, ApplyError> {
-        let mut left = BTreeMap::new();
-        for (folder, journal) in applied_fixes(fixes)?.into_values() {
-            for entry in journal.entries {
-                let bytes = entry.after.as_ref().map(|image| folder.image(image)).transpose();
-                left.insert(entry.path, bytes.map_err(|why| unread_error(&folder, &why))?);
-            }
-        }
-        for (path, bytes) in left {
-            // A symlink or a folder differs too.
-            if self.bytes(&path).ok() != Some(bytes) {
-                return Ok(Some(path));
-            }
-        }
-        Ok(None)
     }
 
     /// Writes the journal, then the files.
@@ -563,6 +523,40 @@ pub(super) fn applied_fixes(
     }
     applied_fixes.retain(|number, _| !undone.contains(number));
     Ok(applied_fixes)
+}
+
+/// The bytes of a file before the first fix of a run and after the last one.
+pub(super) type FixedBytes = [Option<Vec<u8>>; 2];
+
+/// The fixed files of a run by path. Empty if the fixes were made in another checkout than the one
+/// at this root.
+pub(super) fn fixed_bytes(
+    fixes: &Path,
+    root: &Path,
+) -> Result<BTreeMap<String, FixedBytes>, ApplyError> {
+    let mut files: BTreeMap<String, FixedBytes> = BTreeMap::new();
+    for (folder, journal) in applied_fixes(fixes)?.into_values() {
+        if journal.checkout != root {
+            return Ok(BTreeMap::new());
+        }
+        for entry in journal.entries {
+            let bytes = |image: &Option<StoredVersion>| {
+                let image = image.as_ref().map(|image| folder.image(image)).transpose();
+                image.map_err(|why| unread_error(&folder, &why))
+            };
+            let (before, after) = (bytes(&entry.before)?, bytes(&entry.after)?);
+            files.entry(entry.path).or_insert([before, None])[1] = after;
+        }
+    }
+    Ok(files)
+}
+
+/// The bytes of a file in the checkout at this root, or `None` if it does not exist. Reads without
+/// the lock.
+pub(super) fn checkout_bytes(root: &Path, path: &str) -> Result<Option<Vec<u8>>, ApplyError> {
+    let tree = CheckoutTree::open(root).map_err(ApplyError::io(path))?;
+    let found = tree.read(inside(path)?).map_err(|error| place_error(path, &error))?;
+    Ok(found.map(|found| found.bytes))
 }
 
 fn inside(path: &str) -> Result<InsidePath<'_>, ApplyError> {

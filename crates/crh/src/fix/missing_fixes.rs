@@ -1,20 +1,21 @@
-//! Finds applied fixes whose edits are no longer in the tree: the user may revert a file while crh
-//! still reviews its fix.
+//! Finds applied fixes whose edits are no longer in the tree: the user may revert a file with git,
+//! also while crh still reviews its fix.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::path::Path;
 
 use super::applied_fixes::AppliedFixes;
-use super::edits::ChangedLines;
-use super::found_on::drop_found_on;
+use super::fixed_file::FixedFile;
+use super::found_on::{drop_found_on, found_on};
+use super::journal::ApplyError;
 use super::outcome::SkippedIssue;
-use super::reviewed_checkout::ReviewedCheckout;
-use super::surroundings::changed;
-use super::{REVIEWED, move_to_open_places};
+use super::reviewed_checkout::{ReviewedCheckout, fixes_of};
+use super::{REVIEWED, UpdateStorage, journal, move_to_open_places};
 use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crh_pipeline::run_folder::RunFolder;
 use crh_review::Location;
-use crh_review::diff::Diff;
 use crh_review::finding::Side;
 use crh_review::report::{AppliedFix, Issue, Report};
 
@@ -24,6 +25,7 @@ use crh_review::report::{AppliedFix, Issue, Report};
 pub(crate) fn drop_missing_fixes(
     session: &ReviewSession,
     report: &mut Report,
+    storage: UpdateStorage,
 ) -> Result<Vec<SkippedIssue>, Failure> {
     let Some(run) = session.place.folder() else { return Ok(Vec::new()) };
     let applied_fixes = AppliedFixes::load(run)?;
@@ -40,13 +42,16 @@ pub(crate) fn drop_missing_fixes(
         // Without the report of the review, the issues keep their last places.
         if let Ok(reviewed) = run.read::<Report>(REVIEWED) {
             let restored = restore_issues(report, &reviewed, &numbers);
-            drop_found_on(run, &restored).or_fail(FailureKind::External)?;
+            if storage == UpdateStorage::Stored {
+                drop_found_on(run, &restored).or_fail(FailureKind::External)?;
+            }
             open_places = open_places_of(&reviewed, &fixes, &missing);
         }
         let narrowed: BTreeSet<u32> = open_places.keys().copied().collect();
-        let updated = applied_fixes
-            .keep_missing(run, missing.clone(), open_places)
-            .or_fail(FailureKind::External)?;
+        let updated = applied_fixes.with_missing(missing.clone(), open_places);
+        if storage == UpdateStorage::Stored {
+            updated.keep(run).or_fail(FailureKind::External)?;
+        }
         report.applied_fixes = updated.applied();
         let mut partly_reverted = report.applied_fixes.clone();
         partly_reverted.retain(|fix| narrowed.contains(&fix.number));
@@ -116,64 +121,76 @@ fn missing_fixes(
     let paths: BTreeSet<&str> =
         fixes.iter().flat_map(|fix| fix.files.iter().map(String::as_str)).collect();
     let tree = reviewed_checkout.start(&checkout, &paths)?;
-    if tree.edited.is_empty() && tree.barred.is_empty() {
-        return Ok(BTreeMap::new());
+    let objects = reviewed_checkout.bare.objects().or_fail(FailureKind::External)?;
+    let text = |commit: &str, path: &str| {
+        objects.file_if_any(commit, path.as_bytes()).or_fail(FailureKind::External)
+    };
+    let mut is_missing = BTreeSet::new();
+    for path in tree.edited.iter().map(String::as_str) {
+        let original = text(reviewed_checkout.reviewed, path)?;
+        let (fixed, now) = (text(&reviewed_checkout.now, path)?, text(&tree.commit, path)?);
+        let file = FixedFile::new(original.as_deref(), fixed.as_deref(), now.as_deref());
+        let lacking = lacking_fixes(path, &file, report, fixes, |number| {
+            reviewed_checkout.found_on(number) == reviewed_checkout.reviewed
+        });
+        is_missing.extend(lacking.into_iter().map(|number| (number, path)));
     }
-    let (reviewed, fixed) = (reviewed_checkout.reviewed, reviewed_checkout.now.as_str());
-    let diff = |from: &str, to: &str| -> Result<Diff, Failure> {
-        let diff = reviewed_checkout.bare.diff(from, to).or_fail(FailureKind::External)?;
-        Ok(Diff::read(diff))
-    };
-    let by_fixes = diff(reviewed, fixed)?;
-    let by_user = diff(fixed, &tree.commit)?;
-    let in_tree = diff(reviewed, &tree.commit)?;
-    let is_missing = |fix: &AppliedFix, path: &str| {
-        let issue = report.issue(fix.number);
-        // The place of an issue of a later round is a place in another commit.
-        let is_of_reviewed = reviewed_checkout.found_on(fix.number) == reviewed;
-        let place = issue
-            .map(|issue| &issue.location)
-            .filter(|place| is_of_reviewed && place.file == path && place.side == Side::New);
-        let lines = place.map(|place| (place.line_start, place.line_end));
-        let edits = changed(&by_fixes, path);
-        tree.barred.contains_key(path)
-            || !edits.is_empty() && changed(&in_tree, path).is_empty()
-            || is_overwritten(&edits, &changed(&by_user, path), lines)
-    };
     let missing = fixes.iter().map(|fix| {
-        let files = fix.files.iter().filter(|path| is_missing(fix, path.as_str()));
-        (fix.number, files.cloned().collect::<BTreeSet<String>>())
+        let mut files: BTreeSet<String> = fix.files.iter().cloned().collect();
+        files.retain(|path| {
+            tree.barred.contains_key(path) || is_missing.contains(&(fix.number, path.as_str()))
+        });
+        (fix.number, files)
     });
     Ok(missing.filter(|(_, files)| !files.is_empty()).collect())
 }
 
-/// Whether later edits of a file change lines that its fixes wrote, or bring back lines that they
-/// deleted. `lines` are the lines of the issue before the fixes: if fixes changed these lines, only
-/// those changes count, since the others belong to other issues.
-fn is_overwritten(
-    by_fixes: &[ChangedLines],
-    by_user: &[ChangedLines],
-    lines: Option<(u32, u32)>,
-) -> bool {
-    let is_near = |edit: &ChangedLines| lines.is_some_and(|lines| edit.is_at(lines));
-    let has_near = by_fixes.iter().any(is_near);
-    let (mut added, mut removed) = (0, 0);
-    by_fixes.iter().any(|edit| {
-        // Where the edit is in the fixed text.
-        let at = edit.at + added - removed;
-        (added, removed) = (added + edit.are, removed + edit.were);
-        let counts = !has_near || is_near(edit);
-        counts && by_user.iter().any(|later| overwrites(later, at, edit.are))
-    })
+/// The files of the fixes in a report that no longer have them, in the checkout at this root. Empty
+/// if the fixes were made in another checkout. Only compares with the journals, which do not have
+/// the files of fixes that crh found in the checkout.
+pub(crate) fn files_without_fixes(
+    run: &RunFolder,
+    report: &Report,
+    root: &Path,
+) -> Result<BTreeSet<String>, ApplyError> {
+    let (found_on, mut missing) = (found_on(run), BTreeSet::new());
+    for (path, [original, fixed]) in journal::fixed_bytes(&fixes_of(run), root)? {
+        // A symlink or a folder is not the fixed file.
+        let now = journal::checkout_bytes(root, &path).unwrap_or_default();
+        let file = FixedFile::new(original.as_deref(), fixed.as_deref(), now.as_deref());
+        let is_of_reviewed = |number: u32| !found_on.contains_key(&number);
+        if now != fixed
+            && !lacking_fixes(&path, &file, report, &report.applied_fixes, is_of_reviewed)
+                .is_empty()
+        {
+            missing.insert(path);
+        }
+    }
+    Ok(missing)
 }
 
-/// Whether an edit of the fixed text changes these lines of it. If there are no lines, whether it
-/// adds lines at this place.
-fn overwrites(edit: &ChangedLines, at: usize, count: usize) -> bool {
-    match count {
-        0 => edit.are > 0 && (edit.at..=edit.at + edit.were).contains(&at),
-        _ => edit.were > 0 && edit.at < at + count && at < edit.at + edit.were,
-    }
+/// The issues of the fixes that a file no longer has. The place of an issue of a later round is a
+/// place in another commit than the reviewed one.
+fn lacking_fixes(
+    path: &str,
+    file: &FixedFile<'_>,
+    report: &Report,
+    fixes: &[AppliedFix],
+    is_of_reviewed: impl Fn(u32) -> bool,
+) -> Vec<u32> {
+    let places = report.all_issues().filter_map(|issue| {
+        let Location { file, side, line_start, line_end } = &issue.location;
+        let is_here = file == path && *side == Side::New && is_of_reviewed(issue.number);
+        is_here.then_some((issue.number, (*line_start, *line_end)))
+    });
+    let places: Vec<(u32, (u32, u32))> = places.collect();
+    let lacks = |number: u32| {
+        let (own, others): (Vec<_>, Vec<_>) = places.iter().partition(|(it, _)| *it == number);
+        let others: Vec<(u32, u32)> = others.into_iter().map(|(_, lines)| lines).collect();
+        file.lacks_fix(own.first().map(|(_, lines)| *lines), &others)
+    };
+    let fixes = fixes.iter().filter(|fix| fix.files.iter().any(|file| file == path));
+    fixes.map(|fix| fix.number).filter(|number| lacks(*number)).collect()
 }
 
 #[cfg(test)]
@@ -222,25 +239,5 @@ mod tests {
         check(&[], "test_b.py", &[]);
         // The place is one of another commit.
         check(&[&place("d.py")], "b.py", &[&fixed, &reverted, &unchanged]);
-    }
-
-    #[test]
-    fn fix_is_missing_if_a_later_edit_changes_its_lines() {
-        let lines = |at, were, are| ChangedLines { at, were, are };
-        // One fix replaces line 3 by two lines, another deletes lines 11 and 12.
-        let by_fixes = [lines(2, 1, 2), lines(10, 2, 0)];
-        let check = |by_user: ChangedLines, lines, expected: bool| {
-            assert_eq!(is_overwritten(&by_fixes, &[by_user], lines), expected, "{by_user:?}");
-        };
-        check(lines(2, 2, 1), None, true);
-        check(lines(3, 1, 1), Some((3, 3)), true);
-        check(lines(3, 1, 1), Some((11, 12)), false);
-        // An edit elsewhere, and a line inserted between the two lines.
-        check(lines(6, 1, 3), None, false);
-        check(lines(3, 0, 1), None, false);
-        // The deleted lines are back.
-        check(lines(11, 0, 2), None, true);
-        check(lines(11, 0, 2), Some((3, 3)), false);
-        assert!(!is_overwritten(&by_fixes, &[], None));
     }
 }

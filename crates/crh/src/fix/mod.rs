@@ -9,6 +9,7 @@ pub(crate) mod edit_authority;
 mod edits;
 mod fix_judge;
 mod fix_review;
+mod fixed_file;
 pub(crate) mod found_on;
 pub(crate) mod interrupted_fix;
 pub(crate) mod journal;
@@ -34,7 +35,8 @@ use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
-pub(crate) use self::missing_fixes::drop_missing_fixes;
+pub(crate) use self::missing_fixes::{drop_missing_fixes, files_without_fixes};
+use self::moved_checkout::MovedCheckout;
 use self::outcome::{FixPass, SkipKind, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 use self::residual::{RESIDUAL, residual, with_kept};
@@ -112,7 +114,7 @@ pub(crate) fn would_fix(
 ) -> Result<(Vec<u8>, FixPass), Failure> {
     let _watch = InterruptGuard::watch(|| {})?;
     let (issues, left) = verifiable(session, report, numbers, FixOrigin::Command);
-    let reviewed_checkout = match ReviewedCheckout::open(session) {
+    let mut reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
         Err(obstacle) => {
             return Ok((Vec::new(), skip_all(report, numbers, &obstacle.to_string())));
@@ -122,6 +124,7 @@ pub(crate) fn would_fix(
         Ok(checkout) => checkout,
         Err(why) => return Ok((Vec::new(), skip_all(report, numbers, &why))),
     };
+    reviewed_checkout.take_reverted_files(&checkout)?;
     let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         return Ok((
@@ -137,11 +140,80 @@ pub(crate) fn would_fix(
     Ok((patch, fixed.and(FixPass::leaving(left))))
 }
 
-/// Updates a report from the journals. A process may have ended after it changed the tree and
-/// before it wrote the report.
-pub(crate) fn update_from_journals(
+/// Whether crh stores what it learns about the fixes of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UpdateStorage {
+    Stored,
+    /// For a dry run.
+    InMemory,
+}
+
+/// Updates a report from the journals and the checkout. Opens the issues of fixes that are no longer
+/// in the checkout, with a note.
+pub(crate) fn update_report(
     session: &ReviewSession,
     report: &mut Report,
+    storage: UpdateStorage,
+) -> Result<(), Failure> {
+    update_from_journals(session, report, storage)?;
+    let before = report.applied_fixes.clone();
+    let missing = match missing_in_checkout(session, report, storage) {
+        Ok(missing) if missing.is_empty() => return Ok(()),
+        Ok(missing) => missing,
+        Err(failure) => {
+            ui::warn(&format!(
+                "crh did not check that the checkout has the fixes: {:#}",
+                failure.error
+            ));
+            return Ok(());
+        }
+    };
+    note_open_again(&missing, &before, report);
+    warn_skipped(report, &missing);
+    up_to_date(session, report);
+    match storage {
+        UpdateStorage::Stored => store(session, report, &missing).or_fail(FailureKind::External),
+        UpdateStorage::InMemory => Ok(()),
+    }
+}
+
+/// As [`drop_missing_fixes`], unless another commit is checked out: its files say nothing about the
+/// fixes.
+fn missing_in_checkout(
+    session: &ReviewSession,
+    report: &mut Report,
+    storage: UpdateStorage,
+) -> Result<Vec<SkippedIssue>, Failure> {
+    match report.applied_fixes.is_empty() || MovedCheckout::since_review(session)?.is_some() {
+        true => Ok(Vec::new()),
+        false => drop_missing_fixes(session, report, storage),
+    }
+}
+
+/// Says which issues are open again, and which files no longer have the fixes that were applied
+/// before.
+fn note_open_again(missing: &[SkippedIssue], before: &[AppliedFix], report: &Report) {
+    let issues: Vec<String> = missing.iter().map(|left| format!("#{}", left.number)).collect();
+    let is_left = |number: u32, file: &String| {
+        report.fix_of(number).is_some_and(|fix| fix.files.contains(file))
+    };
+    let files = before.iter().flat_map(|fix| fix.files.iter().map(|file| (fix.number, file)));
+    let files = files.filter(|(number, file)| !is_left(*number, file));
+    let files: BTreeSet<String> = files.map(|(_, file)| format!("`{file}`")).collect();
+    let (are, their) = if issues.len() == 1 { ("is", "its fix") } else { ("are", "their fixes") };
+    ui::note(&format!(
+        "{} {are} open again, because {their} {are} no longer in {}",
+        issues.join(", "),
+        files.into_iter().collect::<Vec<_>>().join(", ")
+    ));
+}
+
+/// Updates a report from the journals. A process may have ended after it changed the tree and
+/// before it wrote the report.
+fn update_from_journals(
+    session: &ReviewSession,
+    report: &mut Report,
+    storage: UpdateStorage,
 ) -> Result<(), Failure> {
     let Some(run) = session.place.folder() else { return Ok(()) };
     let applied_fixes = AppliedFixes::load(run)?;
@@ -157,7 +229,9 @@ pub(crate) fn update_from_journals(
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
         *report = settled;
-        store(session, report, &[]).or_fail(FailureKind::External)?;
+        if storage == UpdateStorage::Stored {
+            store(session, report, &[]).or_fail(FailureKind::External)?;
+        }
     }
     Ok(())
 }
@@ -367,7 +441,7 @@ fn fix_in_tree(
     // The code below checks itself whether Ctrl-C was pressed.
     let _watch = InterruptGuard::watch(|| {})?;
     let all = |why: &str| skip_all(report, numbers, why);
-    let reviewed_checkout = match ReviewedCheckout::open(session) {
+    let mut reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
         Err(obstacle) => return Ok(all(&obstacle.to_string())),
     };
@@ -375,6 +449,7 @@ fn fix_in_tree(
         Ok(checkout) => checkout,
         Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
     };
+    reviewed_checkout.take_reverted_files(&checkout)?;
     let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         let left = skip_each(report, numbers, SkippedIssue::not_tried);

@@ -22,7 +22,7 @@ impl MovedCheckout {
     /// For a review of the checkout. `None` if the checkout has the reviewed commit or a rewritten
     /// one of its branch, or if the files are as they were reviewed.
     pub(crate) fn since_review(session: &ReviewSession) -> Result<Option<Self>, Failure> {
-        let Ok(reviewed_checkout) = ReviewedCheckout::open(session) else { return Ok(None) };
+        let Ok(mut reviewed_checkout) = ReviewedCheckout::open(session) else { return Ok(None) };
         // Without this file, crh compares only the lines of each issue.
         let Ok(metadata) = reviewed_checkout.run().metadata() else { return Ok(None) };
         let repository =
@@ -37,6 +37,7 @@ impl MovedCheckout {
         }
         // If the checkout cannot be locked, the fix itself reports the reason.
         let Ok(checkout) = reviewed_checkout.locked() else { return Ok(None) };
+        reviewed_checkout.take_reverted_files(&checkout)?;
         let edited = reviewed_checkout.edited_since_review(&checkout)?;
         Ok((!edited.is_empty()).then_some(moved))
     }

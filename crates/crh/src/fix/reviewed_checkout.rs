@@ -193,6 +193,35 @@ impl<'b> ReviewedCheckout<'b> {
         Ok(locked)
     }
 
+    /// Takes the files that are as they were reviewed, although a fix of this run changed them: the
+    /// user has reverted the fix.
+    pub(super) fn take_reverted_files(&mut self, checkout: &LockedCheckout) -> Result<(), Failure> {
+        let objects = self.bare.objects().or_fail(FailureKind::External)?;
+        let mut reverted = BTreeMap::new();
+        for path in
+            self.bare.changed_paths(self.reviewed, &self.now).or_fail(FailureKind::External)?
+        {
+            let path = String::from_utf8_lossy(&path).into_owned();
+            let known = |commit: &str| objects.file_if_any(commit, path.as_bytes());
+            // crh cannot fix a file that it cannot read.
+            if let (Ok(reviewed), Ok(fixed), Ok(working)) =
+                (known(self.reviewed), known(&self.now), checkout.bytes(&path))
+                && is_same(working.as_deref(), reviewed.as_deref())
+                && !is_same(working.as_deref(), fixed.as_deref())
+            {
+                reverted.insert(path, reviewed);
+            }
+        }
+        if !reverted.is_empty() {
+            let files: Vec<AmendedFile<'_>> =
+                reverted.iter().map(|(path, bytes)| (path.as_str(), bytes.as_deref())).collect();
+            self.now =
+                self.bare.commit_with_changes(&self.now, &files).or_fail(FailureKind::External)?;
+            self.edited.retain(|path| !reverted.contains_key(path));
+        }
+        Ok(())
+    }
+
     /// The starting point for fixes of these files.
     pub(super) fn start(
         &self,

@@ -15,7 +15,7 @@ use crate::fix::edit_authority::{EditAuthority, SafeFixTiming};
 use crate::fix::outcome::FixPass;
 use crate::fix::residual::left_before;
 use crate::fix::review_marks::{FixReviewEnd, mark_files};
-use crate::fix::{AppliedFixes, FixObstacle, FixOrigin};
+use crate::fix::{AppliedFixes, FixObstacle, FixOrigin, UpdateStorage};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
 use crate::{fix, ui};
@@ -305,7 +305,7 @@ pub(crate) fn chosen_fixes(
 /// Removes the fixes, or their files, that are no longer in the tree from the report and the result.
 /// Their issues are open again.
 fn without_missing(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
-    match fix::drop_missing_fixes(session, report) {
+    match fix::drop_missing_fixes(session, report, UpdateStorage::Stored) {
         Ok(missing) => {
             let is_missing = |number: u32| missing.iter().any(|left| left.number == number);
             fixed.applied.retain_mut(|fix| {

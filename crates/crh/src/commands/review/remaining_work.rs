@@ -5,7 +5,7 @@ use super::progress;
 use super::session::ReviewSession;
 use crate::commands::run_lookup;
 use crate::failure::Failure;
-use crate::fix::AppliedFixes;
+use crate::fix::{AppliedFixes, UpdateStorage};
 use crate::ui::questions::TerminalPrompt;
 use crate::{fix, interactive, ui};
 use crh_review::report::Report;
@@ -58,10 +58,10 @@ impl RemainingWork {
     }
 }
 
-/// The stored report, updated from the journals.
+/// The stored report, updated from the journals and the checkout.
 fn stored_report(session: &ReviewSession) -> Result<Report, Failure> {
     let Some(run) = session.place.folder() else { return Ok(Report::default()) };
     let mut report = run.report().map_err(run_lookup::folder_failure)?;
-    fix::update_from_journals(session, &mut report)?;
+    fix::update_report(session, &mut report, UpdateStorage::Stored)?;
     Ok(report)
 }

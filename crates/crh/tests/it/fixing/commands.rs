@@ -374,13 +374,6 @@ fn undo_accepts_fixes_undone_by_git() {
     desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
     expect![[r#"
         exit 0
-        note: no open issue has a safe fix; `crh show RUN` shows what each issue needs
-        note: `shop/mail.py` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo RUN` to record that
-        ---
-        0 issues fixed.
-    "#]].assert_eq(&desk.shown(&desk.fix(&[])));
-    expect![[r#"
-        exit 0
         ---
         Restored:
         shop/orders.py
@@ -399,6 +392,99 @@ fn undo_accepts_fixes_undone_by_git() {
     assert_eq!(desk.files(), before);
     assert_eq!(desk.fix(&[]).code, 0);
     assert_eq!(desk.files(), fixed);
+}
+
+#[test]
+fn fix_that_git_removed_is_open_and_can_be_applied_again() {
+    let desk = Desk::with_faults();
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = desk.files();
+    assert_eq!(desk.fix(&[]).code, 0);
+    let fixed = desk.files();
+    let show = || {
+        let shown = desk.crh(&["show", "--format", "json"]).run();
+        assert!(serde_json::from_str::<Value>(&shown.stdout).is_ok(), "{}", shown.shown());
+        desk.shown(&Output { stdout: String::new(), ..shown })
+    };
+    assert_eq!(show(), "exit 0\n---\n");
+    desk.repo.git(&["stash", "--quiet"]);
+    expect![[r#"
+        exit 0
+        warning: `shop/mail.py`, `shop/orders.py` no longer have the fixes of this run, so its report is not up to date; run `crh fix RUN` to update it and fix the issues again, or `crh fix --undo RUN` to undo all fixes
+        ---
+    "#]].assert_eq(&show());
+    // A dry run writes nothing.
+    let stored = |name: &str| fs::read(desk.run().join(name)).ok();
+    let names = ["review.json", "residual-work.json", "stages/second-looks.json"];
+    let reports = names.map(stored);
+    let dry = desk.fix(&["--dry-run", "--issue", "1,2"]);
+    expect![[r#"
+        exit 0
+        note: #1, #2 are open again, because their fixes are no longer in `shop/mail.py`, `shop/orders.py`
+        ---
+    "#]].assert_eq(&desk.shown(&Output { stdout: String::new(), ..dry.clone() }));
+    assert!(dry.stdout.contains("-        pass\n+        raise\n"), "{}", dry.shown());
+    assert_eq!(names.map(stored), reports);
+    expect![[r#"
+        exit 0
+        note: #1, #2 are open again, because their fixes are no longer in `shop/mail.py`, `shop/orders.py`
+        note: undo with `crh fix --undo RUN`
+        ---
+        #1 replaced lines 4 to 5 (shop/mail.py)
+        1 issue fixed.
+    "#]].assert_eq(&desk.shown(&desk.fix(&["--issue", "1"])));
+    expect![[r#"
+        #1 fixed: The error is swallowed
+        #2 open: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    assert_eq!(show(), "exit 0\n---\n");
+    expect![[r#"
+        exit 0
+        note: #1 is already fixed
+        note: undo with `crh fix --undo RUN`
+        ---
+        #2 replaced line 5 (shop/orders.py)
+        1 issue fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--issue", "1,2"])));
+    assert_eq!(desk.files(), fixed);
+    assert!(!issues(&desk.stored("review.json")).contains("open"));
+    assert!(!desk.stored("review.json")["warnings"].to_string().contains("not fixed"));
+    assert_eq!(desk.fix(&["--undo"]).code, 0);
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
+fn fix_that_was_committed_or_edited_elsewhere_stays_fixed() {
+    let desk = Desk::with_faults();
+    desk.reviewed(&[mean(), swallowed()]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    desk.repo.commit("fixes");
+    desk.repo.write(ORDERS, format!("import decimal\n\n{}", desk.text(ORDERS)));
+    let text = desk.text(ORDERS).replace("return order.amount", "return order.paid");
+    desk.repo.write(ORDERS, text);
+    let fixed =
+        "exit 0\nnote: #1 is already fixed\nnote: #2 is already fixed\n---\n0 issues fixed.\n";
+    assert_eq!(desk.shown(&desk.fix(&["--issue", "1,2"])), fixed);
+    let shown = desk.crh(&["show"]).run();
+    assert!(!shown.stderr.contains("warning"), "{}", shown.shown());
+    // One of the two fixes is gone.
+    desk.repo
+        .write(ORDERS, desk.text(ORDERS).replace("return result", "return result / len(items)"));
+    expect![[r#"
+        exit 0
+        note: #2 is open again, because its fix is no longer in `shop/orders.py`
+        note: #1 is already fixed
+        ---
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.crh(&["fix", "--issue", "1"]).run()));
+    // On another branch without the reviewed commit, the files say nothing.
+    desk.repo.git(&["stash", "--quiet"]);
+    desk.repo.git(&["checkout", "--quiet", "-b", "other", "HEAD~2"]);
+    let shown = desk.crh(&["show"]).run();
+    assert!(!shown.stderr.contains("warning"), "{}", shown.shown());
 }
 
 #[test]

@@ -119,3 +119,32 @@ fn fixer_work_needs_the_reviewed_tree() {
     assert_eq!(applied.code, 0, "{}", applied.shown());
     assert!(desk.text(ORDERS).contains(new));
 }
+
+#[test]
+fn fixer_runs_again_after_git_has_removed_its_fix() {
+    let desk = Desk::new();
+    desk.reviewed(&[unpaid(), swallowed()]);
+    let before = desk.files();
+    let fix = |run: &str| {
+        let edit = edits(ORDERS, "    return order.amount\n", "    return order.paid\n");
+        let model = FakeModel::start().on(run, [edit, reports(1, "done")]);
+        with_model(desk.crh(&["fix", "--issue", "1,2"]), &model).run()
+    };
+    let output = fix("fixer-1");
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let fixed = desk.files();
+    desk.repo.git(&["checkout", "--quiet", "--", ORDERS]);
+    let output = fix("fixer-2");
+    expect![[r#"
+        exit 0
+        note: #1 is open again, because its fix is no longer in `shop/orders.py`
+        note: #2 is already fixed
+        note: undo with `crh fix --undo RUN`
+        ---
+        #1 It is done. (shop/orders.py)
+        1 issue fixed.
+    "#]].assert_eq(&desk.shown(&output));
+    assert_eq!(desk.files(), fixed);
+    assert_eq!(desk.fix(&["--undo"]).code, 0);
+    assert_eq!(desk.files(), before);
+}

@@ -47,6 +47,12 @@ fn finished_run_shows_later_fixes() {
     let output = resume(&desk, &model, &[]);
     assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
     assert!(desk.text(ORDERS).contains("len(items)"), "nothing is fixed by looking at it");
+    // Git removes the fix.
+    desk.repo.git(&["checkout", "--quiet", "--", "."]);
+    let output = with_model(desk.crh(&["review", "--resume", "latest"]), &model).run();
+    assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{}", output.shown());
+    let note = "note: #1 is open again, because its fix is no longer in `shop/mail.py`\n";
+    assert!(output.stderr.contains(note), "{}", output.shown());
 }
 
 #[test]

@@ -32,21 +32,28 @@ fn fix_whose_lines_are_gone_is_undone_without_a_change() {
         assert_eq!(fs::read_to_string(&path).unwrap(), now);
         assert_eq!(applied_fixes(&desk.fixes()).unwrap().is_empty(), is_gone, "{now:?}");
     };
-    // The fix replaces two lines. Git has also removed the line of the user.
-    let (original, fixed) = ("a\nb\nc\n\nmine\n", "A\nb\nC\n\nmine\n");
-    check(original, fixed, "a\nb\nc\n", true);
-    check(original, fixed, "a\nb\nC\n", false);
-    check(original, fixed, "A\nb\nC\n", false);
-    check(original, fixed, "other\n", false);
-    // The fix adds or deletes a line.
-    check("a\nmine\n", "a\nb\nmine\n", "a\n", true);
-    check("a\nmine\n", "a\nb\nmine\n", "a\nb\n", false);
-    check("a\nmine\n", "a\nb\nmine\n", "a\nedited\nmine\n", false);
-    check("a\nmine\n", "a\nb\nmine\n", "a\nmine\nmine\n", false);
-    check("a\na\nmine\n", "a\nmine\n", "a\na\n", true);
-    check("a\na\nmine\n", "a\nmine\n", "a\n", false);
-    // The fix moves a line.
-    check("a\nb\nmine\n", "b\na\nmine\n", "b\na\n", false);
+    check("a\nmine\n", "b\nmine\n", "a\n", true);
+    check("a\nmine\n", "b\nmine\n", "b\n", false);
+    check("a\nmine\n", "a\nb\nmine\n", "a\n\nother\n", false);
+}
+
+#[test]
+fn undo_after_two_fixes_keeps_an_edit_that_was_made_while_the_fix_was_undone() {
+    let desk = Desk::new();
+    let path = desk.checkout.path().join("a.py");
+    let fix = |before: &str, after: &str| {
+        fs::write(&path, before).unwrap();
+        let edits = [edit("a.py", Some(before), Some(after))];
+        desk.locked().apply(&desk.fixes(), &edits, PURPOSE, UNDISTURBED).unwrap();
+    };
+    fix("a\nmine\n", "b\nmine\n");
+    fix("a\nother\n", "b\nother\n");
+    assert_eq!(desk.undo().unwrap(), ["a.py"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a\nother\n");
+    fix("a\nmine\n", "b\nmine\n");
+    fix("b\nother\n", "c\nother\n");
+    let error = desk.undo().unwrap_err().to_string();
+    assert!(error.starts_with("`a.py` was changed between two fixes"), "{error}");
 }
 
 #[test]
