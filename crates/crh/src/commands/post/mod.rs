@@ -25,17 +25,19 @@ use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crate::fix::REVIEWED;
 use crate::{config, input, ui};
 use crh_forge::github::{GitHubHost, PullRequestRef, Repo};
 use crh_forge::posting::{PostingOutcome, ReviewBasis};
 use crh_git::{BareRepository, FetchAddress, HostedRepository, PinnedCommit};
+use crh_pipeline::assemble::recount_summary;
 use crh_pipeline::incremental::IncrementalReview;
 use crh_pipeline::sinks::{ForgeName, PostKind};
 use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
 use crh_review::report::{Report, SCHEMA_VERSION};
-use crh_review::stable_json;
 use crh_review::verdict::{CommandKind, Verdict, verdict};
+use crh_review::{refresh_verdict, stable_json};
 
 /// Largest report, in bytes: tens of thousands of findings.
 const REPORT_MAX: u64 = 64 << 20;
@@ -285,10 +287,23 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
             .read_within(INCREMENTAL_BASE, INCREMENTAL_BASE_MAX)
             .ok()
             .and_then(IncrementalBase::since);
-        let report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
+        let mut report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
+        // Only this report has all issues at their reviewed places.
+        if let (false, Ok(reviewed)) =
+            (report.applied_fixes.is_empty(), folder.read_within(REVIEWED, REPORT_MAX))
+        {
+            report = reviewed;
+        }
         StoredRun { report, diff, basis, incremental }
     };
     check_report(&run.report)?;
+    // The fixes are in a checkout. The proposal has the reviewed commit, so its issues are open.
+    if !run.report.applied_fixes.is_empty() {
+        run.report.applied_fixes.clear();
+        let command = run.report.command;
+        refresh_verdict(&mut run.report, command);
+        recount_summary(&mut run.report);
+    }
     dismiss::hide_dismissed(&mut run.report, environment)?;
     Ok(run)
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use expect_test::expect;
+use serde_json::{Value, json};
 
 use super::{GitHubScenario, NAME};
 use crh_testkit::fake_github::{Fault, FaultKind};
@@ -61,6 +62,28 @@ fn stored_run_is_posted_to_the_flags_target() {
     let output = post(&hub, &run, &[]);
     assert_eq!(output.code, 0, "{}", output.shown());
     assert_eq!(hub.github.writes_received(), writes, "nothing was left to write");
+}
+
+#[test]
+fn issue_that_is_fixed_only_in_a_checkout_is_posted_as_open() {
+    let hub = GitHubScenario::new();
+    let run = run(&hub);
+    let path = hub.elsewhere.path().join(&run).join("review.json");
+    let mut report: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    report["applied_fixes"] = json!([
+        { "number": 1, "description": "It is fixed.", "files": ["shop/orders.py"] },
+    ]);
+    // With the stored report from before the fixes, and without it.
+    for reviewed in ["stages/report.json", "stages/none.json"] {
+        fs::write(&path, report.to_string()).unwrap();
+        let stored = hub.elsewhere.path().join(&run).join("stages/report.json");
+        let moved = hub.elsewhere.path().join(&run).join(reviewed);
+        fs::rename(stored, moved).unwrap();
+        let output = post(&hub, &run, &[]);
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let comments = hub.github.comments(&hub.pull);
+        assert!(!comments[0].body.contains("(fixed)"), "{}", comments[0].body);
+    }
 }
 
 #[test]
