@@ -22,10 +22,12 @@ pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failu
     let folder = run_lookup::run_folder(environment, run_dir, run.as_deref())?;
     let mut report = folder.report().map_err(run_lookup::folder_failure)?;
     DismissalCache::load(environment)?.hide_or_warn(&mut report);
-    warn_of_missing_fixes(&folder, &report, run_dir, environment);
     let diff = folder.diff();
     let output = RenderOutputArgs { format, all, display };
-    render::print_report(&report, diff.as_ref(), output, environment)
+    render::print_report(&report, diff.as_ref(), output, environment)?;
+    // At the end, where the verdict is.
+    warn_of_missing_fixes(&folder, &report, run_dir, environment);
+    Ok(())
 }
 
 /// Warns if the checkout of the current folder is the fixed one, and its files no longer have the
@@ -55,7 +57,7 @@ fn warn_of_missing_fixes(
         let (files, run) = (files.join(", "), ui::shell_word(&folder.run_id()));
         let run = format!("{run}{}", run_lookup::run_dir_flag(run_dir));
         ui::warn(&format!(
-            "{files} no longer {have} the fixes of this run, so its report is not up to date; run `crh fix {run}` to update it and fix the issues again, or `crh fix --undo {run}` to undo all fixes"
+            "{files} no longer {have} the fixes of this run, so its report is not up to date; run `crh fix {run}` to update it and apply the safe fixes again, or `crh fix --undo {run}` to undo all fixes"
         ));
     }
 }

@@ -410,7 +410,7 @@ fn fix_that_git_removed_is_open_and_can_be_applied_again() {
     desk.repo.git(&["stash", "--quiet"]);
     expect![[r#"
         exit 0
-        warning: `shop/mail.py`, `shop/orders.py` no longer have the fixes of this run, so its report is not up to date; run `crh fix RUN` to update it and fix the issues again, or `crh fix --undo RUN` to undo all fixes
+        warning: `shop/mail.py`, `shop/orders.py` no longer have the fixes of this run, so its report is not up to date; run `crh fix RUN` to update it and apply the safe fixes again, or `crh fix --undo RUN` to undo all fixes
         ---
     "#]].assert_eq(&show());
     // A dry run writes nothing.

@@ -143,7 +143,8 @@ fn fixer_runs_again_after_git_has_removed_its_fix() {
         ---
         #1 It is done. (shop/orders.py)
         1 issue fixed.
-    "#]].assert_eq(&desk.shown(&output));
+    "#]]
+    .assert_eq(&desk.shown(&output));
     assert_eq!(desk.files(), fixed);
     assert_eq!(desk.fix(&["--undo"]).code, 0);
     assert_eq!(desk.files(), before);
