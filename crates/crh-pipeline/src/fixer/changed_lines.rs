@@ -1,6 +1,6 @@
 //! The lines that an edit of a fixer changes, to tell for which issue it was made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::FileEdit;
@@ -24,7 +24,7 @@ const COMMENT_WORDS: [&str; 8] =
 const COMMENT_MARKS: [&str; 3] = ["//", "/*", "#"];
 
 /// Maximum cells of the comparison table: 2,000 by 2,000 lines between the first and the last
-/// change. More lines count as one change.
+/// change. More lines are compared in parts, between lines that both texts have once.
 const CELLS_MAX: usize = 4_000_000;
 
 /// Lines that an edit replaces. Both ranges count from 0.
@@ -417,7 +417,7 @@ fn visible_lines(lines: &[String]) -> Vec<&str> {
 }
 
 /// The changed lines between two texts, by a longest common subsequence.
-pub fn changed_lines<L: PartialEq>(before: &[L], after: &[L]) -> Vec<ChangedLines> {
+pub fn changed_lines<L: Ord>(before: &[L], after: &[L]) -> Vec<ChangedLines> {
     let start = before.iter().zip(after).take_while(|(old, new)| old == new).count();
     let rest = before[start..].iter().rev().zip(after[start..].iter().rev());
     let end = rest.take_while(|(old, new)| old == new).count();
@@ -427,8 +427,7 @@ pub fn changed_lines<L: PartialEq>(before: &[L], after: &[L]) -> Vec<ChangedLine
     }
     let width = new.len() + 1;
     if (old.len() + 1).saturating_mul(width) > CELLS_MAX {
-        let (before, after) = (start..before.len() - end, start..after.len() - end);
-        return vec![ChangedLines { before, after }];
+        return changed_parts(old, new, start);
     }
     // Length of the longest common subsequence of the lines from here on.
     let mut common = vec![0_u32; (old.len() + 1) * width];
@@ -463,9 +462,87 @@ pub fn changed_lines<L: PartialEq>(before: &[L], after: &[L]) -> Vec<ChangedLine
     changes
 }
 
+/// The changed lines between two long texts that begin at this line, between the lines that both
+/// have once. Without such lines, everything is one change.
+fn changed_parts<L: Ord>(old: &[L], new: &[L], start: usize) -> Vec<ChangedLines> {
+    let shift = |lines: Range<usize>, by: usize| lines.start + by..lines.end + by;
+    let mut anchors = common_unique_lines(old, new);
+    if anchors.is_empty() {
+        return vec![ChangedLines {
+            before: shift(0..old.len(), start),
+            after: shift(0..new.len(), start),
+        }];
+    }
+    anchors.push((old.len(), new.len()));
+    let mut from = (0, 0);
+    let mut changes = Vec::new();
+    for (old_end, new_end) in anchors {
+        let part = changed_lines(&old[from.0..old_end], &new[from.1..new_end]);
+        changes.extend(part.into_iter().map(|change| ChangedLines {
+            before: shift(change.before, start + from.0),
+            after: shift(change.after, start + from.1),
+        }));
+        from = (old_end + 1, new_end + 1);
+    }
+    changes
+}
+
+/// The lines that two texts have once each and in the same order, as in a patience diff.
+fn common_unique_lines<L: Ord>(old: &[L], new: &[L]) -> Vec<(usize, usize)> {
+    let (old_places, new_places) = (index_lines(old), index_lines(new));
+    let pairs = old_places.iter().filter_map(|(line, at)| {
+        match (at.as_slice(), new_places.get(line)?.as_slice()) {
+            ([old], [new]) => Some((*old, *new)),
+            _ => None,
+        }
+    });
+    let mut pairs: Vec<(usize, usize)> = pairs.collect();
+    pairs.sort_unstable();
+    // The longest increasing subsequence. `ends[n]` is the last pair of the best one of length n + 1.
+    let (mut ends, mut previous): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (index, (_, new)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *new);
+        previous.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut common: Vec<(usize, usize)> =
+        std::iter::successors(ends.last().copied(), |index| previous[*index])
+            .map(|index| pairs[index])
+            .collect();
+    common.reverse();
+    common
+}
+
+fn index_lines<L: Ord>(lines: &[L]) -> BTreeMap<&L, Vec<usize>> {
+    let mut places: BTreeMap<&L, Vec<usize>> = BTreeMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        places.entry(line).or_default().push(index);
+    }
+    places
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distant_changes_of_a_long_file_are_separate() {
+        let before: Vec<String> =
+            (0..5000).map(|line| format!("{}", line / 2 * (line % 2))).collect();
+        let mut after = before.clone();
+        after[4999] = "last".to_owned();
+        after.insert(2501, "inserted".to_owned());
+        after[1] = "first".to_owned();
+        let found = changed_lines(&before, &after);
+        let found: Vec<_> = found.into_iter().map(|it| (it.before, it.after)).collect();
+        assert_eq!(found, [(1..2, 1..2), (2501..2501, 2501..2502), (4999..5000, 5000..5001)]);
+        // Without a unique line, everything is one change.
+        let (zeros, ones) = (vec![0; 3000], [vec![1], vec![0; 2998], vec![1]].concat());
+        assert_eq!(changed_lines(&zeros, &ones).len(), 1);
+    }
 
     #[test]
     fn only_blank_lines_and_trailing_space_are_blank() {
