@@ -187,12 +187,11 @@ impl FakeGitHub {
         self.with(handle, |pull| pull.threads.clone())
     }
 
-    /// Issues of a repository, ordered by number, without deleted ones.
+    /// Issues of a repository, ordered by number.
     pub fn issues(&self, repository: &str) -> Vec<Issue> {
         let (owner, name) = repository.split_once('/').unwrap();
         let state = self.state();
-        let issues = state.repository(owner, name).unwrap().issues.values();
-        issues.filter(|issue| !issue.deleted).cloned().collect()
+        state.repository(owner, name).unwrap().issues.values().cloned().collect()
     }
 
     /// Open pull requests of a repository, ordered by number. Their `head` names the owner.

@@ -370,7 +370,6 @@ impl View<'_> {
             labels: pull.labels.clone(),
             open: pull.open,
             created: pull.created,
-            deleted: false,
         };
         let mut value = self.issue(repository, &issue);
         let html = self.pull_url(repository, pull.number);

@@ -206,8 +206,8 @@ impl FakeGitHub {
         self.in_repository(repository, |repository| {
             repository.numbers += 1;
             let number = repository.numbers;
-            let (labels, open, deleted) = (Vec::new(), true, false);
-            let issue = Issue { id, number, title, body, author, labels, open, created, deleted };
+            let (labels, open) = (Vec::new(), true);
+            let issue = Issue { id, number, title, body, author, labels, open, created };
             repository.issues.insert(number, issue);
             number
         })
@@ -228,13 +228,6 @@ impl FakeGitHub {
     /// Makes a label.
     pub fn label(&self, repository: &str, name: &str) {
         self.in_repository(repository, |repository| repository.labels.insert(name.to_owned()));
-    }
-
-    /// Deletes an issue.
-    pub fn delete_issue(&self, repository: &str, number: u64) {
-        self.in_repository(repository, |repository| {
-            repository.issues.get_mut(&number).unwrap().deleted = true;
-        });
     }
 
     /// Opens a pull request.

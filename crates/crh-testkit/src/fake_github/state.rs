@@ -171,7 +171,6 @@ pub struct Issue {
     /// Whether it is open.
     pub open: bool,
     pub(super) created: u64,
-    pub(super) deleted: bool,
 }
 
 /// A comment.

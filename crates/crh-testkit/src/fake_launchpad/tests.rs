@@ -116,37 +116,6 @@ fn private_proposal_is_hidden_from_strangers() {
 }
 
 #[test]
-fn lists_are_paginated_with_links() {
-    let (_repo, launchpad, at) = opened();
-    for number in 0..100 {
-        launchpad.comment(&at, "ben", &format!("comment {number}"));
-    }
-    let first = get(&launchpad, &format!("{at}/all_comments")).json();
-    assert_eq!(
-        (first["entries"].as_array().unwrap().len(), &first["total_size"]),
-        (75, &json!(100))
-    );
-    let next = first["next_collection_link"].as_str().unwrap();
-    let path = next.strip_prefix(&format!("{}/", launchpad.api_url())).unwrap();
-    let second = get(&launchpad, path).json();
-    assert_eq!(second["entries"].as_array().unwrap().len(), 25);
-    assert_eq!((&second["next_collection_link"], &second["start"]), (&Value::Null, &json!(75)));
-}
-
-#[test]
-fn diff_is_served_by_librarian() {
-    let (_repo, launchpad, at) = opened();
-    let diffs = get(&launchpad, &format!("{at}/preview_diffs")).json();
-    let link = diffs["entries"][0]["diff_text_link"].as_str().unwrap().to_owned();
-    let got = get(&launchpad, link.strip_prefix(&format!("{}/", launchpad.api_url())).unwrap());
-    assert_eq!(got.status, 303);
-    let path = got.location().strip_prefix(&launchpad.librarian_url()).unwrap();
-    let text = send(&launchpad.librarian_url(), "GET", path, "x: y", "").unwrap().text;
-    assert!(text.ends_with("@@ -1 +1,2 @@\n one\n+two\n"), "{text}");
-    assert_eq!(launchpad.diff_text(&at), text);
-}
-
-#[test]
 fn diff_shows_merge_into_current_target() {
     let (repo, launchpad, at) = opened();
     let conflicts = || {
@@ -170,18 +139,6 @@ fn diff_shows_merge_into_current_target() {
     );
     assert!(text.ends_with(&hunk), "{text}");
     assert_eq!(conflicts(), "Conflict in a.py\n");
-}
-
-#[test]
-fn barrier_answers_requests_together() {
-    let (_repo, launchpad, at) = opened();
-    let gathering = launchpad.gather(2);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| assert_eq!(get(&launchpad, &at.path).status, 200));
-        }
-    });
-    assert!(gathering.is_complete());
 }
 
 #[test]
@@ -217,25 +174,6 @@ fn comment_is_applied_atomically() {
 }
 
 #[test]
-fn token_is_issued_after_authorization() {
-    let launchpad = FakeLaunchpad::start();
-    let post = |page: &str, more: &str| {
-        let form = format!("oauth_consumer_key=crh&oauth_signature_method=PLAINTEXT&{more}");
-        let got = send(&launchpad.url(), "POST", &format!("/{page}"), "x: y", &form).unwrap();
-        (got.status, got.text)
-    };
-    let (status, _) = post("+request-token", "oauth_signature=%26");
-    let token = launchpad.request_tokens().pop().unwrap();
-    let secret = token.replace("request", "requestSecret");
-    let exchange = format!("oauth_token={token}&oauth_signature=%26{secret}");
-    assert_eq!((status, post("+access-token", &exchange).0), (200, 401));
-    launchpad.authorize(&token, "zoe");
-    let (status, said) = post("+access-token", &exchange);
-    assert!(status == 200 && said.starts_with("oauth_token=access"), "{said}");
-    assert_eq!(post("+access-token", &exchange).0, 401, "only once");
-}
-
-#[test]
 fn write_fails_before_or_after_applying() {
     for (how, status, applied) in [
         (LaunchpadFaultKind::StatusBefore(503), Some(503), false),
@@ -251,32 +189,4 @@ fn write_fails_before_or_after_applying() {
         assert_eq!(launchpad.comments(&at).len(), usize::from(applied), "{how:?}");
         assert_eq!(launchpad.writes().len(), usize::from(applied), "{how:?}");
     }
-}
-
-#[test]
-fn git_fetches_the_proposed_branch() {
-    let (repo, launchpad, at) = opened();
-    let clone = Repo::new();
-    clone.git(&["fetch", "--quiet", &launchpad.git_url(SHOP), "refs/heads/feature"]);
-    assert_eq!(clone.id("FETCH_HEAD"), repo.id("feature"));
-    assert_eq!(launchpad.head(&at), repo.id("feature"));
-}
-
-#[test]
-fn private_repository_needs_a_password() {
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    let (repo, launchpad, _) = opened();
-    launchpad.make_private(SHOP).git_token("ann", "opens");
-    let clone = Repo::new();
-    let listed = |password: &str| {
-        let pair = STANDARD.encode(format!("ann:{password}"));
-        let header = format!("http.extraHeader=Authorization: Basic {pair}");
-        let quiet = ["-c", "credential.helper=", "-c", "core.askPass=true", "-c", &header];
-        let url = launchpad.git_url(SHOP);
-        let args = [&quiet[..], &["ls-remote", &url, "refs/heads/feature"]].concat();
-        String::from_utf8(clone.git_or_nothing(&args)).unwrap()
-    };
-    assert_eq!(listed("opens"), format!("{}\trefs/heads/feature\n", repo.id("feature")));
-    assert_eq!(listed("other"), "");
 }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use expect_test::{ExpectFile, expect, expect_file};
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::*;
@@ -111,67 +111,6 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Compares the bytes of a reply with a file.
-fn check(wire: Wire, scripted: ScriptedReply, expected: &ExpectFile) {
-    let model = FakeModel::start().on("me", [scripted]);
-    expected.assert_eq(&text(body(&ask(&model, path(wire), "me", &question(wire)))));
-}
-
-/// Status line and body of each failure.
-fn check_failures(wire: Wire, expected: &ExpectFile) {
-    let failures = [
-        rate_limited(7),
-        overloaded(),
-        context_full(),
-        refuses_prompt(),
-        bad_key(),
-        no_credit(),
-        bad_request("no such parameter"),
-        server_error(),
-        fails_with(402, json!({ "error": "pay" })),
-    ];
-    let count = failures.len();
-    let model = FakeModel::start().on("me", failures);
-    let mut shown = String::new();
-    for _ in 0..count {
-        let bytes = ask(&model, path(wire), "me", &question(wire));
-        let reply = text(bytes.clone());
-        let head = reply.split("\r\n\r\n").next().unwrap();
-        let wait = head.lines().find(|line| line.starts_with("retry-after")).unwrap_or_default();
-        let status = head.lines().next().unwrap().trim_start_matches("HTTP/1.1 ");
-        let first = format!("{status} {wait}");
-        shown.push_str(&format!("{}\n  {}\n", first.trim(), text(body(&bytes)).trim()));
-    }
-    expected.assert_eq(&shown);
-}
-
-/// Events for each stop reason and for a failing stream.
-fn check_endings(wire: Wire, expected: &ExpectFile) {
-    let endings = [
-        says("a"),
-        calls("t", json!({})),
-        calls_raw("t", "{\"a"),
-        calls_raw("t", "{\"a").cut_by_length(),
-        fills_context("a"),
-        refuses(),
-        declines("no"),
-        says("a").then(overloaded()),
-        says("a").then_error_event(rate_limited(7)),
-    ];
-    let model = FakeModel::start().on("me", endings.clone());
-    let mut shown = String::new();
-    for _ in endings {
-        let reply = text(body(&ask(&model, path(wire), "me", &question(wire))));
-        // Events after the stop reason are left out.
-        let after = ["[DONE]", "\"choices\":[]", "message_stop"];
-        let telling =
-            |line: &&str| line.starts_with("data: ") && !after.iter().any(|one| line.contains(one));
-        let last = reply.lines().rfind(telling).unwrap();
-        shown.push_str(&format!("{}\n", last.trim_start_matches("data: ")));
-    }
-    expected.assert_eq(&shown);
-}
-
 fn rich() -> ScriptedReply {
     says("Grüße")
         .thinking("let me see", "sig")
@@ -186,67 +125,15 @@ fn panics(act: impl FnOnce()) -> String {
 }
 
 #[test]
-fn chat_interleaves_thinking_text_and_calls() {
-    check(Wire::Chat, rich(), &expect_file!["tests/chat.txt"]);
-}
-
-#[test]
-fn responses_interleaves_thinking_text_and_calls() {
-    check(Wire::Responses, rich(), &expect_file!["tests/responses.txt"]);
-}
-
-#[test]
-fn messages_sends_one_block_after_the_other() {
-    check(Wire::Messages, rich(), &expect_file!["tests/messages.txt"]);
-}
-
-#[test]
-fn gemini_sends_whole_calls() {
-    check(Wire::Gemini, rich(), &expect_file!["tests/gemini.txt"]);
-}
-
-#[test]
-fn chat_failures_have_its_format() {
-    check_failures(Wire::Chat, &expect_file!["tests/failures_chat.txt"]);
-}
-
-#[test]
-fn messages_failures_have_its_format() {
-    check_failures(Wire::Messages, &expect_file!["tests/failures_messages.txt"]);
-}
-
-#[test]
-fn gemini_failures_have_its_format() {
-    check_failures(Wire::Gemini, &expect_file!["tests/failures_gemini.txt"]);
-}
-
-#[test]
-fn chat_stop_reasons_have_its_format() {
-    check_endings(Wire::Chat, &expect_file!["tests/endings_chat.txt"]);
-}
-
-#[test]
-fn responses_stop_reasons_have_its_format() {
-    check_endings(Wire::Responses, &expect_file!["tests/endings_responses.txt"]);
-}
-
-#[test]
-fn messages_stop_reasons_have_its_format() {
-    check_endings(Wire::Messages, &expect_file!["tests/endings_messages.txt"]);
-}
-
-#[test]
-fn gemini_stop_reasons_have_its_format() {
-    check_endings(Wire::Gemini, &expect_file!["tests/endings_gemini.txt"]);
-}
-
-#[test]
 fn noise_is_sent_between_events() {
-    let noisy = says("Grüße").pieces(5).unknown_events();
-    check(Wire::Chat, noisy.clone(), &expect_file!["tests/noise_chat.txt"]);
-    check(Wire::Responses, noisy.clone(), &expect_file!["tests/noise_responses.txt"]);
-    check(Wire::Messages, noisy.clone(), &expect_file!["tests/noise_messages.txt"]);
-    check(Wire::Gemini, noisy, &expect_file!["tests/noise_gemini.txt"]);
+    for wire in WIRES {
+        let replies = [says("Grüße").pieces(5), says("Grüße").pieces(5).unknown_events()];
+        let model = FakeModel::start().on("me", replies);
+        let [plain, noisy] =
+            [0; 2].map(|_| text(body(&ask(&model, path(wire), "me", &question(wire)))));
+        let pieces = |reply: &str| reply.matches("\n\n").count();
+        assert!(pieces(&noisy) >= pieces(&plain) + 5, "{wire:?}: {noisy}");
+    }
 }
 
 #[test]
@@ -265,15 +152,6 @@ fn chunks_have_the_requested_size() {
             assert!(sizes.pop() <= Some(size) && sizes.iter().all(|one| *one == size), "{wire:?}");
         }
     }
-}
-
-#[test]
-fn cut_stream_lacks_its_last_chunk() {
-    let model = FakeModel::start().on("me", [says("abc").cut_after_events(1)]);
-    let bytes = ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
-    assert!(!bytes.ends_with(b"0\r\n\r\n"));
-    assert_eq!(text(body(&bytes)).matches("data: ").count(), 1);
-    assert_eq!(model.usage().answered, 1);
 }
 
 #[test]
@@ -297,15 +175,6 @@ fn unused_reply_fails_the_test() {
 }
 
 #[test]
-fn scripted_reply_can_depend_on_the_request() {
-    let twice = computed(|asked| says(format!("{} asks for {}", asked.caller, asked.model)));
-    let model = FakeModel::start().on("me", [says("a"), twice]);
-    let ask = || text(body(&ask(&model, path(Wire::Chat), "me", &question(Wire::Chat))));
-    assert!(!ask().contains("asks for"));
-    assert!(ask().contains("me asks for m"));
-}
-
-#[test]
 fn cut_can_split_a_character() {
     let model = FakeModel::start().on("me", [says("é")]);
     let ask = || body(&ask(&model, path(Wire::Gemini), "me", &question(Wire::Gemini)));
@@ -321,25 +190,6 @@ fn lines_can_end_with_crlf() {
     let ask = || text(body(&ask(&model, path(Wire::Messages), "me", &question(Wire::Messages))));
     let numbered = |text: String| text.replace("_2", "_1");
     assert_eq!(numbered(ask()).replace('\n', "\r\n"), numbered(ask()));
-}
-
-#[test]
-fn malformed_replies_are_sent() {
-    let replies = [
-        malformed(Malformed::BrokenEvent),
-        malformed(Malformed::NoEvents),
-        malformed(Malformed::Html),
-        malformed(Malformed::Empty),
-        redirects("http://elsewhere/v1/messages"),
-        hangs_up(),
-    ];
-    let model = FakeModel::start().on("me", replies.clone());
-    let mut shown = String::new();
-    for _ in replies {
-        let reply = text(ask(&model, path(Wire::Messages), "me", &question(Wire::Messages)));
-        shown.push_str(&format!("{}\n----\n", reply.replace('\r', "").trim()));
-    }
-    expect_file!["tests/malformed.txt"].assert_eq(&shown);
 }
 
 #[test]
@@ -388,19 +238,6 @@ fn dropping_the_model_ends_delays_and_threads() {
     assert_eq!(read_more(&mut stream, &mut Vec::new()).unwrap(), 0);
     // Every thread holds a reference to the service, also the listener, which owns the port.
     assert!(service.upgrade().is_none());
-}
-
-#[test]
-fn connection_serves_requests_in_sequence() {
-    let model = FakeModel::start().on("me", [says("a"), rate_limited(1), says("b")]);
-    let mut stream = connected(&model);
-    let one = request(path(Wire::Chat), "me", &question(Wire::Chat));
-    let mut heads = Vec::new();
-    for _ in 0..3 {
-        stream.write_all(one.as_bytes()).unwrap();
-        heads.push(text(reply(&mut stream)).lines().next().unwrap().to_owned());
-    }
-    assert_eq!(heads, ["HTTP/1.1 200 OK", "HTTP/1.1 429 Too Many Requests", "HTTP/1.1 200 OK"]);
 }
 
 #[test]
@@ -474,17 +311,6 @@ fn optional_fields_are_sent_only_on_request() {
     unasked["include"] = Value::Null;
     let reply = text(body(&ask(&model, path(Wire::Responses), "me", &unasked)));
     assert!(reply.contains("let me see") && !reply.contains("encrypted_content"), "{reply}");
-}
-
-#[test]
-fn encrypted_thinking_is_sent_if_supported() {
-    let sent = WIRES.map(|wire| {
-        let model = FakeModel::start().on("me", [says("a").sealed_thinking("blob")]);
-        let reply = text(body(&ask(&model, path(wire), "me", &question(wire))));
-        let sent = |field: &str| reply.contains(&format!("\"{field}\":\"blob\""));
-        (sent("encrypted_content"), sent("data"))
-    });
-    assert_eq!(sent, [(false, false), (true, false), (false, true), (false, false)]);
 }
 
 #[test]

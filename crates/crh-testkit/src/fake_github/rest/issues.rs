@@ -21,9 +21,10 @@ pub(super) fn list(view: &View<'_>, call: &Call, repository: &Repository) -> Rep
     let by = |author: &str| {
         call.parameter("creator").is_none_or(|creator| creator.eq_ignore_ascii_case(author))
     };
-    let issues = repository.issues.values().filter(|issue| {
-        !repository.without_issues && !issue.deleted && is_state(issue.open) && by(&issue.author)
-    });
+    let issues = repository
+        .issues
+        .values()
+        .filter(|issue| !repository.without_issues && is_state(issue.open) && by(&issue.author));
     let pulls = repository.pulls.values();
     let pulls = pulls.filter(|pull| is_state(pull.open) && by(&pull.author));
     let mut entries: Vec<(u64, Value)> = issues
@@ -86,8 +87,8 @@ pub(super) fn create(
     repository.labels.extend(labels.iter().cloned());
     repository.numbers += 1;
     let number = repository.numbers;
-    let (open, deleted) = (true, false);
-    let issue = Issue { id, number, title, body, author, labels, open, created, deleted };
+    let open = true;
+    let issue = Issue { id, number, title, body, author, labels, open, created };
     repository.issues.insert(number, issue.clone());
     let view = View { state, server };
     let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;

@@ -154,9 +154,6 @@ fn of_issue(
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
     let pull = repository.pulls.get(&number);
     let issue = repository.issues.get(&number);
-    if issue.is_some_and(|issue| issue.deleted) {
-        return Err(Reply::refused(410, "This issue was deleted"));
-    }
     match (path, pull, issue) {
         ([], Some(pull), _) => Ok(Reply::with(200, view.pull_as_issue(repository, pull))),
         ([], None, Some(issue)) => Ok(Reply::with(200, view.issue(repository, issue))),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::{FakeGitHub, Fault, FaultKind, HoldPoint, TOKEN};
-use super::{Got, ask, get, opened, send, shop};
+use super::{Got, get, opened, send, shop};
 
 fn comment(github: &FakeGitHub, text: &str) -> Option<Got> {
     let path = "/api/v3/repos/acme/shop/issues/1/comments";
@@ -54,30 +54,6 @@ fn rate_limits_have_retry_times() {
     let headers = ["user-agent: x", &authorization];
     let got = send(&github, "POST", "/api/graphql", &headers, &body).unwrap();
     assert_eq!((got.status, &got.body["errors"][0]["type"]), (200, &json!("RATE_LIMITED")));
-}
-
-#[test]
-fn visible_line_can_be_refused() {
-    let (github, pull) = opened(&shop());
-    github.fail(Fault::bad_line("orders.py", 3));
-    let post = |line: u32| {
-        let comments = json!([{ "path": "orders.py", "line": line, "body": "x" }]);
-        let body = json!({ "event": "COMMENT", "body": "x", "comments": comments });
-        ask(&github, "POST", "/pulls/1/reviews", &body).status
-    };
-    assert_eq!([post(3), post(2), post(3)], [422, 200, 422]);
-    assert_eq!(github.threads(&pull).len(), 1);
-}
-
-#[test]
-fn etags_can_be_wrong() {
-    let (github, _) = opened(&shop());
-    let etag = get(&github, "/pulls/1").header("etag").to_owned();
-    github.fail(Fault::on("GET", "*/pulls/1", FaultKind::NewEtag).times(2));
-    let (one, two) = (get(&github, "/pulls/1"), get(&github, "/pulls/1"));
-    assert_ne!(one.header("etag"), etag);
-    assert_ne!(one.header("etag"), two.header("etag"));
-    assert_eq!(get(&github, "/pulls/1").header("etag"), etag);
 }
 
 #[test]

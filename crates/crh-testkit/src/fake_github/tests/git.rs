@@ -1,34 +1,8 @@
 //! The real git against the fake.
 
-use super::super::{FakeGitHub, Permission, Pull, TOKEN};
+use super::super::{FakeGitHub, Permission, TOKEN};
 use super::{opened, shop};
 use crate::Repo;
-
-#[test]
-fn fork_pull_request_is_fetched_from_base() {
-    let (base, fork) = (shop(), shop());
-    fork.write("more.py", "x\n");
-    let head = fork.commit("of the fork");
-    let github = FakeGitHub::start();
-    github.repository("acme/shop", &base).fork("me/shop", "acme/shop", &fork);
-    let pull = github.pull("acme/shop", Pull { head: "me:feature".into(), ..Pull::default() });
-    assert_eq!(github.head(&pull), head);
-    github.delete_repository("me/shop");
-    let clone = Repo::new();
-    let url = github.git_url("acme/shop");
-    clone.git(&["fetch", "--quiet", &url, "refs/pull/1/head:refs/heads/one"]);
-    assert_eq!(clone.id("one"), head);
-    let paths: Vec<String> = github.requests().iter().map(|request| request.path.clone()).collect();
-    assert_eq!(
-        paths,
-        [
-            "/acme/shop.git/info/refs",
-            "/acme/shop.git/git-upload-pack",
-            "/acme/shop.git/git-upload-pack"
-        ]
-    );
-    assert_eq!(github.requests()[0].header("git-protocol"), Some("version=2"));
-}
 
 #[test]
 fn force_pushed_commit_is_fetchable_by_hash() {
