@@ -41,18 +41,6 @@ fn named_base_is_taken_as_it_is_in_the_clone() {
 }
 
 #[test]
-fn named_branch_is_compared_with_the_base_flag() {
-    let repo = upstream();
-    work(&repo);
-    repo.git(&["switch", "--quiet", "main"]);
-    let user = User::new();
-    let output = user.prepared(repo.path(), &["feature", "--base", "main~1"], "out");
-    let range = user.prepared(repo.path(), &["main~1...feature"], "out");
-    assert_eq!(summary(&output)["baseRev"], repo.id("main~1"));
-    assert_eq!(summary(&output)["headRev"], summary(&range)["headRev"]);
-}
-
-#[test]
 fn commit_is_found_by_its_message() {
     let repo = upstream();
     work(&repo);
@@ -64,32 +52,6 @@ fn commit_is_found_by_its_message() {
     assert_eq!(summary(&range)["baseRev"], repo.id("main"));
     let args = ["prepare", "--out", "out", ":/three"];
     assert!(user.refused(&repo, &args).contains("no branch, commit or path named `:/three`"));
-}
-
-#[test]
-fn partial_clone_fetches_missing_objects_before_review() {
-    let upstream = upstream();
-    upstream.git(&["config", "uploadpack.allowFilter", "true"]);
-    let parting = upstream.id("main");
-    work(&upstream);
-    let clone = upstream.cloned(&["--filter=blob:none", "--no-checkout"]);
-    let user = User::new();
-    let target = ["origin/main..origin/feature"];
-    let output = user.prepared(clone.path(), &target, "out");
-    assert_eq!(summary(&output)["baseRev"], parting);
-    // After preparing, the remote is not needed any more.
-    clone.git(&["remote", "set-url", "origin", "file:///nowhere"]);
-    let out = user.path("out");
-    let args = ["tool", "repo_read", r#"{"path": "main.md", "ref": "base"}"#];
-    let args = [&args[..], &["--workspace", out.to_str().unwrap()]].concat();
-    let reply = user.crh(clone.path(), &args).run();
-    assert!(reply.stdout.ends_with("    1  two\n"), "{reply:?}");
-    let fresh = User::new();
-    let out = fresh.path("out");
-    let args = ["prepare", "--offline", "--out", out.to_str().unwrap(), target[0]];
-    let refused = fresh.crh(clone.path(), &args).run();
-    assert_eq!(refused.code, 3, "{refused:?}");
-    assert!(refused.stderr.contains("objects of the change are not in this clone"), "{refused:?}");
 }
 
 /// A clone whose remote cannot be reached, with work on a branch.

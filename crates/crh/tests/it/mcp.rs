@@ -326,27 +326,12 @@ fn bad_calls_get_a_clear_answer() {
         client.refused("check_change", json!({ "repository": "/etc" })),
         "`/etc` is not a folder, or is outside of the folders that the client opened"
     );
-    assert_eq!(
-        client.refused("check_change", json!({ "target": "x".repeat(10 << 20) })),
-        "invalid arguments: `target` is longer than 4096 bytes"
-    );
-    for long in
-        [json!({ "repository": "x".repeat(10 << 20) }), json!({ "paths": "x".repeat(10 << 20) })]
-    {
-        assert_eq!(client.refused("check_change", long).chars().count(), 4_000);
-    }
-    assert_eq!(
-        client.refused("check_change", json!({ "traget": "HEAD" })),
-        "invalid arguments: there is no argument `traget`"
-    );
     let refused = client.refused("check_change", json!({ "target": "no-such-branch" }));
     assert!(refused.starts_with("error: "), "{refused}");
 
     for (line, id, code) in [
         ("{", Value::Null, -32700),
         ("[1]", Value::Null, -32600),
-        (r#"{"jsonrpc":"2.0","id":77,"method":5}"#, json!(77), -32600),
-        (r#"{"jsonrpc":"1.0","id":78,"method":"ping"}"#, json!(78), -32600),
         (
             r#"{"jsonrpc":"2.0","id":79,"method":"tools/call","params":{"name":[]}}"#,
             json!(79),

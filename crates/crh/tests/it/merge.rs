@@ -31,20 +31,6 @@ fn returns_are_read_as_list_lines_or_stdin() {
 }
 
 #[test]
-fn crh_dialect_is_merged() {
-    let crh_return = r#"{"summary": "s", "findings": [
-        {"severity": "blocker", "path": "shop/orders.py", "line": 44, "comment": "SQL injection. Anyone reads all."},
-        {"severity": "nit", "path": "shop/orders.py", "line": 44, "comment": "Long line"}]}"#;
-    let output = crh(&["merge", "--diff", DIFF, "--dialect", "crh", "--format", "quickfix", "-"]);
-    expect![[r#"
-        exit 0
-        ---
-        shop/orders.py:20:1: P0 bug: SQL injection
-    "#]]
-    .assert_eq(&output.stdin(crh_return).run().shown());
-}
-
-#[test]
 fn crh_dialect_without_a_path_takes_the_file_of_the_line() {
     let crh_return = r#"{"findings": [
         {"severity": "blocker", "line": 44, "comment": "SQL injection. Anyone reads all."},

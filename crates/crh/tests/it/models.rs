@@ -105,43 +105,6 @@ fn invalid_ask_is_an_error_with_hint() {
 }
 
 #[test]
-fn repository_cannot_choose_model_or_key_target() {
-    let user = User::new();
-    let repo = Repo::from_fixture("//- a\n1\n//- head\n//- a\n2\n");
-    for line in [
-        "[model]\nreviewer = \"openai:x\"",
-        "[model.keys]\n\"https://evil.example\" = \"OPENAI_API_KEY\"",
-        "[models.\"openai:x\"]\ncontext = 1",
-    ] {
-        fs::write(repo.path().join("crh.toml"), line).unwrap();
-        let output = user.crh(repo.path(), &["config", "show"]).run();
-        assert_eq!(output.code, 2, "{line}: {}", output.shown());
-        assert!(output.stderr.contains("a repository may not set"), "{}", output.stderr);
-    }
-}
-
-#[test]
-fn api_key_is_sent_only_to_its_own_host() {
-    let user = User::new();
-    let model = FakeModel::start().on("ask", [says("a"), says("b")]);
-    let elsewhere = format!("openai:local@{}", model.url());
-    let ask = ["ask", "hi", "--model", &elsewhere];
-    let alone = user.crh(&user.path(""), &ask).env("OPENAI_API_KEY", KEY).run();
-    assert_eq!(alone.code, 0, "{}", alone.shown());
-    let origin = model.url().replace("/v1", "");
-    user.write(".config/crh/config.toml", &format!("[model.keys]\n\"{origin}\" = \"LOCAL_KEY\"\n"));
-    let named = user.crh(&user.path(""), &ask);
-    let named = named.env("OPENAI_API_KEY", KEY).env("LOCAL_KEY", "local-key-0123456789").run();
-    assert_eq!(named.code, 0, "{}", named.shown());
-    let sent: Vec<_> = model
-        .requests()
-        .iter()
-        .map(|asked| asked.header("authorization").map(str::to_owned))
-        .collect();
-    assert_eq!(sent, [None, Some("Bearer local-key-0123456789".to_owned())]);
-}
-
-#[test]
 fn replay_needs_no_network_and_detects_changed_question() {
     let user = User::new();
     let model = FakeModel::start().on("ask", [says("Yes.")]);
@@ -270,27 +233,6 @@ fn model_check_reports_working_features() {
     .assert_eq(&shown(&user, &model, &output));
 }
 
-/// Ollama gives a model 4,096 tokens unless the user asks for more, and tells so once it is loaded.
-#[test]
-fn model_check_reads_the_context_of_the_loaded_model() {
-    let user = User::new();
-    let trained = json!({"model_info": {"qwen2.context_length": 32_768}});
-    let model = FakeModel::start()
-        .on("check", (0..5).map(|_| says("one, two, three")))
-        .page("/v1/models", json!({"data": [{"id": "m"}]}))
-        .page("/api/version", json!({"version": "0.12.6"}))
-        .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
-        .page("/api/show", trained)
-        .page_when_loaded("/api/ps", json!({"models": [{"model": "m", "context_length": 4096}]}));
-    let name = format!("ollama:m@{}", model.url());
-    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
-    assert_eq!(output.code, 3, "{}", output.shown());
-    let conclusion = "crh cannot review with this model: its context has 4096 tokens";
-    assert!(output.stdout.contains(conclusion), "{}", output.shown());
-    let hint = "hint: give it a larger context: `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`";
-    assert!(output.stderr.contains(hint), "{}", output.shown());
-}
-
 #[test]
 fn smaller_context_of_a_local_server_overrides_the_configured_one() {
     let user = User::new();
@@ -321,26 +263,6 @@ fn smaller_context_of_a_local_server_overrides_the_configured_one() {
     assert_eq!(output.code, 3, "{}", output.shown());
     let conclusion = "its context has 4096 tokens on the server, although your config says 32768";
     assert!(output.stdout.contains(conclusion), "{}", output.shown());
-}
-
-#[test]
-fn model_check_says_that_a_context_is_assumed() {
-    let user = User::new();
-    let model = FakeModel::start()
-        .on("check", (0..5).map(|_| says("one, two, three")))
-        .page("/v1/models", json!({"data": [{"id": "m"}]}))
-        .page("/api/version", json!({"version": "0.5.7"}))
-        .page("/api/generate", json!({"model": "m", "done": true, "done_reason": "load"}))
-        .page("/api/show", json!({"model_info": {"qwen2.context_length": 32_768}}))
-        .page("/api/ps", json!({"models": [{"model": "m"}]}));
-    let name = format!("ollama:m@{}", model.url());
-    let output = user.crh(&user.path(""), &["model", "check", &name]).run();
-    assert_eq!(output.code, 3, "{}", output.shown());
-    let entry = "add to your config:\n  [models.\"ollama:m\"]\n  context = 32768\n";
-    assert!(output.stdout.contains("crh assumed 4096 tokens"), "{}", output.shown());
-    assert!(output.stdout.ends_with(entry), "{}", output.shown());
-    assert!(!output.stderr.contains("warning"), "{}", output.shown());
-    assert!(output.stderr.contains("hint: set `context` in your config"), "{}", output.shown());
 }
 
 #[test]

@@ -165,22 +165,6 @@ fn edits_after_snapshot_are_ignored() {
 }
 
 #[test]
-fn check_of_a_diff_without_repository_is_incomplete() {
-    let user = User::new();
-    let diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n a = 1\n-b = 2\n+b = 3\n";
-    user.write("change.diff", diff);
-    let output = user.crh(&user.path(""), &["check", "--diff", "change.diff"]).run();
-    assert_eq!(output.code, 4, "{}", output.shown());
-    let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let not_run = "checks not run: syntax, references, leftovers, consistency, patterns (the change is only a diff: there is no repository to read from)";
-    assert!(text.contains(not_run), "{}", output.shown());
-    assert_eq!(text.matches("there is no repository").count(), 1, "{}", output.shown());
-    assert!(!text.contains("failed") && !output.stderr.contains("failed"), "{}", output.shown());
-    assert!(text.contains("static checks: secrets, workflows, injection"), "{}", output.shown());
-    assert!(text.contains("Incomplete: 1 file not fully reviewed (a.py)"), "{}", output.shown());
-}
-
-#[test]
 fn diff_file_needs_no_repository() {
     let repo = work_in_progress();
     let diff = repo.git(&["diff", "main", "work"]);

@@ -63,14 +63,11 @@ fn paths_outside_of_workspace_are_rejected() {
     let strays = workspace.values().filter(|bytes| bytes.contains("private contents"));
     assert_eq!(strays.count(), 0);
     let outside = outside.to_str().unwrap();
-    for path in ["../a", "src/../../a", "/etc/passwd", outside, ".", "src//lib.rs", "a\\u0000b"] {
-        let arguments = format!(r#"{{"path": "{path}"}}"#);
-        let shown = path.replace("\\u0000", "\\u{0}");
-        let message = format!(
-            "`{shown}` is not a path inside the repository: write it from the root, without `..`"
-        );
-        called.refused("repo_read", &arguments, &message);
-    }
+    called.refused(
+        "repo_read",
+        r#"{"path": "src/../../a"}"#,
+        "`src/../../a` is not a path inside the repository: write it from the root, without `..`",
+    );
     for (path, text) in [("to-file", outside), ("up", "../../../../../../etc/passwd")] {
         for tool in ["repo_read", "read_file"] {
             let reply = called.call(tool, &format!(r#"{{"path": "{path}"}}"#));
@@ -91,37 +88,6 @@ fn paths_outside_of_workspace_are_rejected() {
     }
     let found = called.call("repo_grep", r#"{"pattern": "private contents|root:"}"#);
     assert!(found.stdout.starts_with("[no line matches in "), "{found:?}");
-    // A symlink that is added to the workspace later is not followed either.
-    symlink(outside, called.user.path("out/agent/link.md")).unwrap();
-    for (tool, arguments) in [
-        ("read", r#"{"path": "agent/link.md"}"#),
-        ("grep", r#"{"pattern": "private"}"#),
-        ("grep", r#"{"pattern": "private", "path": "agent/link.md"}"#),
-    ] {
-        let reply = called.call(tool, arguments);
-        assert!(!reply.shown().contains("private contents"), "{reply:?}");
-    }
-}
-
-#[test]
-fn invalid_tool_arguments_are_named() {
-    let called = ToolFixture::new(repository(), &["HEAD~2..HEAD"]);
-    let check = |arguments: &str, message: &str| called.refused("repo_read", arguments, message);
-    check("{}", "the argument `path` is missing");
-    check(
-        r#"{"path": "a", "line": 1}"#,
-        "there is no argument `line`; there are `path`, `ref`, `startLine`, `endLine`",
-    );
-    check("{", "the arguments are not JSON: EOF while parsing an object at line 1 column 1");
-    check(
-        r#"{"path": "lib.rs"}"#,
-        "there is no `lib.rs` at this revision; did you mean `src/lib.rs`?",
-    );
-    called.refused(
-        "repo_red",
-        "{}",
-        "there is no tool `repo_red`; did you mean `repo_read`, `repo_grep`, `repo_ls`?",
-    );
 }
 
 #[test]
@@ -167,12 +133,11 @@ fn check_place(user: &User, repo: &Repo, place: &[&str], expected: Expect) {
 }
 
 #[test]
-fn invalid_workspace_is_rejected() {
-    let repo = repository();
+fn missing_workspace_or_wrong_repository_is_rejected() {
+    let (repo, other) = (repository(), Repo::from_fixture("//- a.md\na\n"));
     let user = User::new();
-    user.write("mine/notes.md", "mine\n");
     user.prepared(repo.path(), &["HEAD~2..HEAD"], "out");
-    let check = |place: &[&str], expected: Expect| check_place(&user, &repo, place, expected);
+    let check = |place: &[&str], expected: Expect| check_place(&user, &other, place, expected);
     check(
         &[],
         expect![[r#"
@@ -182,41 +147,6 @@ fn invalid_workspace_is_rejected() {
             ---
         "#]],
     );
-    check(
-        &["--workspace", "mine"],
-        expect![[r#"
-            exit 2
-            error: `mine` is not a workspace: there is no `metadata.json` in the workspace
-            hint: create a workspace with `crh prepare --out DIR`
-            ---
-        "#]],
-    );
-    check(
-        &["--workspace", "nowhere"],
-        expect![[r#"
-            exit 2
-            error: `nowhere` is not a workspace: No such file or directory (os error 2)
-            hint: create a workspace with `crh prepare --out DIR`
-            ---
-        "#]],
-    );
-    check(
-        &["--packed", "nowhere"],
-        expect![[r#"
-            exit 2
-            error: cannot read the archive `nowhere`: No such file or directory (os error 2)
-            hint: create one with `crh prepare --pack FILE`
-            ---
-        "#]],
-    );
-}
-
-#[test]
-fn wrong_repository_for_workspace_is_rejected() {
-    let (repo, other) = (repository(), Repo::from_fixture("//- a.md\na\n"));
-    let user = User::new();
-    user.prepared(repo.path(), &["HEAD~2..HEAD"], "out");
-    let check = |place: &[&str], expected: Expect| check_place(&user, &other, place, expected);
     check(
         &["--workspace", "out"],
         expect![[r#"

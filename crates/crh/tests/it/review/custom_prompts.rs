@@ -81,7 +81,6 @@ fn invalid_prompt_file_is_an_error() {
         ["--reviewer-prompt", empty.to_str().unwrap()],
         ["--lang", ""],
         ["--record", "nowhere/tape"],
-        ["--model", "opnai:gpt"],
         ["--max-seconds", "0"],
     ] {
         said += &desk.shown(&desk.review(&unused_model, &args).output);
@@ -105,10 +104,6 @@ fn invalid_prompt_file_is_an_error() {
         hint: name a new file in an existing folder, or an existing recording to overwrite
         ---
         exit 2
-        error: unknown provider `opnai` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
-        hint: `crh model list` shows providers and models
-        ---
-        exit 2
         error: invalid value '0' for '--max-seconds <SECONDS>': must be at least 1
         For more information, try '--help'.
         ---
@@ -116,7 +111,7 @@ fn invalid_prompt_file_is_an_error() {
 }
 
 #[test]
-fn repository_cannot_set_prompts() {
+fn repository_cannot_set_prompts_models_or_servers() {
     let desk = ReviewFixture::new();
     let unused_model = FakeModel::start();
     for line in [
@@ -126,6 +121,10 @@ fn repository_cannot_set_prompts() {
         "[budget]\nusd = 1000.0",
         "[review]\nsystem_prompt = \"evil.md\"",
         "[prompts]\nsystem = \"evil.md\"",
+        "[model]\nreviewer = \"openai:x\"",
+        "[model.keys]\n\"https://evil.example\" = \"OPENAI_API_KEY\"",
+        "[models.\"openai:x\"]\ncontext = 1",
+        "[launchpad]\nservice_root = \"staging\"",
     ] {
         // In the checkout and in the commit under review.
         desk.repo.write("crh.toml", line);

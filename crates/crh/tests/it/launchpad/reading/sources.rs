@@ -50,14 +50,6 @@ fn variable_overrides_configured_launchpad() {
 }
 
 #[test]
-fn repository_cannot_choose_the_launchpad() {
-    let pad = LaunchpadScenario::new();
-    pad.repo.write("crh.toml", "[launchpad]\nservice_root = \"staging\"\n");
-    let output = pad.crh(pad.repo.path(), &["config", "show"]).run();
-    assert_eq!(output.code, 2, "{}", output.shown());
-}
-
-#[test]
 fn local_work_in_clone_is_reviewed() {
     let pad = LaunchpadScenario::new();
     pad.fork.write("more.py", "x = 1\n");
