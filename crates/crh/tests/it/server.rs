@@ -246,40 +246,6 @@ fn revoked_model_key_is_shown_and_the_review_follows_when_it_works_again() {
 }
 
 #[test]
-fn push_during_a_review_leads_to_one_review_of_the_new_head() {
-    // The first review waits until the second push has come.
-    let (gate, first) = (Arc::new((Mutex::new(false), Condvar::new())), AtomicBool::new(true));
-    let held = gate.clone();
-    let model = FakeModel::answering(move |_| {
-        if first.swap(false, Ordering::Relaxed) {
-            let (is_open, changed) = &*held;
-            let is_open = is_open.lock().unwrap();
-            drop(changed.wait_timeout_while(is_open, PATIENCE, |is_open| !*is_open));
-        }
-        answers(&[])
-    });
-    let scenario = ServerScenario::start(&model);
-    assert_eq!(scenario.deliver("pull_request", "d-1", &scenario.push_event(1)), 202);
-    wait_until("the model is asked", || {
-        scenario.get("/").contains(">review<") && !model.requests().is_empty()
-    });
-    scenario.repo.git(&["checkout", "--quiet", "feature"]);
-    scenario.repo.write("more.py", "<<<<<<< HEAD\n=======\n>>>>>>> other\n");
-    scenario.repo.commit("more");
-    scenario.github.push(&scenario.pull);
-    assert_eq!(scenario.deliver("pull_request", "d-2", &scenario.push_event(2)), 202);
-    *gate.0.lock().unwrap() = true;
-    gate.1.notify_all();
-    wait_until("the review is posted", || !scenario.github.comments(&scenario.pull).is_empty());
-    scenario.wait_for_quiet();
-    let reviews = scenario.github.reviews(&scenario.pull);
-    let commits: Vec<&str> = reviews.iter().map(|review| review.commit.as_str()).collect();
-    assert_eq!(commits, [scenario.github.head(&scenario.pull)]);
-    assert_eq!(scenario.github.comments(&scenario.pull).len(), 1);
-    scenario.stop();
-}
-
-#[test]
 fn commands_of_people_with_write_access_are_carried_out_once() {
     let model = FakeModel::answering(|_| answers(&[]));
     let scenario = ServerScenario::start(&model);

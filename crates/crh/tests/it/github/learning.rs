@@ -231,20 +231,6 @@ fn dismissal_of_an_unposted_issue_is_no_outcome_but_can_become_a_lesson() {
 }
 
 #[test]
-fn large_file_of_lessons_on_the_base_is_reported() {
-    let user = User::new();
-    let repo = Repo::from_fixture("\n//- README.md\nTools of the shop.\n");
-    repo.write(".crh/lessons.toml", format!("version = 1\n# {}\n", "x".repeat(256 << 10)));
-    repo.commit("add lessons");
-    repo.git(&["checkout", "--quiet", "-b", "feature"]);
-    repo.write("README.md", "Tools of our shop.\n");
-    repo.commit("say whose shop");
-    let output = user.crh(repo.as_ref(), &["check", "--format", "json"]).run();
-    let warning = "the lessons of `.crh/lessons.toml` are not used: it has more than 256 KiB";
-    assert!(output.code == 0 && output.stdout.contains(warning), "{}", output.shown());
-}
-
-#[test]
 fn refresh_decides_closed_pull_requests_without_a_clone() {
     for (code, expected) in [
         (None, "ignored"),

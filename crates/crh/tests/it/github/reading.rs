@@ -22,27 +22,6 @@ fn files(summary: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn pull_request_is_read_without_a_clone() {
-    let hub = GitHubScenario::new();
-    let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
-    assert_eq!(files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
-    assert_eq!(summary["headRev"], json!(hub.repo.id("feature")));
-    assert_eq!(summary["baseRev"], json!(hub.repo.id("main~1")), "where it left, not the tip");
-    assert_eq!(summary["title"], json!("Totals of several items"));
-    let metadata = hub.json("metadata.json");
-    assert_eq!(metadata["url"], json!(hub.url()));
-    assert_eq!(metadata["state"], json!("open"));
-    assert_eq!(metadata["author"], json!("author"));
-    assert_eq!(
-        hub.written("agent/AGENTS.md"),
-        "Totals are in cents.\n",
-        "not what the change says"
-    );
-    assert_eq!(hub.github.surprises(), Vec::<String>::new());
-    assert_eq!(hub.github.writes_received(), 0);
-}
-
-#[test]
 fn workspace_is_the_same_with_and_without_clone() {
     let hub = GitHubScenario::new();
     let clone = hub.clone();
@@ -90,6 +69,8 @@ fn workspace_has_all_github_data() {
     hub.prepared(hub.elsewhere.path(), &[&format!("{NAME}#{}", pull.number)]);
     let text = all_text(&hub.user.path("out"));
     expect_file!["../../data/github/workspace.txt"].assert_eq(&hub.shown(&text));
+    assert_eq!(github.surprises(), Vec::<String>::new());
+    assert_eq!(github.writes_received(), 0);
 }
 
 #[test]

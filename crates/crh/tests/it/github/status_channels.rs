@@ -1,7 +1,5 @@
 //! Check runs and code scanning alerts.
 
-use std::fs;
-
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -125,19 +123,4 @@ fn stored_run_is_posted_to_several_sinks() {
     assert_eq!(of(&second, "check_run"), [json!({"skipped": "already posted"})]);
     assert_eq!(hub.github.check_runs(NAME).len(), 1);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
-}
-
-#[test]
-fn run_stores_the_result_of_each_sink() {
-    let hub = GitHubScenario::new();
-    checked(&hub, &["--sink", "github-comment", "--sink", "github-check"]);
-    let runs = fs::read_dir(hub.elsewhere.path().join("runs")).unwrap();
-    let run = runs.map(|entry| entry.unwrap().path()).find(|path| path.join("stages").is_dir());
-    let stages = run.unwrap().join("stages");
-    for (file, part) in
-        [("posted-github-comment.json", "summary"), ("posted-github-check.json", "check_run")]
-    {
-        let text = fs::read_to_string(stages.join(file)).unwrap();
-        assert!(text.contains(part), "{file}: {text}");
-    }
 }

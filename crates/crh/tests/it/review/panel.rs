@@ -56,28 +56,6 @@ const REFUNDS: &str = "
         return amount
 ";
 
-const MIGRATION: &str = "
-    //- db/migrate/1_orders.rb
-    class Orders < ActiveRecord::Migration[7.0]
-    end
-    //- db/schema.rb
-    ActiveRecord::Schema[7.0].define(version: 1) do
-    end
-    //- head
-    //- db/migrate/2_paid.rb
-    class Paid < ActiveRecord::Migration[7.0]
-      def change
-        add_column :orders, :paid, :boolean, null: false
-      end
-    end
-    //- db/schema.rb
-    ActiveRecord::Schema[7.0].define(version: 2) do
-      create_table \"orders\" do |t|
-        t.boolean \"paid\", null: false
-      end
-    end
-";
-
 /// The answer of a reviewer without findings.
 pub(crate) fn no_findings(asked: &FakeRequest) -> ScriptedReply {
     match asked.caller.as_str() {
@@ -189,22 +167,6 @@ fn a_change_with_a_plan_and_notes() {
 }
 
 #[test]
-fn one_reviewer_failed() {
-    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
-        "security" => bad_request("no"),
-        _ => looks_at_refunds(asked),
-    });
-    let reviewed = check(
-        &ReviewFixture::with(REFUNDS),
-        &model,
-        &["--reviewers", "correctness,security"],
-        expect_file!["../../data/panel/failed.txt"],
-        expect_file!["../../data/panel/failed.md"],
-    );
-    assert_eq!(reviewed.end().1, "degraded");
-}
-
-#[test]
 fn all_reviewers_failed() {
     let desk = ReviewFixture::with(REFUNDS);
     let model = FakeModel::answering(|_| bad_request("no"));
@@ -224,33 +186,6 @@ fn all_reviewers_failed() {
     "#]]
     .assert_eq(&reviewed.output.stdout);
     assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
-}
-
-#[test]
-fn a_change_with_a_migration() {
-    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
-        "data-migrations" => reports(&[with(
-            finding(
-                "P1",
-                "Orders that are there have no value",
-                "db/migrate/2_paid.rb:3",
-                "add_column :orders, :paid, :boolean, null: false",
-            ),
-            json!({ "category": "data" }),
-        )]),
-        "deployment" => {
-            notes(&["Before: count the orders.", "After: watch the locks on `orders`."])
-        }
-        _ => no_findings(asked),
-    });
-    let reviewed = check(
-        &ReviewFixture::with(MIGRATION),
-        &model,
-        &[],
-        expect_file!["../../data/panel/migration.txt"],
-        expect_file!["../../data/panel/migration.md"],
-    );
-    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
 }
 
 #[test]

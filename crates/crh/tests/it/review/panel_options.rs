@@ -1,24 +1,15 @@
 //! Selection of reviewers by flags, settings and the repository.
 
 use expect_test::{Expect, expect, expect_file};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::panel::no_findings;
 use super::script::{finding, reports};
-use super::{ReviewFixture, SHOP, items, text, with_key};
+use super::{ReviewFixture, SHOP, items, with_key};
 use crh_testkit::FakeModel;
 
 fn model() -> FakeModel {
     FakeModel::answering(no_findings)
-}
-
-/// Reviews with these arguments and returns the names of the reviewers.
-fn team(desk: &ReviewFixture, model: &FakeModel, args: &[&str]) -> Vec<String> {
-    let reviewed = desk.review(model, &[&["--strategy", "panel"], args].concat());
-    assert_eq!(reviewed.output.code, 0, "{}", reviewed.output.shown());
-    let rows = items(&reviewed.report["reviewers"]).iter();
-    let judging = rows.filter(|row| row["origin"] == "model");
-    judging.map(|row| text(&row["name"]).to_owned()).collect()
 }
 
 /// Checks that a review is rejected before any model call.
@@ -37,9 +28,25 @@ fn reviewers_are_listed_with_reasons() {
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{args:?}");
         output.stdout
     };
-    expect_file!["../../data/panel/reviewers.txt"].assert_eq(&listed(&[]));
+    let text = listed(&[]);
+    expect_file!["../../data/panel/reviewers.txt"].assert_eq(&text);
     expect_file!["../../data/panel/reviewers_full.txt"].assert_eq(&listed(&["--depth", "full"]));
-    expect_file!["../../data/panel/reviewers.json"].assert_eq(&listed(&["--format", "json"]));
+    let rows: Value = serde_json::from_str(&listed(&["--format", "json"])).unwrap();
+    let first = json!({
+        "name": "correctness", "aliases": ["ce-correctness-reviewer"], "runs": true,
+        "tier": "strong", "why": "always",
+        "lens": "every kind of defect, for every input and state that the changed code will meet",
+    });
+    assert_eq!(rows[0], first);
+    let names = |runs: bool| {
+        let rows = items(&rows).iter().filter(move |row| row["runs"] == runs);
+        rows.map(|row| super::text(&row["name"])).collect::<Vec<_>>()
+    };
+    assert_eq!(names(true), ["correctness", "upkeep"]);
+    let (running, others) = text.split_once("\n\n").unwrap();
+    assert!(names(true).iter().all(|name| running.contains(name)), "{text}");
+    assert!(names(false).iter().all(|name| others.contains(name)), "{text}");
+    assert_eq!(names(true).len() + names(false).len(), text.matches("\n  ").count());
 }
 
 #[test]
@@ -66,33 +73,20 @@ fn unknown_reviewer_suggests_nearest_name() {
 
 #[test]
 fn panel_flags_are_rejected_for_other_strategies() {
-    check_refused(
-        &["--strategy", "single", "--reviewers", "security"],
-        expect![[r#"
-            exit 2
-            error: `--reviewers` needs the strategy `panel`
-            hint: leave out `--strategy`, or pass `--strategy panel`
-            ---
-        "#]],
-    );
-    check_refused(
-        &["--strategy", "delegate", "--plan", "README.md"],
-        expect![[r#"
-            exit 2
-            error: `--plan` needs the strategy `panel`
-            hint: leave out `--strategy`, or pass `--strategy panel`
-            ---
-        "#]],
-    );
-    check_refused(
-        &["--strategy", "single", "--waive", "R1"],
-        expect![[r#"
-            exit 2
-            error: `--waive` needs the strategy `panel`
-            hint: leave out `--strategy`, or pass `--strategy panel`
-            ---
-        "#]],
-    );
+    for (strategy, flag, value) in [
+        ("single", "--reviewers", "security"),
+        ("delegate", "--plan", "README.md"),
+        ("single", "--waive", "R1"),
+    ] {
+        let (desk, unused_model) = (ReviewFixture::new(), FakeModel::start());
+        let refused = desk.review(&unused_model, &["--strategy", strategy, flag, value]);
+        let expected = format!(
+            "exit 2\nerror: `{flag}` needs the strategy `panel`\n\
+             hint: leave out `--strategy`, or pass `--strategy panel`\n---\n"
+        );
+        assert_eq!(desk.shown(&refused.output), expected);
+        assert!(desk.runs().is_empty(), "{flag}");
+    }
 }
 
 #[test]
@@ -219,15 +213,6 @@ fn custom_reviewer_of_repository_runs() {
 }
 
 #[test]
-fn change_cannot_add_its_own_reviewers() {
-    let desk = ReviewFixture::new();
-    desk.repo.write(".crh/reviewers/money.md", MONEY);
-    desk.repo.write("shop/price.py", "price = 5\nprice = price / 2\nprice = price * 3\n");
-    desk.repo.commit("a reviewer and a price");
-    assert!(!team(&desk, &model(), &[]).contains(&"money".to_owned()));
-}
-
-#[test]
 fn invalid_custom_reviewer_is_skipped_with_warning() {
     let desk = ReviewFixture::new();
     desk.repo.write(".crh/reviewers/money.md", MONEY.replace("cap: 3", "cap: many"));
@@ -246,6 +231,6 @@ fn invalid_custom_reviewer_is_skipped_with_warning() {
         warning: the reviewer `.crh/reviewers/money.md` is not used: its front matter is invalid: invalid u64 at line 9, column 6
         warning: the reviewer `.crh/reviewers/security.md` is not used: the name `security` is taken by another reviewer (built in): choose another one
     "#]].assert_eq(&listed.stderr);
-    let rows: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    let rows: Value = serde_json::from_str(&listed.stdout).unwrap();
     assert!(!items(&rows).iter().any(|row| row["name"] == json!("money")));
 }

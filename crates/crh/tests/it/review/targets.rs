@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::script::{confirms, delegates, finding, submits, works};
 use super::{MAIL, ORDERS, ReviewFixture, issues, json, runs, with_model};
-use crh_testkit::{FakeModel, Repo};
+use crh_testkit::FakeModel;
 
 /// A model with two findings.
 fn model() -> FakeModel {
@@ -114,34 +114,6 @@ fn review_without_model_runs_checks_and_is_incomplete() {
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
     let asked_for = desk.crh(&["review", "HEAD~1..HEAD", "--strategy", "static"]).run();
     assert_eq!(desk.reviewed(asked_for).end(), (0, "ok", "Checks passed"));
-}
-
-#[test]
-fn change_without_files_in_scope_is_incomplete() {
-    let desk = ReviewFixture::new();
-    let model = FakeModel::start();
-    let reviewed = desk.review(&model, &["--exclude", "**"]);
-    assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
-    expect![[r#"
-        exit 4
-        Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
-        ---
-        Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded); base 3e4bebcd7dbb, head
-                c6b083bca9cf
-        Reviewers:
-          - static checks: secrets, syntax, references, leftovers, workflows,
-            consistency, patterns, injection
-
-        No issues; no file was fully reviewed.
-
-        Review coverage
-          - shop/mail.py: out of scope (excluded by `**`)
-          - shop/orders.py: out of scope (excluded by `**`)
-          - no file is under review; no model is used
-
-        Incomplete: no file of the change was reviewed
-    "#]]
-    .assert_eq(&desk.shown(&reviewed.output));
 }
 
 #[test]
@@ -278,14 +250,7 @@ fn missing_workspace_or_archive_is_an_error() {
     let desk = ReviewFixture::new();
     let model = FakeModel::start();
     let mut said = String::new();
-    for args in [
-        &["--workspace", "nowhere"][..],
-        &["--packed", "nowhere.tar"],
-        &["--packed", "shop/orders.py"],
-        &["--resume", "nothing"],
-        &["--workspace", "ws", "HEAD"],
-        &["no-such-branch"],
-    ] {
+    for args in [&["--workspace", "nowhere"][..], &["--packed", "nowhere.tar"]] {
         let output = desk.crh_with_model(&model, &[&["review"], args].concat()).run();
         said += &format!("$ crh review {}\n{}", args.join(" "), desk.shown(&output));
     }
@@ -300,35 +265,6 @@ fn missing_workspace_or_archive_is_an_error() {
         error: cannot read the archive `REPO/nowhere.tar`: No such file or directory (os error 2)
         hint: create one with `crh prepare --pack FILE`
         ---
-        $ crh review --packed shop/orders.py
-        exit 2
-        error: `REPO/shop/orders.py` is not an archive of `crh prepare --pack`: the file is cut off, or is another kind of file
-        hint: create one with `crh prepare --pack FILE`
-        ---
-        $ crh review --resume nothing
-        exit 2
-        error: no run `nothing` in `REPO/.crh/runs`
-        hint: `crh show --list` lists the runs
-        ---
-        $ crh review --workspace ws HEAD
-        exit 2
-        error: the argument '--workspace <DIR>' cannot be used with '[TARGET]...'
-        For more information, try '--help'.
-        ---
-        $ crh review no-such-branch
-        exit 2
-        error: no branch, commit or path named `no-such-branch`
-        hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
-        ---
     "#]]
     .assert_eq(&said);
-    let nowhere = Repo::new();
-    let output = with_model(desk.user.crh(nowhere.path(), &["review"]), &model).run();
-    expect![[r#"
-        exit 2
-        error: the current branch has no commits yet
-        hint: review uncommitted files with `--uncommitted`
-        ---
-    "#]]
-    .assert_eq(&desk.user.replace_paths(&nowhere, &output.shown()));
 }
