@@ -64,6 +64,13 @@ impl Program {
         self
     }
 
+    /// Sets several variables of its environment.
+    #[must_use]
+    pub fn envs(mut self, variables: &[(&'static str, String)]) -> Self {
+        self.command.envs(variables.iter().map(|(name, value)| (name, value)));
+        self
+    }
+
     /// Sets standard input; empty by default.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {

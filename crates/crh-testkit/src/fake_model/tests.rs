@@ -193,24 +193,6 @@ fn lines_can_end_with_crlf() {
 }
 
 #[test]
-fn usage_is_counted_scripted_or_omitted() {
-    let told = Tokens { input: 100, cached: 60, written: 30, output: 20, thoughts: 5 };
-    let replies = [says("12345"), says("12345").usage(told), says("12345").without_usage()];
-    let model = FakeModel::start().on("me", replies);
-    let replies = [0; 3].map(|_| {
-        let reply = text(body(&ask(&model, path(Wire::Messages), "me", &question(Wire::Messages))));
-        let usage = reply.split("\"usage\":").last().filter(|usage| usage.starts_with('{'));
-        usage.map(|usage| usage.split('}').next().unwrap().to_owned())
-    });
-    let counted = "{\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"input_tokens\":2,\"output_tokens\":2";
-    let told = "{\"cache_creation_input_tokens\":30,\"cache_read_input_tokens\":60,\"input_tokens\":10,\"output_tokens\":20";
-    assert_eq!(replies, [Some(counted.to_owned()), Some(told.to_owned()), None]);
-    let sum =
-        FakeUsage { requests: 3, answered: 3, input: 104, cached: 60, written: 30, output: 24 };
-    assert_eq!(model.usage(), sum);
-}
-
-#[test]
 fn silent_model_keeps_connections_open_until_dropped() {
     let model = FakeModel::start().on("me", [says("a").silent_after_events(1)]);
     let mut stream = connected(&model);

@@ -135,48 +135,22 @@ fn settings_apply_by_place() {
 
 #[test]
 fn config_that_is_no_regular_file_is_rejected() {
-    let folder = ConfigFixture::new();
-    fs::create_dir_all(folder.home.path().join(".config/crh/config.toml")).unwrap();
-    folder.check(
-        folder.crh(&["config", "show"]),
-        expect![[r#"
-        exit 2
-        error: `~/.config/crh/config.toml` is a folder, not a file
-        hint: remove it, or replace it with a regular file
-        ---
-    "#]],
-    );
-    folder.check(
-        folder.crh(&["config", "show"]).env("CRH_CONFIG", "."),
-        expect![[r#"
-        exit 2
-        error: cannot read `REPO/.`: Is a directory (os error 21)
-        hint: `CRH_CONFIG` must be the path of a file
-        ---
-    "#]],
-    );
-    let folder = ConfigFixture::new();
-    fs::create_dir(folder.repo.path().join("crh.toml")).unwrap();
-    folder.check(
-        folder.crh(&["config", "show"]),
-        expect![[r#"
-        exit 2
-        error: `crh.toml` is a folder, not a file
-        hint: remove it, or replace it with a regular file
-        ---
-    "#]],
-    );
-    let link = ConfigFixture::new();
-    symlink("/etc/passwd", link.repo.path().join("crh.toml")).unwrap();
-    link.check(
-        link.crh(&["config", "show"]),
-        expect![[r#"
-        exit 2
-        error: `crh.toml` is a symbolic link, not a file
-        hint: remove it, or replace it with a regular file
-        ---
-    "#]],
-    );
+    let check = |fixture: &ConfigFixture, variable: &str, error: &str, hint: &str| {
+        let shown = fixture.shown(fixture.crh(&["config", "show"]).env("CRH_CONFIG", variable));
+        assert_eq!(shown, format!("exit 2\nerror: {error}\nhint: {hint}\n---\n"));
+    };
+    let hint = "remove it, or replace it with a regular file";
+    let fixture = ConfigFixture::new();
+    fs::create_dir_all(fixture.home.path().join(".config/crh/config.toml")).unwrap();
+    check(&fixture, "", "`~/.config/crh/config.toml` is a folder, not a file", hint);
+    let error = "cannot read `REPO/.`: Is a directory (os error 21)";
+    check(&fixture, ".", error, "`CRH_CONFIG` must be the path of a file");
+    let fixture = ConfigFixture::new();
+    fs::create_dir(fixture.repo.path().join("crh.toml")).unwrap();
+    check(&fixture, "", "`crh.toml` is a folder, not a file", hint);
+    fs::remove_dir(fixture.repo.path().join("crh.toml")).unwrap();
+    symlink("/etc/passwd", fixture.repo.path().join("crh.toml")).unwrap();
+    check(&fixture, "", "`crh.toml` is a symbolic link, not a file", hint);
 }
 
 #[test]

@@ -90,8 +90,7 @@ impl GitHubScenario {
         args: &[&str],
         environment: &[(&'static str, String)],
     ) -> Program {
-        let program = self.user.crh(folder, args);
-        environment.iter().fold(program, |program, (name, value)| program.env(name, value))
+        self.user.crh(folder, args).envs(environment)
     }
 
     /// `crh review` of the pull request. The model finds nothing, so all issues come from static

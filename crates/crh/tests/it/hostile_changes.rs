@@ -200,9 +200,7 @@ impl HostileGitHub {
     }
 
     fn crh(&self, user: &User, args: &[&str]) -> Program {
-        let program = user.crh(self.elsewhere.path(), args);
-        let environment = self.github.environment();
-        environment.iter().fold(program, |program, (name, value)| program.env(name, value))
+        user.crh(self.elsewhere.path(), args).envs(&self.github.environment())
     }
 }
 

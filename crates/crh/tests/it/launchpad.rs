@@ -88,8 +88,7 @@ impl LaunchpadScenario {
         args: &[&str],
         environment: &[(&'static str, String)],
     ) -> Program {
-        let program = self.user.crh(folder, args);
-        environment.iter().fold(program, |program, (name, value)| program.env(name, value))
+        self.user.crh(folder, args).envs(environment)
     }
 
     /// Adds a round: changes, commits and pushes a file of the fork.

@@ -76,11 +76,7 @@ fn live_check_removes_its_comment_from_gitlab_and_gitea() {
         }
         let user = User::new();
         let program = live_check(&user, &["--pull", &forge.change_url(&change)]);
-        let environment = forge.environment();
-        let output = environment
-            .iter()
-            .fold(program, |program, (name, value)| program.env(name, value))
-            .run();
+        let output = program.envs(&forge.environment()).run();
         assert_eq!(output.code, 0, "{}", output.shown());
         for result in ["read: works: 1 files", "post a comment: works", "remove the comment: works"]
         {
@@ -181,9 +177,7 @@ fn live_check_reports_without_secrets_and_leaves_no_comment() {
     let url = format!("{}/acme/shop/pull/{}", github.url(), pull.number);
     let program = |args: &[&str]| {
         let program = live_check(&user, args).env("OPENAI_API_KEY", KEY);
-        let program = program.env("OPENAI_BASE_URL", &model.url());
-        let environment = github.environment();
-        environment.iter().fold(program, |program, (name, value)| program.env(name, value))
+        program.env("OPENAI_BASE_URL", &model.url()).envs(&github.environment())
     };
     let shown = |text: &str| {
         let text = text.replace(&model.url(), "MODEL").replace(&github.url(), "GITHUB");

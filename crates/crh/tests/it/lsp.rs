@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::str::FromStr;
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use crate::review::script::{answers, confirms, finding, with};
 use crate::review::with_key;
-use crate::user::User;
+use crate::user::{User, processes_in};
 use crh_testkit::{FakeModel, Repo};
 
 /// Longest wait for a message of the server, on a slow machine.
@@ -476,15 +476,6 @@ fn file_or_folder_without_repository_has_no_diagnostics() {
     assert_eq!(editor.shut_down(), Some(0));
 }
 
-/// Processes of crh that work in the repository.
-#[cfg(target_os = "linux")]
-fn processes_in(repo: &Repo) -> usize {
-    let root = repo.path().canonicalize().unwrap();
-    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let folders = processes.filter_map(|entry| fs::read_link(entry.path().join("cwd")).ok());
-    folders.filter(|folder| *folder == root).count()
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn client_that_disappears_leaves_no_process() {
@@ -493,42 +484,5 @@ fn client_that_disappears_leaves_no_process() {
     // The first check is running or about to.
     drop(editor.stdin.take());
     assert_eq!(editor.server.wait().unwrap().code(), Some(1));
-    assert_eq!(processes_in(&workspace.repo), 0);
-}
-
-/// Sends messages to a server, and returns its answers and its exit code.
-fn exchange(workspace: &Workspace, bodies: &[&str]) -> (Vec<Value>, Option<i32>) {
-    let mut server = workspace.start_server(workspace.repo.path());
-    let mut stdin = server.stdin.take().unwrap();
-    let mut stdout = BufReader::new(server.stdout.take().unwrap());
-    let answers = bodies.iter().map(|body| {
-        write!(stdin, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-        stdin.flush().unwrap();
-        let (mut header, mut blank) = (String::new(), String::new());
-        stdout.read_line(&mut header).unwrap();
-        stdout.read_line(&mut blank).unwrap();
-        let length = header.trim().strip_prefix("Content-Length: ").unwrap().parse().unwrap();
-        let mut bytes = vec![0; length];
-        stdout.read_exact(&mut bytes).unwrap();
-        serde_json::from_slice(&bytes).unwrap()
-    });
-    let answers = answers.collect();
-    drop(stdin);
-    (answers, server.wait().unwrap().code())
-}
-
-#[test]
-fn wrong_messages_get_the_error_codes_of_the_protocol() {
-    let workspace = Workspace::new();
-    let early = r#"{"jsonrpc":"2.0","id":1,"method":"textDocument/codeAction","params":{}}"#;
-    let hello = r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"capabilities":{}}}"#;
-    let unknown = r#"{"jsonrpc":"2.0","id":3,"method":"crh/unknown"}"#;
-    let (answers, code) = exchange(&workspace, &[early, hello, unknown]);
-    assert_eq!(answers[0]["error"]["code"], -32002, "not initialised");
-    assert_eq!(answers[1]["result"]["serverInfo"]["name"], "crh");
-    assert_eq!(answers[2]["error"]["code"], -32601, "unknown method");
-    assert_eq!(code, Some(1), "the client left without `shutdown`");
-    // After text that is no message, the server cannot know where the next message begins.
-    let (answers, code) = exchange(&workspace, &["{ not JSON"]);
-    assert_eq!((&answers[0]["error"]["code"], code), (&json!(-32700), Some(1)));
+    assert_eq!(processes_in(workspace.repo.path()), 0);
 }

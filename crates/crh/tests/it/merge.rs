@@ -166,13 +166,6 @@ fn bad_input_exits_with_2_and_a_hint() {
     .assert_eq(&shown(&["merge", "--diff", "-", "-"], ""));
     expect![[r#"
         exit 2
-        error: cannot read `missing.diff`: No such file or directory (os error 2)
-        hint: check the path
-        ---
-    "#]]
-    .assert_eq(&shown(&["merge", "--diff", "missing.diff", "-"], "{}"));
-    expect![[r#"
-        exit 2
         error: cannot read `missing.json`: No such file or directory (os error 2)
         hint: check the path
         ---

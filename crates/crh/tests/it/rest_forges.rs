@@ -40,11 +40,7 @@ impl RestScenario {
     }
 
     fn run_in(&self, folder: &Path, args: &[&str]) -> Output {
-        let program = self.user.crh(folder, args);
-        let environment = self.forge.environment();
-        let program =
-            environment.iter().fold(program, |program, (name, value)| program.env(name, value));
-        let output = program.run();
+        let output = self.user.crh(folder, args).envs(&self.forge.environment()).run();
         assert!(!output.shown().contains(TOKEN), "{}", output.shown());
         assert_eq!(self.forge.surprises(), Vec::<String>::new());
         output

@@ -103,9 +103,7 @@ impl ServerScenario {
         ];
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let program = with_key(self.user.crh(&self.user.path(""), &args), model);
-        let environment = self.github.environment_without();
-        let program =
-            environment.iter().fold(program, |program, (name, value)| program.env(name, value));
+        let program = program.envs(&self.github.environment_without());
         // Operators name a model, also for the steps that have no key.
         program.env("CRH_STRATEGY", "single").env("CRH_MODEL", "openai:gpt-5.4-mini").start()
     }

@@ -79,6 +79,23 @@ pub(crate) fn summary(output: &Output) -> Value {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
+/// Status and path of each file of a prepared change.
+pub(crate) fn changed_files(summary: &Value) -> Vec<String> {
+    let files = summary["scope"]["files"].as_array().unwrap().iter();
+    let shown = |file: &Value| {
+        format!("{} {}", file["status"].as_str().unwrap(), file["path"].as_str().unwrap())
+    };
+    files.map(shown).collect()
+}
+
+/// Processes whose current folder is this one. Zero outside of Linux.
+pub(crate) fn processes_in(folder: &Path) -> usize {
+    let folder = folder.canonicalize().unwrap();
+    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let folders = processes.filter_map(|entry| fs::read_link(entry.path().join("cwd")).ok());
+    folders.filter(|current| *current == folder).count()
+}
+
 /// Paths, modes, contents and symlink targets of a folder.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<String, String> {
     listing(folder, |_, _| String::new())

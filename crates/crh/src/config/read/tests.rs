@@ -6,12 +6,12 @@ use super::*;
 use crate::config::keys::Settings;
 use crate::config::resolve::SettingSources;
 
-/// Parses a file of the given owner and compares the settings or the error.
-fn check(owner: ConfigOwner, text: &str, expected: Expect) {
+/// The settings of a file of the given owner, or the error.
+fn settings_or_error(owner: ConfigOwner, text: &str) -> String {
     let environment = Environment::new(PathBuf::from("/here"), [("HOME", "/home/me".into())]);
     let (name, folder) = ("crh.toml".to_owned(), PathBuf::from("/etc/crh"));
     let file = ConfigFile::new(name, folder, text.as_bytes().to_vec()).unwrap();
-    let text = match read(&file, owner, &environment) {
+    match read(&file, owner, &environment) {
         Ok(raw) => {
             let sources = SettingSources { user: raw, ..Default::default() };
             let settings = Settings::resolve(sources, &environment);
@@ -25,8 +25,12 @@ fn check(owner: ConfigOwner, text: &str, expected: Expect) {
         Err(failure) => {
             format!("{:#}\nhint: {}\n", failure.error, failure.hint.unwrap_or_default())
         }
-    };
-    expected.assert_eq(&text);
+    }
+}
+
+/// Parses a file of the given owner and compares the settings or the error.
+fn check(owner: ConfigOwner, text: &str, expected: Expect) {
+    expected.assert_eq(&settings_or_error(owner, text));
 }
 
 fn repository(text: &str, expected: Expect) {
@@ -66,6 +70,30 @@ fn sections_accept_all_toml_notations() {
     );
     repository("[scope]\n", expect![[""]]);
     repository("", expect![[""]]);
+}
+
+#[test]
+fn invalid_ignored_rules_are_rejected() {
+    let values = [
+        r#"{ "injection/*" = ["a"] }"#,
+        r#"{ "sec*" = ["a"] }"#,
+        r#"{ "*" = ["a["] }"#,
+        r#"["vendor/**"]"#,
+    ];
+    let errors = values.map(|value| {
+        settings_or_error(ConfigOwner::Repository, &format!("[checks]\nignore = {value}\n"))
+    });
+    expect![[r#"
+        crh.toml:2:12: `checks.ignore` has an invalid rule `injection/*`: findings of `injection` cannot be ignored
+        hint: example: `ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }`
+        crh.toml:2:12: `checks.ignore` has an invalid rule `sec*`: use `*`, `CHECK/*` or a full rule name
+        hint: example: `ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }`
+        crh.toml:2:19: `checks.ignore` has an invalid glob `a[`: unclosed character class; missing ']'
+        hint: example: `ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }`
+        crh.toml:2:10: `checks.ignore` must be a table from rules to lists of globs, not a list
+        hint: example: `ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }`
+    "#]]
+    .assert_eq(&errors.concat());
 }
 
 #[test]

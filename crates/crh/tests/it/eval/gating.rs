@@ -47,31 +47,6 @@ fn gate_fails_on_regressions() {
 }
 
 #[test]
-fn invalid_stored_evaluation_is_refused() {
-    let bench = Bench::new();
-    assert_eq!(bench.run_static("out", &[]).code, 0);
-    let mut stored = bench.stored("out");
-    let first = stored["cases"][0].clone();
-    stored["cases"].as_array_mut().unwrap().push(first);
-    fs::write(bench.path("out/eval.json"), stored.to_string()).unwrap();
-    for args in [
-        &["eval", "show", "out"][..],
-        &["eval", "compare", "out", "out"],
-        &["eval", "gate", "--baseline", "out", "--result", "out"],
-    ] {
-        expect![[r#"
-            exit 2
-            error: `HOME/out/eval.json`: there are two cases `python-broken`
-            hint: pass the `eval.json` of `crh eval run`, or its folder
-            ---
-        "#]]
-        .assert_eq(
-            &bench.crh(args).run().shown().replace(bench.path("").to_str().unwrap(), "HOME/"),
-        );
-    }
-}
-
-#[test]
 fn compare_shows_flips_per_case() {
     let bench = Bench::new();
     assert_eq!(bench.run_static("before", &[]).code, 0);

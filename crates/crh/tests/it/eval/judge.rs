@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::{BROKEN, Bench, CLEAN, TestCase, WRONG};
-use crate::review::script::{answers, confirms, finding, with};
+use crate::review::script::{answers, confirms, finding};
 use crh_testkit::fake_model::{ScriptedReply, bad_request, calls};
 use crh_testkit::{FakeModel, Output, Program};
 
@@ -125,48 +125,25 @@ fn judge_decides_cases_with_candidate_pairs() {
     assert_eq!(bench.stored("yes")["scores"]["quality"]["matched"], 1);
 }
 
-/// Reviews a case and its twin, reports one finding on each (`titles`), and has the judge answer
-/// each with `verdicts_of`. `expected` is the number of matched issues, and of those that are also
-/// reported on the twin.
-fn check_pair(titles: [&str; 2], verdicts_of: [&[(u32, u32)]; 2], expected: [u64; 2]) {
+#[test]
+fn judge_also_matches_reports_on_twins() {
     let bench = Bench::with(&[UNCHECKED]);
-    let said = [
-        finding("P1", titles[0], "bill.py:2", "return total / len(people)"),
-        finding("P1", titles[1], "bill.py:2", "if not people:"),
-    ]
-    .map(|said| answers(&[with(said, json!({ "why_it_matters": "See above." }))]));
-    let [first, second] = verdicts_of.map(judges);
+    // The text rule would match both.
+    let title = "An empty list is a division by zero";
+    let said = ["return total / len(people)", "if not people:"]
+        .map(|quote| answers(&[finding("P1", title, "bill.py:2", quote)]));
     let model = FakeModel::start()
         .on("single", said)
         .on("validate-1", [confirms(), confirms()])
-        .on("judge-1", [first])
-        .on("judge-2", [second]);
+        .on("judge-1", [judges(&[(1, 1)])])
+        .on("judge-2", [judges(&[])]);
     let args = ["--strategy", "single", "--jobs", "1", "--judge", "openai:gpt-4.1-mini"];
     let output = program(&bench, &model, "out", &args).run();
     assert_eq!(output.code, 0, "{}", output.stderr);
     let stored = bench.stored("out");
-    let verdict = |pairs: &[(u32, u32)]| {
-        let pairs = pairs.iter().map(|(defect, report)| format!("[{},{}]", defect - 1, report - 1));
-        format!("[{}]", pairs.collect::<Vec<_>>().join(","))
-    };
-    let expected_verdicts = format!(
-        "python-wrong {}\npython-wrong~twin {}\n",
-        verdict(verdicts_of[0]),
-        verdict(verdicts_of[1])
-    );
-    assert_eq!(verdicts(&stored), expected_verdicts);
+    assert_eq!(verdicts(&stored), "python-wrong [[0,0]]\npython-wrong~twin []\n");
     let paired = &stored["scores"]["paired"];
-    assert_eq!([&paired["matched"], &paired["also_on_twin"]], expected.map(Value::from).each_ref());
-}
-
-#[test]
-fn judge_also_matches_reports_on_twins() {
-    // The text rule matches neither report with the issue.
-    let titles = ["No guest at the table", "No guest at the table any more"];
-    check_pair(titles, [&[(1, 1)], &[(1, 1)]], [1, 1]);
-    check_pair(titles, [&[(1, 1)], &[]], [1, 0]);
-    // Here the text rule would match both.
-    check_pair(["An empty list is a division by zero"; 2], [&[(1, 1)], &[]], [1, 0]);
+    assert_eq!((&paired["matched"], &paired["also_on_twin"]), (&json!(1), &json!(0)));
 }
 
 #[test]

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::{GitHubScenario, NAME};
+use crate::root;
 use crh_testkit::fake_github::TOKEN;
 use crh_testkit::{Program, Repo};
 
@@ -26,10 +26,6 @@ struct Step {
     summary: String,
     /// Environment of the first start of crh.
     environment: String,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Runs a step with the real program, preceded by two hostile lines and a dump of its environment.

@@ -7,19 +7,9 @@ use expect_test::{expect, expect_file};
 use serde_json::json;
 
 use super::{GitHubScenario, NAME};
-use crate::user::{all_text, assert_same, tree};
+use crate::user::{all_text, assert_same, changed_files, tree};
 use crh_testkit::Repo;
 use crh_testkit::fake_github::Pull;
-
-/// The files of a change, with their status.
-fn files(summary: &serde_json::Value) -> Vec<String> {
-    let files = summary["scope"]["files"].as_array().unwrap().iter();
-    files
-        .map(|file| {
-            format!("{} {}", file["status"].as_str().unwrap(), file["path"].as_str().unwrap())
-        })
-        .collect()
-}
 
 #[test]
 fn workspace_is_the_same_with_and_without_clone() {
@@ -84,7 +74,7 @@ fn fork_is_read_from_the_target_repository() {
     let pull = hub.github.pull(NAME, Pull { head: "stranger:patch".to_owned(), ..Pull::default() });
     hub.github.make_private("stranger/shop");
     let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&format!("{NAME}#{}", pull.number)]);
-    assert_eq!(files(&summary), ["added new.py"]);
+    assert_eq!(changed_files(&summary), ["added new.py"]);
     assert_eq!(summary["headRev"], json!(head));
 }
 
@@ -114,7 +104,10 @@ fn local_work_on_top_of_head_is_reviewed() {
     clone.write("shop/orders.py", "def total(items):\n    return 0\n");
     let number = hub.pull.number.to_string();
     let (output, summary) = hub.prepared(clone.path(), &[&number]);
-    assert_eq!(files(&summary), ["modified AGENTS.md", "added fix.py", "modified shop/orders.py"]);
+    assert_eq!(
+        changed_files(&summary),
+        ["modified AGENTS.md", "added fix.py", "modified shop/orders.py"]
+    );
     assert!(
         output.stderr.contains("includes local changes on top of the head of the pull request"),
         "{}",
@@ -134,7 +127,7 @@ fn local_work_on_top_of_head_is_reviewed() {
     clone.git(&["stash", "--quiet"]);
     clone.git(&["checkout", "--quiet", "main"]);
     let (_, summary) = hub.prepared(clone.path(), &[&number]);
-    assert_eq!(files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
+    assert_eq!(changed_files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
 }
 
 #[test]

@@ -102,21 +102,6 @@ fn failed_fetch_shows_no_token() {
 }
 
 #[test]
-fn app_reads_private_repository() {
-    let hub = GitHubScenario::new();
-    hub.github.make_private(NAME);
-    let out = hub.user.path("out");
-    let environment = app(&hub);
-    for folder in [hub.elsewhere.path(), hub.clone().path()] {
-        let args = ["prepare", &hub.url(), "--out", out.to_str().unwrap()];
-        let output = hub.with_environment(folder, &args, &environment).run();
-        assert_eq!(output.code, 0, "{}", output.shown());
-        assert_eq!(hub.json("metadata.json")["url"], json!(hub.url()));
-    }
-    assert_eq!(hub.github.surprises(), Vec::<String>::new());
-}
-
-#[test]
 fn gh_is_called_without_other_tokens() {
     let hub = GitHubScenario::new();
     let log = hub.user.path("gh.log");

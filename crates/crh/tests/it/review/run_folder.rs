@@ -103,7 +103,7 @@ fn run_folder_is_complete() {
 }
 
 #[test]
-fn run_folder_records_change_and_models() {
+fn run_folder_records_change_and_models_but_no_key_and_no_texts() {
     let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &[]);
     let run = desk.runs().pop().unwrap();
@@ -118,6 +118,14 @@ fn run_folder_records_change_and_models() {
     let models: Vec<&str> = calls.map(|call| text(&call["model"])).collect();
     let (mini, strong) = ("openai:gpt-5.4-mini", "openai:gpt-6.1-sol");
     assert_eq!(models, [mini, mini, mini, mini, strong], "{telemetry}");
+    for (name, bytes) in &tree(&run) {
+        assert!(!bytes.contains(KEY), "{name}");
+        let is_transcript = name.starts_with("transcripts/") || name == "telemetry.json";
+        for withheld in ["return result / len(items)", "The total is divided"] {
+            assert!(!is_transcript || !bytes.contains(withheld), "{name}: {withheld}");
+        }
+    }
+    assert!(!reviewed.output.shown().contains(KEY));
 }
 
 #[test]
@@ -142,20 +150,6 @@ fn run_folder_records_checkout_for_every_target() {
         // Only checks ran although a review was requested.
         assert_eq!(text(&metadata["verdict"]), "Incomplete", "{target:?}");
     }
-}
-
-#[test]
-fn run_folder_has_no_api_key_and_no_texts() {
-    let desk = ReviewFixture::new();
-    let reviewed = desk.review(&model(), &[]);
-    for (name, bytes) in &tree(&desk.runs()[0]) {
-        assert!(!bytes.contains(KEY), "{name}");
-        let is_transcript = name.starts_with("transcripts/") || name == "telemetry.json";
-        for withheld in ["return result / len(items)", "The total is divided"] {
-            assert!(!is_transcript || !bytes.contains(withheld), "{name}: {withheld}");
-        }
-    }
-    assert!(!reviewed.output.shown().contains(KEY));
 }
 
 #[test]

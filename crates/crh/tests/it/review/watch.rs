@@ -9,6 +9,7 @@ use expect_test::expect;
 
 use super::script::answers;
 use super::{ORDERS, ReviewFixture, with_key};
+use crate::user::processes_in;
 use crh_testkit::fake_model::FakeRequest;
 use crh_testkit::{FakeModel, Program, RunningProgram};
 
@@ -103,41 +104,6 @@ fn save_is_checked_without_model_until_files_are_quiet() {
 }
 
 #[test]
-fn issue_about_a_removed_line_has_its_current_line_number() {
-    let fixture = ReviewFixture::with(
-        "
-        //- shop/rates.py
-        RATE = 3
-
-
-        def refund(order):
-            return order.amount
-        //- shop/pay.py
-        from shop.rates import refund
-
-
-        def pay(order):
-            return refund(order)
-        //- head
-        //- shop/rates.py
-        FEE = 1
-        TAX = 2
-        LIMIT = 4
-        RATE = 3
-        ",
-    );
-    let model = slow_model(Duration::ZERO);
-    let watcher =
-        RunningWatcher::start(&fixture, &model, &format!("quiet_seconds = {NEVER_QUIET}"));
-    watcher.wait_for_checks(1);
-    let (code, output) = watcher.end();
-    assert_eq!(code, 130);
-    // The removed line is line 4 of the old file.
-    let finding = "shop/rates.py:5:1: P1 references/removed: `refund` is gone";
-    assert!(output.contains(finding), "{output}");
-}
-
-#[test]
 fn quiet_diff_is_reviewed_once_and_again_when_it_changes() {
     let fixture = ReviewFixture::new();
     let model = slow_model(Duration::ZERO);
@@ -216,16 +182,6 @@ fn used_day_budget_is_stated_and_calls_no_model() {
     assert_eq!(output.matches(statement).count(), 1, "{output}");
 }
 
-/// Processes whose current folder is the repository.
-#[cfg(target_os = "linux")]
-fn processes_in(fixture: &ReviewFixture) -> usize {
-    let root = fixture.repo.path().canonicalize().unwrap();
-    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    processes
-        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == root))
-        .count()
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn ctrl_c_ends_the_review_and_books_its_real_cost() {
@@ -234,10 +190,10 @@ fn ctrl_c_ends_the_review_and_books_its_real_cost() {
     let watcher = RunningWatcher::start(&fixture, &model, "quiet_seconds = 1");
     watcher.wait(|| model.requests().len() == 1, "review");
     assert_eq!(booked(&fixture), 2.0);
-    assert!(processes_in(&fixture) >= 2);
+    assert!(processes_in(fixture.repo.path()) >= 2);
     let (code, output) = watcher.end();
     assert_eq!(code, 130, "{output}");
-    assert_eq!(processes_in(&fixture), 0);
+    assert_eq!(processes_in(fixture.repo.path()), 0);
     // The interrupted review is stored and shown.
     assert!(output.contains(".crh/runs/"), "{output}");
     assert!(booked(&fixture) < 2.0, "{output}");

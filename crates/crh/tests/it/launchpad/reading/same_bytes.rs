@@ -33,18 +33,14 @@ fn same_state_gives_same_workspace() {
         (pad.repo.path(), "000", "Asia/Kathmandu", "POSIX"),
     ] {
         let program = pad.user.crh_with_umask(umask, folder, &args);
-        let environment = pad.launchpad.environment();
-        let program =
-            environment.iter().fold(program, |program, (name, value)| program.env(name, value));
+        let program = program.envs(&pad.launchpad.environment());
         let output = program.env("TZ", zone).env("LANG", language).env("LC_ALL", language).run();
         assert_eq!(output.code, 0, "{}", output.shown());
         assert_same(&first, &tree(&out), zone);
     }
     // Anonymous users see the same, because no review was posted.
     let program = pad.user.crh(pad.elsewhere.path(), &args);
-    let environment = pad.launchpad.environment_without();
-    let output =
-        environment.iter().fold(program, |program, (name, value)| program.env(name, value)).run();
+    let output = program.envs(&pad.launchpad.environment_without()).run();
     assert_eq!(output.code, 0, "{}", output.shown());
     assert_same(&first, &tree(&out), "anonymous");
 }

@@ -1,10 +1,9 @@
 //! Which Launchpad crh uses, and from where.
 
-use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::super::LaunchpadScenario;
-use super::files;
+use crate::user::changed_files;
 use crh_testkit::FakeLaunchpad;
 
 #[test]
@@ -29,24 +28,6 @@ fn variable_overrides_configured_launchpad() {
     assert_eq!(check(None).code, 2, "another one is asked for");
     assert_eq!(check(Some(&pad.launchpad.url())).code, 1);
     assert_eq!(other.requests(), []);
-    let mut shown = String::new();
-    for root in ["http://api.launchpad.net", "nowhere", "production"] {
-        shown += &pad.shown(&check(Some(root)).shown());
-    }
-    expect![[r#"
-        exit 2
-        error: the variable `LP_SERVICE_ROOT` is invalid: the Launchpad service is not `https`; the secret would be sent unencrypted
-        hint: it sets `launchpad.service_root`; correct or unset it
-        ---
-        exit 2
-        error: the variable `LP_SERVICE_ROOT` is invalid: the Launchpad service is not a valid URL; use `production`, `staging`, `qastaging`, `dogfood`, `dev` or an `https` URL
-        hint: it sets `launchpad.service_root`; correct or unset it
-        ---
-        exit 2
-        error: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
-        hint: pass the address of the merge proposal that your browser shows; for your own Launchpad, set `launchpad.service_root`
-        ---
-    "#]].assert_eq(&shown);
 }
 
 #[test]
@@ -60,7 +41,7 @@ fn local_work_in_clone_is_reviewed() {
     assert_eq!(output.code, 0, "{}", output.shown());
     let summary: Value = serde_json::from_str(&output.stdout).unwrap();
     let all = ["modified AGENTS.md", "added more.py", "modified shop/orders.py"];
-    assert_eq!(files(&summary), all);
+    assert_eq!(changed_files(&summary), all);
     let notes = summary["notes"].to_string();
     assert!(notes.contains("on top of the head of the merge proposal"), "{notes}");
 }
