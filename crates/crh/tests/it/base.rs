@@ -98,20 +98,15 @@ fn missing_base_branch_names_the_setting() {
 }
 
 #[test]
-fn unreachable_remote_never_fetched_gives_the_local_base() {
+fn unreachable_remote_never_fetched_gives_the_local_base_or_an_error() {
     let clone = unreachable_clone(&[]);
     clone.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
-    let output = User::new().prepared(clone.path(), &[], "out");
+    let user = User::new();
+    let output = user.prepared(clone.path(), &[], "out");
     let stale = "note: cannot reach the remote `origin` to update the base; crh compares with the local branch `main`, so the base may be stale\n";
     assert_eq!(output.stderr, stale);
-}
-
-#[test]
-fn unreachable_remote_without_any_base_is_an_error() {
-    let clone = unreachable_clone(&[]);
-    clone.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    // Without a local branch there is no base at all.
     clone.git(&["branch", "--delete", "--force", "main"]);
-    let user = User::new();
     let output = user.crh(clone.path(), &["check"]).run();
     assert_eq!(output.code, 3, "{output:?}");
     let says = "error: cannot reach the remote `origin` to update the base: ";

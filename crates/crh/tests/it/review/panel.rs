@@ -134,18 +134,8 @@ fn check(
     envelope: ExpectFile,
     page: ExpectFile,
 ) -> FinishedReview {
-    check_of(desk, model, &[&["HEAD~1..HEAD"], args].concat(), envelope, page)
-}
-
-/// Like `check`, for any change.
-fn check_of(
-    desk: &ReviewFixture,
-    model: &FakeModel,
-    args: &[&str],
-    envelope: ExpectFile,
-    page: ExpectFile,
-) -> FinishedReview {
-    let program = desk.crh(&[&["review", "--mode", "headless"], args].concat());
+    let review = ["review", "--mode", "headless", "HEAD~1..HEAD"];
+    let program = desk.crh(&[&review, args].concat());
     let reviewed = desk.reviewed(with_key(program, model).run());
     let named = |text: &str| without_times(&desk.user.replace_paths(&desk.repo, text));
     envelope.assert_eq(&named(&reviewed.output.stdout));
