@@ -284,15 +284,20 @@ proptest! {
         let remembered = PastDecisions::default();
         let grouping = Grouping::Editor(&member_groups);
         let merged = consolidate_for_editor(members.clone(), &sources(), &remembered, grouping);
+        // Only a confirming judgement makes a finding more severe than its reviewer did.
+        let is_urgent = |member: &Member, judgement: &Judgement| {
+            let is_confirmed = judgement.result == JudgementResult::Confirmed;
+            judgement.result != JudgementResult::Refuted
+                && judgement.severity.is_none_or(|severity| {
+                    severity <= Severity::P1
+                        && (is_confirmed || member.finding.severity <= Severity::P1)
+                })
+        };
         let is_open = |issue: &Issue| {
-            let checked: Vec<&Judgement> =
-                issue.members.iter().filter_map(|member| judgements.get(member)).collect();
-            let is_refuted = checked.len() == issue.members.len()
-                && checked.iter().all(|judgement| judgement.result == JudgementResult::Refuted);
-            let is_downgraded = checked.len() == issue.members.len()
-                && checked.iter().all(|judgement| judgement.severity.is_some_and(|it| it > Severity::P1)
-                    || judgement.result == JudgementResult::Refuted);
-            issue.severity <= Severity::P1 && !is_refuted && !is_downgraded
+            let is_member_open = |member: &Member| {
+                judgements.get(member).is_none_or(|judgement| is_urgent(member, judgement))
+            };
+            issue.severity <= Severity::P1 && issue.members.iter().any(is_member_open)
         };
         let has_open = merged.issues.iter().any(is_open);
         let merged = apply_edit(merged, &groups, &judgements, rules);
