@@ -57,6 +57,8 @@ use self::suggestions::{DIFF_NOTE, LOGIN_NOTE};
 pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 
 /// Review code changes before they are merged; every reported defect quotes the code
+///
+/// A finding is what one reviewer reports. An issue is one or more findings about the same problem.
 #[derive(Debug, Parser)]
 #[command(name = "crh", version, long_version = crate::version::version_text(), arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = DIFF_NOTE)]
     Diff(DiffCommand),
     /// Merge the findings of several reviewers into one report
+    ///
+    /// The exit code is 0 even if the report has issues or is incomplete: read its verdict.
     Merge(MergeArgs),
     /// Convert a JSON report to another format
     Render(RenderArgs),
@@ -115,14 +119,14 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Hide an issue in all reviews of this repository
     ///
-    /// Later reviews do not show it again, and `crh show` leaves it out of stored reviews. That
-    /// holds in all your clones, that is, repositories with the same first commit.
+    /// Later reviews do not show it again, and `crh show` leaves it out of stored reviews. This
+    /// applies to all clones on this machine (crh recognises them by their first commit).
     Dismiss(DismissArgs),
     /// Show what became of the issues that crh posted: how many were fixed, rejected or ignored, by
     /// category and reviewer
     Stats(StatsArgs),
-    /// Propose lessons: rules for later reviews, which crh derives from dismissed issues, repaired
-    /// code and review comments
+    /// Propose rules for later reviews (lessons), derived from dismissed issues, repaired code and
+    /// review comments
     Learn(LearnArgs),
     /// Run a language server on standard input and output, for editors
     Lsp,
@@ -241,8 +245,8 @@ pub(crate) enum HookArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Folder to use if the agent names none through MCP `roots`. Default: the current folder, or
-    /// none if the agent supports `roots` but has no folder open
+    /// Folder to use if the agent gives none (MCP `roots`). Default: the current folder; if the
+    /// agent supports `roots` but has no folder open, crh uses no folder
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Apply fixes without asking, for agents that cannot ask you

@@ -80,8 +80,8 @@ pub(crate) struct SuiteArgs {
     /// file (default: `eval/suite`)
     #[arg(value_name = "SUITE")]
     pub(crate) suite: Option<PathBuf>,
-    /// Use only cases whose id matches this glob; repeatable. crh also uses the twin of each
-    /// matching case: the bug-free case `ID~twin`, which undoes the change
+    /// Use only cases whose id matches this glob, and their twins; repeatable. The twin `ID~twin` is
+    /// the same change in reverse: it removes the bug, so a review should report nothing
     #[arg(long = "case", value_name = "GLOB")]
     pub(crate) cases: Vec<String>,
     /// Use only the cases that this file lists: one id or glob per line, `#` starts a comment
@@ -100,8 +100,8 @@ pub(crate) struct EvalReviewArgs {
     pub(crate) strategy: Option<ArmChoice>,
     #[command(flatten)]
     pub(crate) effort: ReviewEffortFlags,
-    /// Run only these reviewers, comma-separated. Without `--case`, crh then uses only the cases
-    /// without bugs and the cases whose bug category one of these reviewers covers
+    /// Run only these reviewers, comma-separated. If you do not also give `--case`, crh leaves out
+    /// cases with bugs of a category that none of these reviewers covers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) struct EvalReviewArgs {
     /// Review each change N times, because the answers of models vary
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats, allow_negative_numbers = true)]
     pub(crate) repeat: NonZeroU32,
-    /// Maximum number of changes to review in parallel (default: one per CPU core);
+    /// Maximum number of changes to review at the same time (default: one per CPU core);
     /// `--side-by-side` limits the reviewers of each change
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -219,7 +219,7 @@ pub(crate) struct EvalRunArgs {
     #[command(flatten)]
     pub(crate) match_args: MatchArgs,
     /// Let this model decide which findings match which expected issues. crh also prints how often
-    /// this model agrees with `--match text`
+    /// it makes the same decision as the rule `text` of `--match`
     #[arg(long, value_name = "MODEL", conflicts_with = "rule")]
     pub(crate) judge: Option<String>,
     /// Folder for the evaluation and its HTML page (default: a new folder in `.crh/evals`)
@@ -248,10 +248,10 @@ pub(crate) enum EvalFormatArg {
 pub(crate) struct EvalGateArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// File with the baseline, written by `--write-baseline` or `crh eval run` (default:
-    /// `eval/baselines/STRATEGY.json` for the given `--strategy`, or for every strategy that has
-    /// such a file). With the default, crh also uses the recorded answers
-    /// `eval/recordings/STRATEGY.jsonl` and the case list `eval/cases/STRATEGY.txt` if they exist
+    /// File with the baseline, written by `--write-baseline` or `crh eval run`. Default:
+    /// `eval/baselines/STRATEGY.json`; without `--strategy`, every such file. With the default, crh
+    /// also uses the recorded answers `eval/recordings/STRATEGY.jsonl` and the case list
+    /// `eval/cases/STRATEGY.txt` if they exist
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Compare this stored evaluation with the baseline instead of running reviews; needs
@@ -305,8 +305,9 @@ pub(crate) struct EvalScoreArgs {
     /// Name of the tool
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// Count twins (id `ID~twin`: changes that undo a case, so they have no bug) as reviewed by the
-    /// tool even if it reported nothing about them
+    /// Count twins as reviewed by the tool even if it reported nothing about them. The twin
+    /// `ID~twin` is the same change in reverse: it removes the bug, so a review should report
+    /// nothing
     #[arg(long)]
     pub(crate) with_twins: bool,
     #[command(flatten)]

@@ -47,9 +47,9 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Exit with code 4 if crh skipped updates of vendored, generated or lock files, submodules or
-    /// file modes. Without this option, such skips count only if crh reviewed no file at all.
-    /// Skipped new code always leads to exit code 4
+    /// Exit with code 4 if crh left out a change of a vendored, generated or lock file, of a
+    /// submodule or of a file mode. By default, that counts only if crh reviewed no file at all.
+    /// New code that is left out always counts
     #[arg(long)]
     strict: bool,
 }
@@ -90,7 +90,8 @@ impl AnalyserFlags {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FixFlags {
     /// Command that tests each fix, such as "cargo test" or, as a JSON list, ["cargo", "test"]; crh
-    /// drops a fix that makes it fail; overrides the setting `fix.verify`, which has to be a list
+    /// drops a fix that makes it fail; overrides `fix.verify` (in the file, only the list form is
+    /// allowed)
     #[arg(long, value_name = "COMMAND", value_parser = parse_verify_command)]
     verify: Option<VerifyCommand>,
     /// Time limit for one run of the `--verify` command
@@ -158,11 +159,12 @@ impl CacheFlags {
 /// What crh may post to a forge.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct PostFlags {
-    /// Request changes if the verdict is `Not ready` or `Ready with fixes`, instead of only
-    /// commenting
+    /// With a `--sink` such as `github`: request changes of the pull request if the verdict is `Not
+    /// ready` or `Ready with fixes`, instead of only commenting
     #[arg(long)]
     pub(crate) request_changes: bool,
-    /// Approve if the verdict is `Ready to merge`, instead of only commenting
+    /// With a `--sink` such as `github`: approve the pull request if the verdict is `Ready to
+    /// merge`, instead of only commenting
     #[arg(long)]
     pub(crate) allow_approve: bool,
     /// Resolve crh's own review threads if the code changed, the issue is gone and the thread has
@@ -211,8 +213,8 @@ pub(crate) struct RoleFlags {
     /// `model.cheap`
     #[arg(long, value_name = "MODEL")]
     cheap_model: Option<String>,
-    /// Model for difficult reviewers, such as `security`, and for findings that a reviewer is
-    /// unsure about; overrides `--model` and the setting `model.escalation`
+    /// Model for reviewers with difficult topics, such as `security`, for second checks of findings
+    /// and for writing fixes; overrides `--model` and the setting `model.escalation`
     #[arg(long, value_name = "MODEL")]
     escalation_model: Option<String>,
     /// Model that decides which issues the report shows; overrides `--model` and the setting
@@ -304,12 +306,12 @@ pub(crate) struct ReviewEffortFlags {
     /// Language of the report's findings, such as `German`
     #[arg(long, value_name = "LANGUAGE", value_parser = ReviewLanguage::parse)]
     lang: Option<ReviewLanguage>,
-    /// Maximum number of reviewers that work on the change in parallel
+    /// Maximum number of reviewers that run at the same time
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     side_by_side: Option<NonZeroU64>,
-    /// Hide issues that the maintainers probably do not agree with: a model estimates for each
-    /// issue the probability that they agree, and crh shows the issue if it is at least P, from 0
-    /// to 1; overrides the setting `review.threshold` (default: 0.5)
+    /// Show an issue only if its probability is at least P, from 0 to 1. A model estimates the
+    /// probability that the maintainers agree with the issue. Overrides the setting
+    /// `review.threshold` (default: 0.5)
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     threshold: Option<Probability>,
 }
@@ -398,11 +400,12 @@ pub(crate) struct BudgetFlags {
     /// Maximum time for the review
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     max_seconds: Option<NonZeroU64>,
-    /// Maximum number of issues that a second model run checks before the report shows them
-    /// (`--verify` is something else: it tests fixes)
+    /// Maximum number of issues that a second model run confirms or refutes before the report shows
+    /// them
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     max_verify: Option<NonZeroU64>,
-    /// Maximum number of issues of models to show; issues of static checks come on top
+    /// Maximum number of issues found by models to show: every P0 first, then the most probable
+    /// ones. Issues found by static checks do not count
     #[arg(long, value_name = "N", alias = "max-issues", allow_negative_numbers = true)]
     max_comments: Option<NonZeroU64>,
 }

@@ -42,8 +42,8 @@ pub(crate) struct StatsArgs {
 /// A model that decides outcomes.
 #[derive(Debug, Args)]
 pub(crate) struct OutcomeJudgeArgs {
-    /// Ask this model what became of an issue if crh's rules are unsure (default: crh counts their
-    /// best guess)
+    /// If crh cannot tell what became of an issue, ask this model (default: crh uses its own best
+    /// guess)
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
     /// Maximum cost of all answers of `--judge`, in US dollars

@@ -129,7 +129,9 @@ pub(crate) struct MergeArgs {
     ///
     /// `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`
     ///
-    /// Each result is `confirmed`, `refuted` or `unsure`.
+    /// PAIR_ID is the `id` of a pair in `candidate_pairs`, and DEDUPE_KEY is the `dedupe_key` of an
+    /// issue. Each result is `confirmed`, `refuted`, `unsure`, `no_verdict` (the check gave no answer)
+    /// or `failed` (the check failed).
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     /// Maximum number of issues to show

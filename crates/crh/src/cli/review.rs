@@ -29,7 +29,7 @@ pub(crate) struct ReviewArgs {
     #[arg(long, conflicts_with = "resume")]
     pub(crate) estimate: bool,
     /// Keep running: run the static checks on every save. When you have stopped saving for a while,
-    /// review the change with models, unless they reviewed the same diff last
+    /// review the change with models, unless the diff is the same as in their last review
     ///
     /// The setting `watch.quiet_seconds` says how long crh waits after a save, and
     /// `watch.max_usd_per_day` limits the cost. Press Ctrl-C to stop.
@@ -139,7 +139,7 @@ pub(crate) struct PanelArgs {
     /// Requirement of the `--plan` document to ignore, such as `R3`; repeatable
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) waive: Vec<String>,
-    /// Maximum number of reviewers in parallel; the same as `--side-by-side`
+    /// The same as `--side-by-side`
     #[arg(long, value_name = "N", conflicts_with = "side_by_side", allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroU64>,
 }
@@ -156,8 +156,9 @@ impl PanelArgs {
 /// Whether the user trusts the change. A repository cannot set it.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct TrustArgs {
-    /// Trust this change: linters may load its configuration and plugins; they still run in the
-    /// sandbox
+    /// Trust this change: linters load configuration and plugins from it (still in the sandbox), the
+    /// command of `fix.verify` runs without the sandbox, and a model may propose tests for the
+    /// command of `verify.test`
     #[arg(long)]
     pub(crate) trust: bool,
 }
@@ -254,8 +255,8 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BaselineArgs {
-    /// File to write (default: `.crh/baseline.json` in the root of the checkout; `crh check` reads
-    /// it from the base of the change, so commit and merge it)
+    /// File to write (default: `.crh/baseline.json` in the root of the checkout). Commit this file
+    /// and merge it into the base branch: `crh check` reads it there
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// SARIF 2.1.0 file with another tool's results for the checkout; repeatable

@@ -57,8 +57,8 @@ pub(crate) struct RunsPruneArgs {
     /// Keep this many of the newest reviews
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) keep: Option<usize>,
-    /// Delete reviews that are older than this many days, instead of all but the newest 20; with
-    /// `--keep N`, the newest N stay anyway
+    /// Delete reviews older than this many days. The default rule (keep the newest 20) then does
+    /// not apply; with `--keep N`, crh never deletes the newest N
     #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
     pub(crate) older_than: Option<u32>,
     /// Only print which reviews crh would delete

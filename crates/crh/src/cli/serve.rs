@@ -53,12 +53,13 @@ pub(crate) struct ServeArgs {
     pub(crate) app: AppArgs,
     #[command(flatten)]
     pub(crate) forges: RestForgeArgs,
-    /// File with the webhook secret of a forge, as `NAME=FILE` (default: `CRH_NAME_WEBHOOK_SECRET`,
-    /// such as `CRH_GITLAB_WEBHOOK_SECRET`)
+    /// File with the webhook secret of a forge, as `NAME=FILE` (default: the secret itself in the
+    /// variable `CRH_NAME_WEBHOOK_SECRET`, such as `CRH_GITLAB_WEBHOOK_SECRET`)
     #[arg(long, value_name = "NAME=FILE", value_parser = named_value, help_heading = "Other forges")]
     pub(crate) forge_secret: Vec<(String, String)>,
-    /// File with the webhook secret of the App (default: `CRH_WEBHOOK_SECRET`). While you replace a
-    /// secret, put the old and the new one on a line each
+    /// File with the webhook secret of the App (default: the secret itself in the variable
+    /// `CRH_WEBHOOK_SECRET`). While you replace the secret, put both secrets into the file, each on
+    /// its own line
     #[arg(long, value_name = "FILE", help_heading = "GitHub App")]
     pub(crate) webhook_secret: Option<PathBuf>,
     #[command(flatten)]
@@ -98,8 +99,8 @@ pub(crate) struct AppArgs {
     /// Id of the GitHub App (default: `CRH_GITHUB_APP_ID`)
     #[arg(long, value_name = "ID")]
     pub(crate) app_id: Option<String>,
-    /// File with the private key of the App (default: `CRH_GITHUB_APP_KEY_FILE` or
-    /// `CRH_GITHUB_APP_KEY`)
+    /// File with the private key of the App (default: the file named in the variable
+    /// `CRH_GITHUB_APP_KEY_FILE`, or the key itself in `CRH_GITHUB_APP_KEY`)
     #[arg(long, value_name = "FILE")]
     pub(crate) app_key: Option<PathBuf>,
 }
@@ -109,8 +110,8 @@ pub(crate) struct AppArgs {
 pub(crate) struct RestForgeArgs {
     #[arg(long, value_name = "NAME=URL", value_parser = named_value, help = forge_help())]
     pub(crate) forge: Vec<(String, String)>,
-    /// File with the access token of crh's account on a forge, as `NAME=FILE` (default:
-    /// `CRH_NAME_TOKEN`, such as `CRH_GITLAB_TOKEN`)
+    /// File with the access token of crh's account on a forge, as `NAME=FILE` (default: the token
+    /// itself in the variable `CRH_NAME_TOKEN`, such as `CRH_GITLAB_TOKEN`)
     #[arg(long, value_name = "NAME=FILE", value_parser = named_value)]
     pub(crate) forge_token: Vec<(String, String)>,
 }
@@ -134,13 +135,14 @@ fn named_value(text: &str) -> Result<(String, String), String> {
 #[command(next_help_heading = "Sign-in")]
 pub(crate) struct SignInArgs {
     /// File with a password for the web page; people who sign in with it see all repositories
-    /// (default: `CRH_PAGE_TOKEN`)
+    /// (default: the password itself in the variable `CRH_PAGE_TOKEN`)
     #[arg(long, value_name = "FILE")]
     pub(crate) page_token: Option<PathBuf>,
     /// Client id of the App, for sign-in with GitHub
     #[arg(long, value_name = "ID", requires = "public_url")]
     pub(crate) client_id: Option<String>,
-    /// File with the client secret of the App (default: `CRH_CLIENT_SECRET`)
+    /// File with the client secret of the App (default: the secret itself in the variable
+    /// `CRH_CLIENT_SECRET`)
     #[arg(long, value_name = "FILE", requires = "client_id")]
     pub(crate) client_secret: Option<PathBuf>,
 }

@@ -75,8 +75,9 @@ pub(crate) struct TargetArgs {
     /// Review a pull request even if a `github.*` setting says to skip it
     #[arg(long)]
     pub(crate) no_skip: bool,
-    /// Review only the files of a pull request that changed since the last complete crh review;
-    /// issues in other files stay open. If that review cannot be used, crh reviews everything
+    /// Review only the files that changed since the last complete crh review of this pull request;
+    /// issues in other files stay open. If that review is missing or does not fit, crh reviews all
+    /// files
     #[arg(long)]
     pub(crate) since_last: bool,
     /// Whether crh asks questions, edits files and stores the review. Default: crh stores the

@@ -24,7 +24,7 @@ const NAME_MAX: usize = 60;
 pub(crate) enum DepthChoice {
     /// One reviewer plus the static checks
     Lite,
-    /// Only reviewers whose topic the change touches
+    /// A few: one or two general reviewers, and specialised ones for the change's main topics
     Auto,
     /// All general reviewers, plus the specialised ones whose topic the change touches
     Full,

@@ -157,7 +157,7 @@ pub(crate) enum FailOn {
     /// Real, but affects few cases
     #[value(name = "P2", alias = "p2")]
     P2,
-    /// Any issue
+    /// Minor, so all issues count
     #[value(name = "P3", alias = "p3")]
     P3,
     /// Never exit with code 1
@@ -205,7 +205,7 @@ pub(crate) enum MinSeverity {
     /// Real, but affects few cases
     #[value(name = "P2", alias = "p2")]
     P2,
-    /// All issues
+    /// Minor, so all issues are shown
     #[value(name = "P3", alias = "p3")]
     P3,
 }

@@ -176,7 +176,7 @@ fn template_has_description_and_default() {
         ## Changed files larger than this many bytes are not reviewed.
         ## Value: a positive integer. Example: max_file_bytes = 250_000
         # max_file_bytes = 1_000_000
-        ## Whether crh exits with code 4 if it skipped updates of vendored, generated or lock files, submodules or file modes. If this is off, such skips count only if crh reviewed no file at all. Skipped new code always leads to exit code 4.
+        ## Whether crh exits with code 4 if it left out a change of a vendored, generated or lock file, of a submodule or of a file mode. If this is off, that counts only if crh reviewed no file at all. New code that is left out always counts.
         ## Value: `true` or `false`. Example: strict = true
         # strict = false
 
@@ -200,7 +200,7 @@ fn template_has_description_and_default() {
         # only_labels = []
 
         [review]
-        ## How many reviewers to run: `lite` runs one reviewer, `auto` runs only reviewers whose topic the change touches, and `full` runs all general reviewers and the specialised ones whose topic the change touches.
+        ## How many reviewers to run: `lite` runs one, `auto` runs one or two general reviewers and specialised ones for the most important topics of the change, and `full` runs all general reviewers and the specialised ones whose topic the change touches.
         ## Value: `lite`, `auto` or `full`. Example: depth = "full"
         # depth = "auto"
         ## `crh review` and `crh check` exit with code 1 if there is an issue of this severity or worse. A repository can make it stricter; a milder value of a repository has no effect.
