@@ -61,7 +61,7 @@ pub enum BaseError {
     },
     /// There is no remote, and the only branch that qualifies is the reviewed one.
     #[error(
-        "cannot determine the base of `{0}`: there is no remote, and the only branch that could be the base is `{0}` itself"
+        "there is nothing to compare `{0}` with: the repository has no remote and no other main branch"
     )]
     OwnBase(String),
     /// Several branches qualify equally.

@@ -384,7 +384,7 @@ fn current_branch(
             let range = uncommitted_on_own_base(store, tip, branch, options)?;
             return range.ok_or_else(|| {
                 TargetError::NoDifference(format!(
-                    "`{name}` has no uncommitted changes, and crh found no base for it: there is no remote and no other main branch"
+                    "`{name}` has no uncommitted changes, and there is nothing to compare it with: the repository has no remote and no other main branch"
                 ))
             });
         }
@@ -876,16 +876,17 @@ fn no_difference_message(range: &ResolvedRange, untracked: &[String]) -> String 
     } else {
         match (short(&range.source), short(&range.target)) {
             (source, target) if source == target => {
-                format!("`{target}` is compared with itself, and nothing differs")
+                format!("`{target}` is compared with itself, so nothing differs")
             }
             (source, target) => format!("`{source}` has no changes that `{target}` does not have"),
         }
     };
     match untracked {
         [] => reason,
-        [path] => format!("{reason}, and `{path}` is untracked"),
+        [path] => format!("{reason}; `{path}` is untracked"),
         [path, rest @ ..] => {
-            format!("{reason}, and `{path}` and {} more files are untracked", rest.len())
+            let count = untracked.len();
+            format!("{reason}; {count} files are untracked (`{path}` and {} more)", rest.len())
         }
     }
 }

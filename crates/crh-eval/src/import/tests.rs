@@ -473,7 +473,7 @@ fn invalid_imports_are_refused() {
         &repo,
         &["--range", "HEAD..HEAD"],
         expect![[r#"
-            error: nothing to review: `main` is compared with itself, and nothing differs
+            error: nothing to review: `main` is compared with itself, so nothing differs
         "#]],
     );
     check(

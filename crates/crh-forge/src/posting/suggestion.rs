@@ -127,7 +127,7 @@ pub fn apply_replacement(issue: &Issue, file: &str) -> Result<String, &'static s
 impl NoSuggestion {
     fn words(self) -> &'static str {
         match self {
-            Self::NoReplacement => "the report has no ready-made code for it",
+            Self::NoReplacement => "the report contains no code for this fix",
             Self::Empty => "its replacement is empty",
             Self::OtherLines => "it is about removed lines",
             Self::Changed => "its lines are not as they were reviewed",

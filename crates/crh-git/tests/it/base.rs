@@ -148,7 +148,7 @@ fn without_a_remote_the_nearest_local_branch_is_used() {
     let on_main = |request| BaseRequest { reviewed_branch: Some("main"), ..request };
     assert_eq!(
         base_text(base_with(&repo, on_main)),
-        "error: cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself"
+        "error: there is nothing to compare `main` with: the repository has no remote and no other main branch"
     );
     work(&repo, "develop");
     work(&repo, "feature");

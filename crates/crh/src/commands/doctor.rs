@@ -96,7 +96,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         file.and_then(|file| config::load(environment, file.as_ref(), RawSettings::default()));
     match &settings {
         Ok(settings) => {
-            let detail = "all config files and variables have valid values; a review checks the names of rules and reviewers".to_owned();
+            let detail = "all config files and variables have valid values; names of rules and reviewers are checked only during a review".to_owned();
             checks.push(DoctorCheck::works("settings", detail));
             checks.extend(repository_checks(repository, settings, environment));
             checks.extend(model_checks(settings, environment));
@@ -512,8 +512,8 @@ mod tests {
             &repo,
             &[],
             expect![[r#"
-                missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
-                                     -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
+                missing  base        there is nothing to compare `main` with: the repository has no remote and no other main branch
+                                     -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or name a base with `--base REF`
                 ok       runs        stored in `REPO/.crh/runs`
             "#]],
         );
@@ -522,11 +522,11 @@ mod tests {
             &repo,
             &[("CRH_BASE", "nope")],
             expect![[r#"
-            BROKEN   base        Unable to resolve PR base branch nope locally. Fetch the base branch and rerun so the review scope stays aligned with the PR.
-                                 -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
-            BROKEN   runs        `REPO/.crh` is not a folder
-                                 -> choose another folder with `--run-dir DIR`
-        "#]],
+                BROKEN   base        Unable to resolve PR base branch nope locally. Fetch the base branch and rerun so the review scope stays aligned with the PR.
+                                     -> name a base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+                BROKEN   runs        `REPO/.crh` is not a folder
+                                     -> choose another folder with `--run-dir DIR`
+            "#]],
         );
         let state = repo.path().join(".crh");
         std::fs::remove_file(&state).unwrap();
@@ -535,8 +535,8 @@ mod tests {
             &repo,
             &[],
             expect![[r#"
-                missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
-                                     -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
+                missing  base        there is nothing to compare `main` with: the repository has no remote and no other main branch
+                                     -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or name a base with `--base REF`
                 BROKEN   runs        `REPO/.crh` is a symbolic link
                                      -> replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
             "#]],

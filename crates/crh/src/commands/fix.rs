@@ -289,7 +289,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
                 .to_owned(),
             // The next older run may be one that the user wants to keep.
             (false, Some(run)) => format!(
-                "the fixes of run `{run}` are already undone; name a run to undo an older one"
+                "the fixes of run `{run}` are already undone; to undo the fixes of an older review, name it: `crh fix --undo RUN`"
             ),
             (false, None) => {
                 "nothing to undo: no stored review has fixes applied in this checkout".to_owned()

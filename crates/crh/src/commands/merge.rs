@@ -301,7 +301,8 @@ fn add_return(report: &mut Report, result: ReturnResult) -> Vec<Member> {
     let (listed, rest): (Vec<_>, Vec<_>) =
         malformed.enumerate().partition(|(index, _)| *index < MALFORMED_SHOWN);
     for (_, dropped) in listed {
-        ui::warn(&format!("reviewer {}: {}", dropped.reviewer, dropped.reason));
+        let (reviewer, reason) = (&dropped.reviewer, &dropped.reason);
+        ui::warn(&format!("reviewer {reviewer}: {reason}; crh leaves this finding out"));
     }
     if !rest.is_empty() {
         ui::warn(&format!("reviewer {}: {} more findings like these", parsed.reviewer, rest.len()));

@@ -120,7 +120,8 @@ impl ConfigReader<'_> {
     ) -> Result<(), Failure> {
         let (path, offset) = (key.spec.path(), name.span().start);
         if !self.owner.may_set(key) {
-            return Err(error_at(self.file, offset, &format!("a repository may not set `{path}`"))
+            let message = format!("`{path}` is not allowed in a repository's `crh.toml`");
+            return Err(error_at(self.file, offset, &message)
                 .hint(format!("set it in {}", self.allowed_sources(key))));
         }
         let paths = PathContext { folder: &self.file.folder, home: self.environment.home() };
@@ -136,16 +137,17 @@ impl ConfigReader<'_> {
     fn allowed_sources(&self, key: &ConfigKey) -> String {
         let config = match self.environment.user_config() {
             UserConfigPath::Explicit(path) | UserConfigPath::Default(path) => {
-                format!("your own config (`{}`)", self.environment.display_path(&path))
+                format!("`{}`", self.environment.display_path(&path))
             }
             UserConfigPath::NoHome => "your own config".to_owned(),
         };
         let variable = key.spec.variable.map(|name| format!("the variable `{name}`"));
         let flag = key.spec.flag.map(|flag| format!("the flag `{}`", flag.name));
-        let mut sources: Vec<String> =
-            [Some(config), variable, flag].into_iter().flatten().collect();
-        let last = sources.pop().unwrap_or_default();
-        if sources.is_empty() { last } else { format!("{} or {last}", sources.join(", ")) }
+        let others: Vec<String> = variable.into_iter().chain(flag).collect();
+        match others.is_empty() {
+            true => config,
+            false => format!("{config}, or use {}", others.join(" or ")),
+        }
     }
 
     fn unknown_section(&self, name: &Spanned<DeString<'_>>) -> Failure {

@@ -18,7 +18,7 @@ use crh_review::report::{CREDENTIAL_MASK, Issue};
 /// U+FEFF in UTF-8; some editors write it at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-const NOTHING_EXACT: &str = "the report has no ready-made code for it";
+const NOTHING_EXACT: &str = "the report contains no code for this fix";
 const OLD_SIDE: &str = "it is about removed lines";
 const MASKED: &str = "its replacement contains a hidden credential";
 const NO_SUCH_LINES: &str = "the reviewed file has no such lines";

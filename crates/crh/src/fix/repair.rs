@@ -24,8 +24,8 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::verdict::CommandKind;
 
-const NO_MODEL: &str = "the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)";
-const CHECKS_ONLY: &str = "the report has no ready-made code for it, and `crh fix` uses no model for a run of `crh check`; run `crh review` first";
+const NO_MODEL: &str = "the report contains no code for this fix, and no model is configured to write it (see `--model`)";
+const CHECKS_ONLY: &str = "the report contains no code for this fix, and a model can write it only for a review made with `crh review`; run that first";
 const UNCHANGED: &str = "the fixer reported success but changed nothing for it";
 /// Warning at the first Ctrl-C.
 const STOPPING: &str = "stopping; the work of the fixer is discarded";

@@ -120,7 +120,7 @@ fn replacement_changes_only_its_lines() {
     let masked = issue(4, 4, "        charge(\"[redacted: key]\");");
     assert_eq!(refused(&masked), "its replacement contains a hidden credential");
     let none = Issue { replacement: None, ..issue(4, 4, "") };
-    assert_eq!(refused(&none), "the report has no ready-made code for it");
+    assert_eq!(refused(&none), "the report contains no code for this fix");
 }
 
 #[test]

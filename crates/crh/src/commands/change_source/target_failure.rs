@@ -107,7 +107,7 @@ fn kind_and_hint(
         TargetError::NoDifference(_) => (
             FailureKind::Usage,
             Some(
-                "set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
+                "name a base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
             ),
         ),
         TargetError::EmptyDiff => {
@@ -132,7 +132,7 @@ fn kind_and_hint(
             BaseError::OwnBase(_) => (
                 FailureKind::Usage,
                 Some(
-                    "review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`",
+                    "review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or name a base with `--base REF`",
                 ),
             ),
             BaseError::NoSuchBranch(_)
@@ -142,7 +142,7 @@ fn kind_and_hint(
             | BaseError::Unrelated { .. } => (
                 FailureKind::Usage,
                 Some(
-                    "set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base",
+                    "name a base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base",
                 ),
             ),
         },

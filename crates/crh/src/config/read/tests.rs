@@ -113,29 +113,29 @@ fn user_only_key_in_repository_is_rejected_with_hint() {
     repository(
         "[git]\noffline = false",
         expect![[r#"
-            crh.toml:2:1: a repository may not set `git.offline`
-            hint: set it in your own config (`~/.config/crh/config.toml`), the variable `CRH_OFFLINE` or the flag `--offline`
+            crh.toml:2:1: `git.offline` is not allowed in a repository's `crh.toml`
+            hint: set it in `~/.config/crh/config.toml`, or use the variable `CRH_OFFLINE` or the flag `--offline`
         "#]],
     );
     repository(
         "[store]\nfolder = '/tmp'",
         expect![[r#"
-        crh.toml:2:1: a repository may not set `store.folder`
-        hint: set it in your own config (`~/.config/crh/config.toml`) or the variable `CRH_STORE`
-    "#]],
+            crh.toml:2:1: `store.folder` is not allowed in a repository's `crh.toml`
+            hint: set it in `~/.config/crh/config.toml`, or use the variable `CRH_STORE`
+        "#]],
     );
     repository(
         "instance = 'x'",
         expect![[r#"
-        crh.toml:1:1: a repository may not set `instance`
-        hint: set it in your own config (`~/.config/crh/config.toml`) or the flag `--instance`
-    "#]],
+            crh.toml:1:1: `instance` is not allowed in a repository's `crh.toml`
+            hint: set it in `~/.config/crh/config.toml`, or use the flag `--instance`
+        "#]],
     );
     repository(
         "color = 7",
         expect![[r#"
-            crh.toml:1:1: a repository may not set `color`
-            hint: set it in your own config (`~/.config/crh/config.toml`), the variable `NO_COLOR` or the flag `--color`
+            crh.toml:1:1: `color` is not allowed in a repository's `crh.toml`
+            hint: set it in `~/.config/crh/config.toml`, or use the variable `NO_COLOR` or the flag `--color`
         "#]],
     );
 }
@@ -167,7 +167,7 @@ fn unknown_key_suggests_nearest_key() {
         "colour = 'never'",
         expect![[r#"
             crh.toml:1:1: unknown key `colour` above the first section
-            hint: did you mean `color`? Set it in your own config (`~/.config/crh/config.toml`), the variable `NO_COLOR` or the flag `--color`
+            hint: did you mean `color`? Set it in `~/.config/crh/config.toml`, or use the variable `NO_COLOR` or the flag `--color`
         "#]],
     );
     repository(

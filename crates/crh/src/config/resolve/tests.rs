@@ -261,8 +261,8 @@ fn repository_may_set_tracker_but_no_command() {
             ..SettingInput::default()
         },
         expect![[r#"
-            crh.toml:2:1: a repository may not set `tracker.command`
-            hint: set it in your own config (`~/.config/crh/config.toml`)
+            crh.toml:2:1: `tracker.command` is not allowed in a repository's `crh.toml`
+            hint: set it in `~/.config/crh/config.toml`
         "#]],
     );
     check(

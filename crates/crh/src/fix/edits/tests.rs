@@ -154,7 +154,7 @@ fn unclear_replacement_is_skipped_with_reason() {
         &issues,
         text,
         expect![[r#"
-            #1: the report has no ready-made code for it
+            #1: the report contains no code for this fix
             #2: its replacement changes nothing
             #3: its replacement contains a hidden credential
             #4: it is about removed lines

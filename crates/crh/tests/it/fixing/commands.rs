@@ -151,7 +151,7 @@ fn issues_can_be_fixed_one_by_one() {
     expect![[r#"
         exit 1
         note: #2 is already fixed
-        warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)
+        warning: #1 not fixed: the report contains no code for this fix, and no model is configured to write it (see `--model`)
         warning: #9 not fixed: the report has no such issue
         note: undo with `crh fix --undo RUN`
         ---
@@ -674,7 +674,7 @@ fn undo_names_todos_and_says_what_it_updated() {
     .assert_eq(&desk.shown(&again));
     expect![[r#"
         exit 0
-        note: the fixes of run `RUN` are already undone; name a run to undo an older one
+        note: the fixes of run `RUN` are already undone; to undo the fixes of an older review, name it: `crh fix --undo RUN`
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
@@ -703,7 +703,7 @@ fn undo_without_run_never_goes_to_an_older_run() {
     assert_eq!(desk.files(), fixed_once);
     expect![[r#"
         exit 0
-        note: the fixes of run `RUN` are already undone; name a run to undo an older one
+        note: the fixes of run `RUN` are already undone; to undo the fixes of an older review, name it: `crh fix --undo RUN`
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo"])));
@@ -745,7 +745,7 @@ fn report_recommends_no_fix_that_crh_refused() {
     let desk = Desk::new();
     desk.reviewed(&[mean()]);
     let markdown = || fs::read_to_string(desk.run().join("review.md")).unwrap();
-    let (hint, refused) = ("`crh fix` can fix this", "crh could not fix this");
+    let (hint, refused) = ("`crh fix` can fix this", "a fix by crh failed");
     assert!(markdown().contains(hint), "{}", markdown());
     desk.repo.write(ORDERS, desk.text(ORDERS).replace("len(items)", "2"));
     assert_eq!(desk.fix(&[]).code, 1);

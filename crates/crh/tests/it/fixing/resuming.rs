@@ -97,7 +97,7 @@ fn issue_skipped_by_crh_fix_is_tried_by_autofix() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean()), swallowed()]);
     let output = desk.fix(&[]);
-    assert!(output.stderr.contains("#2 not fixed: the report has no ready-made code for it"));
+    assert!(output.stderr.contains("#2 not fixed: the report contains no code for this fix"));
     let model = FakeModel::start()
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(2, "done")]);
     let output = resume(&desk, &model, &["--mode", "headless"]);

@@ -58,8 +58,8 @@ fn empty_change_is_an_error() {
     expect![[r#"
         $ crh review HEAD..HEAD
         exit 2
-        error: nothing to review: `main` is compared with itself, and nothing differs
-        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
+        error: nothing to review: `main` is compared with itself, so nothing differs
+        hint: name a base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
         $ crh review --uncommitted
         exit 2
@@ -78,10 +78,10 @@ fn empty_change_is_an_error() {
         ---
         $ crh review HEAD..HEAD --mode headless
         exit 2
-        error: nothing to review: `main` is compared with itself, and nothing differs
-        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
+        error: nothing to review: `main` is compared with itself, so nothing differs
+        hint: name a base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
-        Review failed (headless mode). Reason: nothing to review: `main` is compared with itself, and nothing differs.
+        Review failed (headless mode). Reason: nothing to review: `main` is compared with itself, so nothing differs.
         $ crh review --diff - --mode headless
         exit 2
         error: nothing to review: the diff is empty
@@ -219,15 +219,17 @@ fn diff_is_reviewed_without_repository() {
             The total is divided
             | return result / len(items)
             The total is divided: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must decide this
+            category bug; found by delegate; confidence 0.75; probability that
+            maintainers agree 0.75; confirmed by a second model run; a person must
+            decide this
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must decide this
+            category bug; found by delegate; confidence 0.75; probability that
+            maintainers agree 0.75; confirmed by a second model run; a person must
+            decide this
 
         Open work
           - 1 P1 shop/orders.py:5: a person must decide this
