@@ -56,15 +56,18 @@ pub(super) fn removal_finding(
         RemovalKind::Name => (
             format!("`{name}` is gone, and {count} still use it"),
             format!(
-                "The change takes `{name}` out of `{path}`, and nothing else there has that name. It is still used at {listing}. That code fails as soon as it is built, imported or run."
+                "The change takes `{name}` out of `{path}`, and nothing else there has that name. It is still used at {listing}. Such a use fails when the code is built, or when that line runs."
             ),
             format!("Keep `{name}`, or change every place that uses it."),
         ),
         RemovalKind::Module => removed_file_text(path, uses),
         RemovalKind::Signature { .. } => (
-            format!("Calls of `{name}` do not match its new parameters: {count}"),
+            match uses.len() {
+                1 => format!("1 call of `{name}` does not match its new parameters"),
+                count => format!("{count} calls of `{name}` do not match its new parameters"),
+            },
             format!(
-                "The change gives `{name}` in `{path}` other parameters. The arguments do not match at {listing}. Such a call fails."
+                "The change alters the parameters of `{name}` in `{path}`. The arguments do not match at {listing}. Such a call fails."
             ),
             format!("Change the calls, or let `{name}` accept these arguments."),
         ),

@@ -49,8 +49,7 @@ fn must_not_find(table: &[&str]) {
 
 /// Checks whether a call of `load` is reported because it does not match the new parameters.
 fn check_arity(fixture: &str, place: &str, is_found: bool) {
-    let expected =
-        format!("{place} arity Calls of `load` do not match its new parameters: 1 place");
+    let expected = format!("{place} arity 1 call of `load` does not match its new parameters");
     match is_found {
         true => must_find(&[(fixture, &expected)]),
         false => must_not_find(&[fixture]),

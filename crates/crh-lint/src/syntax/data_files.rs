@@ -135,10 +135,13 @@ fn finding(
     }
     let line = blame::blamed_line(ctx, error.line, |text| Some(!is_invalid(text)));
     let line = line.clamp(1, u32::try_from(new.lines().len()).unwrap_or(u32::MAX).max(1));
-    let (name, state) =
-        (format.name(), if old.is_some() { "was valid before this change" } else { "is new" });
+    let name = format.name();
+    let state = match old {
+        None => format!("This new file is not valid {name}: a"),
+        Some(_) => "The file was valid before this change. Now a".to_owned(),
+    };
     let why = format!(
-        "The file {state}, but a {name} parser fails at line {}: {}. Programs that load it fail.",
+        "{state} parser stops at line {} ({}). Programs that load the file fail.",
         error.line, error.message
     );
     let draft = FindingDraft::new(format.rule(), new.path, line, new.line(line));

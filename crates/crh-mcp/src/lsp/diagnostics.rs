@@ -42,14 +42,14 @@ fn diagnostic(issue: &Issue, range: Range, uri_of: impl Fn(&str) -> Option<Uri>)
         Severity::P3 => DiagnosticSeverity::INFORMATION,
     };
     let mut message = format!("{} {}\n{}", issue.severity, issue.title, issue.description);
-    if !issue.suggestion.is_empty() {
-        message += &format!("\nFix: {}", issue.suggestion);
-    }
     match (issue.location.side, crh_review::render::quote_note(issue.rule.as_deref())) {
         (Side::Old, _) => message += "\nThis is about a removed line.",
         // The note speaks of a quote. An editor marks the line instead, so the words differ here.
         (Side::New, Some(_)) => message += "\nThis line only shows where the removed code was.",
         (Side::New, None) => {}
+    }
+    if !issue.suggestion.is_empty() {
+        message += &format!("\nFix: {}", issue.suggestion);
     }
     let places = issue.other_places.iter().map(|place| (&place.file, place.line_start));
     let related = places.filter_map(|(file, line)| {
@@ -105,7 +105,7 @@ pub(super) mod tests {
         let note = "This line only shows where the removed code was.";
         assert!(!message(&issue).contains(note));
         issue.rule = Some("references/removed".to_owned());
-        assert!(message(&issue).ends_with(note), "{}", message(&issue));
+        assert!(message(&issue).contains(note), "{}", message(&issue));
         let page = super::super::evidence::page(&issue, "`crh check`");
         let note = "The quoted line only shows where the removed code was.";
         assert!(page.contains(&format!("# helpers\n```\n\n{note}\n")), "{page}");

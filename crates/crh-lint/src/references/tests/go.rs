@@ -6,7 +6,7 @@ fn removed_go_symbols_are_reported() {
     must_find(&[
         ("//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load() {}\n\nfunc Keep() {}\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\nfunc main() { util.Load() }\n//- head\n//- util/a.go\npackage util\n\nfunc Keep() {}\n", "util/a.go:-3 removed `Load` is gone, and 1 place still uses it"),
         ("//- go.mod\nmodule example.com/m\n//- a.go\npackage m\n\ntype row struct{}\n//- b.go\npackage m\n\nfunc f() *row { return &row{} }\n//- head\n//- a.go\npackage m\n\ntype line struct{}\n", "a.go:3 removed `row` is gone, and 1 place still uses it"),
-        ("//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load(x int) {}\n//- main.go\npackage main\n\nimport u \"example.com/m/util\"\n\nfunc main() { u.Load(1) }\n//- head\n//- util/a.go\npackage util\n\nfunc Load(x, y int) {}\n", "util/a.go:3 arity Calls of `Load` do not match its new parameters: 1 place"),
+        ("//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load(x int) {}\n//- main.go\npackage main\n\nimport u \"example.com/m/util\"\n\nfunc main() { u.Load(1) }\n//- head\n//- util/a.go\npackage util\n\nfunc Load(x, y int) {}\n", "util/a.go:3 arity 1 call of `Load` does not match its new parameters"),
         ("//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n//- main.go\npackage main\n//- head\n//- main.go\npackage main\n\nimport (\n\t\"fmt\"\n\t\"example.com/m/utils\"\n)\n", "main.go:5 missing-import `example.com/m/utils` is imported, but there is no such module"),
         ("//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load() {}\n//- util/b.go\npackage util\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\nfunc main() { util.Load() }\n//- head\n//- util/a.go deleted\n//- util/b.go deleted\n", "util/a.go:-1 removed `util` is gone, and 1 place still imports it"),
     ]);
@@ -65,7 +65,7 @@ fn removed_go_symbol_is_reported_at_each_use() {
         )
     };
     let user = "package m\n\nfunc f() { load(1) }";
-    let arity = "a.go:3 arity Calls of `load` do not match its new parameters: 1 place";
+    let arity = "a.go:3 arity 1 call of `load` does not match its new parameters";
     must_find(&[
         (
             &package(user, "func read(x int) {}"),

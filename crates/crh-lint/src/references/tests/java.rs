@@ -6,7 +6,7 @@ fn removed_java_symbols_are_reported() {
     must_find(&[
         ("//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- src/p/Other.java\npackage p;\nclass Other { Foo f; }\n//- head\n//- src/p/Foo.java deleted\n", "src/p/Foo.java:-1 removed `src/p/Foo.java` is gone, and 1 place still imports it\nsrc/p/Foo.java:-2 removed `Foo` is gone, and 1 place still uses it"),
         ("//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load() {}\n  static void keep() {}\n}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { void f() { Foo.load(); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void keep() {}\n}\n", "src/p/Foo.java:-3 removed `load` is gone, and 1 place still uses it"),
-        ("//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a) {}\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); new Foo(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a, int b) {}\n  static void load(int a, int b) {}\n}\n", "src/p/Foo.java:2 arity Calls of `Foo` do not match its new parameters: 1 place\nsrc/p/Foo.java:4 arity Calls of `load` do not match its new parameters: 1 place"),
+        ("//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a) {}\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); new Foo(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a, int b) {}\n  static void load(int a, int b) {}\n}\n", "src/p/Foo.java:2 arity 1 call of `Foo` does not match its new parameters\nsrc/p/Foo.java:4 arity 1 call of `load` does not match its new parameters"),
         ("//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport p.Fooo;\nclass Bar {}\n", "src/q/Bar.java:2 missing-import `Fooo` is imported, but `p` does not have it"),
     ]);
 }
@@ -87,7 +87,7 @@ fn removed_java_member_is_reported_at_class_uses() {
                 "import p.Foo;\nclass Bar { void f() { Foo.load(1); } }",
                 "public static void load(int a, int b) {}",
             ),
-            "src/p/Foo.java:3 arity Calls of `load` do not match its new parameters: 1 place",
+            "src/p/Foo.java:3 arity 1 call of `load` does not match its new parameters",
         ),
     ]);
     must_not_find(&[

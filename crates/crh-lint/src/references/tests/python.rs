@@ -12,9 +12,9 @@ fn removed_python_symbols_are_reported() {
         ("//- src/pkg/__init__.py\n//- src/pkg/util.py\nclass Row:\n    pass\n//- tests/test_it.py\nfrom pkg.util import Row\n//- head\n//- src/pkg/util.py deleted\n", "src/pkg/util.py:-1 removed `src/pkg/util.py` is gone, and 1 place still imports it"),
         ("//- pkg/__init__.py\nfrom .util import Row\n//- pkg/util.py\nclass Row:\n    pass\n//- b.py\nimport pkg.util as util\nutil.Row()\n//- head\n//- pkg/rows.py from pkg/util.py\nclass Row:\n    pass\n", "pkg/rows.py:1 removed `pkg/util.py` is gone, and 2 places still import it"),
         ("//- pkg/__init__.py\nfrom .util import Row\n//- pkg/util.py\nclass Row:\n    pass\n//- b.py\nfrom pkg import Row\n//- head\n//- pkg/__init__.py\nimport os\n", "pkg/__init__.py:1 removed `Row` is gone, and 1 place still uses it"),
-        ("//- a.py\ndef load(x):\n    pass\n//- b.py\nfrom a import load as fetch\nfetch(1)\nfetch(1, 2)\n//- head\n//- a.py\ndef load(x, y):\n    pass\n", "a.py:1 arity Calls of `load` do not match its new parameters: 1 place"),
-        ("//- a.py\ndef load(\n    x,\n    limit=1,\n):\n    pass\n\nload(1, limit=2)\n//- head\n//- a.py\ndef load(\n    x,\n):\n    pass\n\nload(1, limit=2)\n", "a.py:1 arity Calls of `load` do not match its new parameters: 1 place"),
-        ("//- a.py\nclass Row:\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row:\n    def __init__(self, a, b):\n        pass\n", "a.py:1 arity Calls of `Row` do not match its new parameters: 1 place"),
+        ("//- a.py\ndef load(x):\n    pass\n//- b.py\nfrom a import load as fetch\nfetch(1)\nfetch(1, 2)\n//- head\n//- a.py\ndef load(x, y):\n    pass\n", "a.py:1 arity 1 call of `load` does not match its new parameters"),
+        ("//- a.py\ndef load(\n    x,\n    limit=1,\n):\n    pass\n\nload(1, limit=2)\n//- head\n//- a.py\ndef load(\n    x,\n):\n    pass\n\nload(1, limit=2)\n", "a.py:1 arity 1 call of `load` does not match its new parameters"),
+        ("//- a.py\nclass Row:\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row:\n    def __init__(self, a, b):\n        pass\n", "a.py:1 arity 1 call of `Row` does not match its new parameters"),
         ("//- pkg/__init__.py\n//- pkg/util.py\ndef load():\n    pass\n//- pkg/b.py\nimport os\n//- head\n//- pkg/b.py\nimport os\nfrom .util import lod\nfrom pkg.utils import load\nfrom . import nothing\n", "pkg/b.py:2 missing-import `lod` is imported, but `pkg/util.py` does not have it\npkg/b.py:3 missing-import `pkg.utils` is imported, but there is no such module\npkg/b.py:4 missing-import `nothing` is imported, but `pkg/__init__.py` does not have it"),
     ]);
 }
@@ -235,7 +235,7 @@ fn calls_of_cached_functions_are_checked() {
         "import functools\n@functools.lru_cache()",
         "from contextlib import contextmanager\n@contextmanager",
     ] {
-        let expected = "a.py:3 arity Calls of `load` do not match its new parameters: 1 place";
+        let expected = "a.py:3 arity 1 call of `load` does not match its new parameters";
         must_find(&[(&fixture(head), expected)]);
     }
     for head in [

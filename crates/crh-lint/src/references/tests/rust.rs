@@ -7,9 +7,9 @@ fn removed_rust_symbols_are_reported() {
         ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\npub fn keep() {}\n//- src/b.rs\nuse crate::a::{keep, load};\n//- head\n//- src/a.rs\npub fn keep() {}\n", "src/a.rs:-1 removed `load` is gone, and 1 place still uses it"),
         ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nfn main() { a::load(); crate::a::load() }\n//- src/a.rs\npub fn load() {}\n//- head\n//- src/a.rs\npub fn read() {}\n", "src/a.rs:1 removed `load` is gone, and 1 place still uses it"),
         ("//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\npub struct Row;\npub fn f() -> Row { Row }\n//- head\n//- src/a.rs\npub fn f() -> Row { Row }\n", "src/a.rs:-1 removed `Row` is gone, and 1 place still uses it"),
-        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {}\n//- src/b.rs\nuse super::a::load;\nfn f() { load(1); }\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {}\n", "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {}\n//- src/b.rs\nuse super::a::load;\nfn f() { load(1); }\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {}\n", "src/a.rs:1 arity 1 call of `load` does not match its new parameters"),
         // Only the member after a `cfg` is conditional.
-        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub struct Row;\nimpl Row {\n    #[cfg(test)]\n    pub fn one() {}\n    pub fn load(x: u8) {}\n}\n//- src/b.rs\nuse crate::a::Row;\nfn f() { Row::load(1); }\n//- head\n//- src/a.rs\npub struct Row;\nimpl Row {\n    #[cfg(test)]\n    pub fn one() {}\n    pub fn load(x: u8, y: u8) {}\n}\n", "src/a.rs:5 arity Calls of `load` do not match its new parameters: 1 place"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub struct Row;\nimpl Row {\n    #[cfg(test)]\n    pub fn one() {}\n    pub fn load(x: u8) {}\n}\n//- src/b.rs\nuse crate::a::Row;\nfn f() { Row::load(1); }\n//- head\n//- src/a.rs\npub struct Row;\nimpl Row {\n    #[cfg(test)]\n    pub fn one() {}\n    pub fn load(x: u8, y: u8) {}\n}\n", "src/a.rs:5 arity 1 call of `load` does not match its new parameters"),
         ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nfn f() {}\n//- head\n//- src/b.rs\nuse crate::a::lod;\nfn f() {}\n", "src/b.rs:1 missing-import `lod` is imported, but `src/a.rs` does not have it"),
         ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs deleted\n", "src/a.rs:-1 removed `src/a.rs` is gone, and 2 places still import it"),
         // A library and a program in one folder: the module belongs to the one that declares it.
@@ -97,7 +97,7 @@ fn removed_associated_items_are_reported() {
                 "use crate::a::Row;\nfn f() { Row::load(1) }",
                 "pub struct Row<T>(T);\nimpl<T> Row<T> {\n    pub fn load(x: u8, y: u8) {}\n}",
             ),
-            "src/a.rs:3 arity Calls of `load` do not match its new parameters: 1 place",
+            "src/a.rs:3 arity 1 call of `load` does not match its new parameters",
         ),
     ]);
     let user = "use crate::a::Kind;\nfn f() { Kind::load() }";
