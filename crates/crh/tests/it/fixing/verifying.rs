@@ -35,7 +35,7 @@ fn unverifiable_fix_is_named_before_the_fixer_runs() {
     // Without a model, the message names both options that are missing.
     expect![[r#"
         exit 1
-        warning: #1 not fixed: its fix needs verification: pass `--verify COMMAND` or set `fix.verify`; also, the report has no ready-made code for it, and no model is configured to write the fix (see `--model`)
+        warning: #1 not fixed: its fix needs verification: pass `--verify COMMAND` or set `fix.verify`; also, the report contains no code for this fix, and no model is configured to write it (see `--model`)
         ---
         0 issues fixed.
     "#]].assert_eq(&desk.shown(&desk.fix(&[])));
@@ -131,8 +131,11 @@ fn second_look_loses_no_finding() {
     let expected = [r#""unsupported": "Nothing is summed""#, r#""minor": "It returns nothing""#];
     assert_eq!(dropped, expected, "{}", output.shown());
     let reason = report["verdict_reason"].as_str().unwrap();
-    assert!(reason.starts_with("3 issues to fix"), "{reason}");
-    assert!(reason.ends_with("did not find the quoted code of 1 P0 or P1 finding"), "{reason}");
+    assert!(reason.starts_with("3 issues (1 hidden) to fix"), "{reason}");
+    assert!(
+        reason.ends_with("did not find the quoted code of 1 finding of severity P0 or P1"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -163,7 +166,10 @@ fn verification_that_always_fails_blocks_no_fix() {
     );
     assert!(desk.text(ORDERS).contains("len(items)"));
     assert!(desk.text(MAIL).contains("raise"));
-    assert_eq!(desk.stored("review.json")["not_fixed"], json!([2]));
+    // Only the command is wrong, so the report still names the step for this issue.
+    assert_eq!(desk.stored("review.json").get("not_fixed"), None);
+    let report = fs::read_to_string(desk.run().join("review.md")).unwrap();
+    assert!(report.contains("`crh fix --verify COMMAND` can fix this"), "{report}");
 }
 
 /// A checkout with many lines and one issue per line, with the same number.
@@ -279,8 +285,8 @@ fn command_runs_on_a_copy_and_not_from_repository_config() {
     desk.repo.write("crh.toml", "[fix]\nverify = [\"touch\", \"here\"]\n");
     expect![[r#"
         exit 2
-        error: crh.toml:2:1: a repository may not set `fix.verify`
-        hint: set it in your own config (`~/.config/crh/config.toml`), the variable `CRH_VERIFY` or the flag `--verify`
+        error: crh.toml:2:1: `fix.verify` is not allowed in a repository's `crh.toml`
+        hint: set it in `~/.config/crh/config.toml`, or use the variable `CRH_VERIFY` or the flag `--verify`
         ---
     "#]].assert_eq(&desk.shown(&desk.crh(&["config", "show"]).run()));
 }
