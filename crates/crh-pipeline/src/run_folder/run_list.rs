@@ -65,6 +65,8 @@ pub struct RunSummary {
     pub is_incomplete: bool,
     /// Number of open issues by severity, shown or hidden.
     pub issues: BTreeMap<Severity, usize>,
+    /// How many of these issues are hidden.
+    pub hidden_issues: usize,
     /// Cost in US dollars.
     pub cost_usd: Option<Decimal>,
     /// Title of the change.
@@ -272,6 +274,7 @@ fn summarize_run(
         verdict: None,
         is_incomplete: false,
         issues: BTreeMap::new(),
+        hidden_issues: 0,
         cost_usd: None,
         title: String::new(),
         is_foreign: false,
@@ -290,6 +293,8 @@ fn summarize_run(
             for severity in report.open_severities() {
                 *summary.issues.entry(severity).or_default() += 1;
             }
+            let open_count: usize = summary.issues.values().sum();
+            summary.hidden_issues = open_count - report.shown_open_issues().count();
             summary.cost_usd = Some(report.stats.cost_usd);
             summary.title = report.change.title;
         }

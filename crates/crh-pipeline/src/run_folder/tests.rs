@@ -477,6 +477,7 @@ fn list_shows_newest_run_first() {
         verdict: None,
         is_incomplete: false,
         issues: BTreeMap::new(),
+        hidden_issues: 0,
         cost_usd: None,
         title: String::new(),
         is_foreign: false,

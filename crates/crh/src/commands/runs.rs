@@ -132,7 +132,10 @@ fn cells(run: &RunSummary) -> [String; 5] {
         (None, Some(verdict), Some(_)) => verdict.to_string(),
     };
     let issues = run.issues.iter().map(|(severity, count)| format!("{count} {severity}"));
-    let issues = issues.collect::<Vec<_>>().join(", ");
+    let mut issues = issues.collect::<Vec<_>>().join(", ");
+    if run.hidden_issues > 0 {
+        issues += &format!(" ({} hidden)", run.hidden_issues);
+    }
     let cost = run.cost_usd.map(ui::dollars);
     let title = truncate(&crh_review::one_line(&run.title), TITLE_SHOWN);
     [run.run_id.clone(), verdict, issues, cost.unwrap_or_default(), title]

@@ -132,9 +132,9 @@ fn runs_list_shows_verdict_issues_and_cost() {
         exit 0
         ---
         20260101T030000Z_0123456789abcdef  damaged
-        20260101T020000Z_0123456789abcdef  Not ready (stopped)     1 P0, 2 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T020000Z_0123456789abcdef  Not ready (stopped)     1 P0, 2 P1, 1 P3 (1 hidden)  0.12 USD  Charge in the currency of the customer, \u{1b}[…
         20260101T010000Z_0123456789abcdef  not finished
-        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 2 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 2 P1, 1 P3 (1 hidden)  0.12 USD  Charge in the currency of the customer, \u{1b}[…
     "#]]);
     assert_eq!(desk.crh(&["runs", "list"]), desk.crh(&["show", "--list"]));
     let json = desk.crh(&["show", "--list", "--format", "json"]);
@@ -145,6 +145,7 @@ fn runs_list_shows_verdict_issues_and_cost() {
         {
           "completed_at": "2026-01-01T00:00:00Z",
           "cost_usd": 0.123456,
+          "hidden_issues": 1,
           "is_foreign": false,
           "is_incomplete": true,
           "issues": {
@@ -178,7 +179,7 @@ fn runs_list_leaves_out_dismissed_issues() {
     desk.check(&["runs", "list"], expect![[r#"
         exit 0
         ---
-        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 1 P1, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T000000Z_0123456789abcdef  Not ready (incomplete)  1 P0, 1 P1, 1 P3 (1 hidden)  0.12 USD  Charge in the currency of the customer, \u{1b}[…
     "#]]);
 }
 
