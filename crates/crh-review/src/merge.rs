@@ -19,7 +19,7 @@ use crate::issue::{
 };
 use crate::place::{PlacedFinding, Placement, Placer};
 use crate::report::{
-    DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation, over_cap_note,
+    DroppedFinding, Fate, Issue, OVER_CAP_CAUSE, Queue, Queues, Report, Validation, over_cap_note,
 };
 use crate::soften::{NoteList, UntestedFolders, soften_weak};
 use crate::verdict::{CommandKind, is_actionable, plural, verdict};
@@ -358,16 +358,16 @@ pub fn into_report(
     extend_unique(&mut report.testing_gaps, merged.testing_gaps);
     extend_unique(&mut report.residual_risks, merged.residual_risks);
     report.command = command;
-    // Decide before the limit applies: hiding issues must not improve the verdict.
-    (report.verdict, report.verdict_reason) = verdict(&report, command);
     let mut dropped = MergeResult::default();
     let excess_issues = take_excess(&mut report.issues, command, max_issues);
-    let limit = limit_text(max_issues, report.issues.len());
+    let limit = limit_text(max_issues, command);
     report.over_cap.clone_from(&excess_issues);
+    // The verdict counts the issues over the limit, too: hiding issues must not improve it.
+    (report.verdict, report.verdict_reason) = verdict(&report, command);
     let fixed = 0;
     report.over_cap_note = over_cap_note(&excess_issues, fixed, &limit);
     for issue in excess_issues {
-        let reason = format!("issue {} is over {limit}", issue.number);
+        let reason = format!("issue {}; {OVER_CAP_CAUSE} {limit}", issue.number);
         dropped.drop_issue(issue, Fate::OverCap, &reason);
     }
     for issue in report.issues.iter().chain(&report.pre_existing) {
@@ -398,15 +398,12 @@ fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize)
     excess
 }
 
-/// Describes a limit that hides issues. If more issues are shown than it allows, the rest come from
-/// static checks or the plan, to which it does not apply.
-fn limit_text(max_issues: usize, shown_count: usize) -> String {
-    match shown_count.saturating_sub(max_issues) {
-        0 => format!("the limit of {max_issues}"),
-        uncounted => format!(
-            "the limit of {max_issues} (not counting {} of static checks or the plan)",
-            plural(uncounted, "issue")
-        ),
+/// The issues that a limit allows: `5 issues found by models`.
+fn limit_text(max_issues: usize, command: CommandKind) -> String {
+    let issues = plural(max_issues, "issue");
+    match command {
+        CommandKind::Review => format!("{issues} found by models"),
+        CommandKind::Checks => issues,
     }
 }
 

@@ -15,13 +15,13 @@ use crate::finding::{
 };
 use crate::identity::is_key;
 use crate::place::{Location, Quote, Tier};
-use crate::verdict::{CommandKind, Verdict, plural};
+use crate::verdict::{CommandKind, Verdict};
 
 /// Version of the JSON format. It rises when old readers would misread new reports.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Words between the number of issues over the limit and the limit.
-const OVER_CAP_CAUSE: &str = "not shown because of";
+pub(crate) const OVER_CAP_CAUSE: &str = "the report shows at most";
 
 /// Beginning of the reason of findings that a minimum severity hides.
 pub const BELOW_MINIMUM: &str = "below --min-severity";
@@ -841,23 +841,16 @@ display_as_serialised!(
     ReviewMode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
-/// The note about issues over a limit. Empty if there are none. `fixed` of them are fixed. `limit`
-/// describes the limit.
+/// The note about issues over a limit: `1 more issue is hidden: the report shows at most 5 issues`.
+/// Empty if there are none. `fixed` of them are fixed.
 pub(crate) fn over_cap_note(over_cap: &[Issue], fixed: usize, limit: &str) -> String {
-    let findings: usize = over_cap.iter().map(|issue| issue.members.len()).sum();
     let (count, issues, verb) = match over_cap.len() {
         0 => return String::new(),
         1 => (1, "issue", "is"),
         count => (count, "issues", "are"),
     };
-    let findings = (findings != count).then(|| format!("from {}", plural(findings, "finding")));
-    let fixed = (fixed > 0).then(|| format!("{fixed} fixed"));
-    let details: Vec<String> = findings.into_iter().chain(fixed).collect();
-    let details = match details.as_slice() {
-        [] => String::new(),
-        details => format!(" ({})", details.join(", ")),
-    };
-    format!("{count} more {issues}{details} {verb} {OVER_CAP_CAUSE} {limit}")
+    let fixed = if fixed > 0 { format!(" ({fixed} fixed)") } else { String::new() };
+    format!("{count} more {issues}{fixed} {verb} hidden: {OVER_CAP_CAUSE} {limit}")
 }
 
 impl Report {

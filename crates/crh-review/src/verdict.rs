@@ -14,6 +14,8 @@ use crate::report::{
 };
 use crate::route::queue_for;
 
+/// What is missing if the review has neither findings nor files.
+const NOTHING_REVIEWED: &str = "nothing was reviewed";
 /// How many files the reason names. The coverage section has all of them.
 const NAMED_FILES_MAX: usize = 5;
 
@@ -185,12 +187,17 @@ fn decide(
     let p0_count = p0s.len();
     let actionable_count = open_findings.iter().filter(|finding| finding.needs_action()).count();
     let blocking_gap = plan_gap(report, PlanSource::Explicit);
+    let listed = report.shown_open_issues().filter(|issue| is_actionable(issue)).count();
+    let with_hidden = |noun| {
+        format!("{}{}", plural(actionable_count, noun), hidden_note(actionable_count, listed))
+    };
     let gaps = incomplete_reasons(report, command);
     let (verdict, reason) = if p0_count > 0 {
         let reason = match actionable_count == p0_count {
-            true => format!("{} must be fixed before the merge", plural(p0_count, "P0 issue")),
+            true => format!("{} must be fixed before the merge", with_hidden("P0 issue")),
             false => format!(
-                "{actionable_count} issues must be fixed before the merge, {p0_count} of them P0"
+                "{} must be fixed before the merge, {p0_count} of them P0",
+                with_hidden("issue")
             ),
         };
         (Verdict::NotReady, reason)
@@ -201,7 +208,7 @@ fn decide(
     } else if no_reviewer_answered(report) && actionable_count > 0 {
         // Fixing what was found does not make an unreviewed change ready. A reviewer may report a
         // finding without finishing a file.
-        let found = plural(actionable_count, "issue");
+        let found = with_hidden("issue");
         let to_fix = open_findings.iter().filter(|finding| finding.needs_action());
         let origins: BTreeSet<Origin> =
             to_fix.flat_map(|finding| finding.origins.iter().copied()).collect();
@@ -214,7 +221,7 @@ fn decide(
         let reason = format!("{}; {finders} found {found} to fix", gaps.join("; "));
         return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
     } else if actionable_count > 0 {
-        (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
+        (Verdict::ReadyWithFixes, format!("{} to fix", with_hidden("issue")))
     } else if !no_reviewer_answered(report)
         && open_findings.iter().any(OpenFinding::is_urgent_advice)
     {
@@ -228,6 +235,16 @@ fn decide(
     match gaps.is_empty() {
         true => (verdict, reason),
         false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
+    }
+}
+
+/// How many of these issues the report does not list: ` (1 hidden)`. Empty if it lists all.
+fn hidden_note(count: usize, listed: usize) -> String {
+    match (listed, count.saturating_sub(listed)) {
+        (_, 0) => String::new(),
+        (0, 1) => " (hidden)".to_owned(),
+        (0, _) => " (all hidden)".to_owned(),
+        (_, hidden) => format!(" ({hidden} hidden)"),
     }
 }
 
@@ -249,7 +266,7 @@ fn no_reviewer_answered(report: &Report) -> bool {
 fn with_remarks(report: &Report, open_findings: &[OpenFinding], reason: String) -> String {
     let reason = match open_findings.iter().filter(|it| it.is_urgent_advice()).count() {
         0 => reason,
-        count => format!("{reason}; read {}", plural(count, "advisory P0 or P1 issue")),
+        count => format!("{reason}; read {}", urgent(count, "advisory issue")),
     };
     let Some(path) = report.plan.as_ref().map(|plan| &plan.path) else { return reason };
     let gap = plan_gap(report, PlanSource::Inferred);
@@ -353,7 +370,9 @@ fn verdict_without_actionable(
 ) -> (Verdict, String) {
     let silenced = silenced_findings(report);
     let nothing_actionable = match report.fixed_count() {
-        0 if report.issues.is_empty() => format!("nothing actionable was found{silenced}"),
+        0 if report.all_issues().next().is_none() => {
+            format!("nothing actionable was found{silenced}")
+        }
         0 => format!("no issue must be fixed before the merge{silenced}"),
         _ => format!("nothing actionable is left{silenced}"),
     };
@@ -452,7 +471,10 @@ fn coverage_problems(report: &Report) -> Vec<String> {
     if report.fix_review_gaps.iter().any(|gap| gap.is_stopped) {
         gaps.push("the repeated review of the fixes was stopped".to_owned());
     }
-    gaps.extend(unreviewed_files(report));
+    // "Nothing was reviewed" follows in that case.
+    let is_nothing_reviewed =
+        report.status == Status::Error && missing_review(report) == NOTHING_REVIEWED;
+    gaps.extend(unreviewed_files(report).filter(|_| !is_nothing_reviewed));
     if nothing_is_in_scope(report) {
         gaps.push("no file of the change was reviewed".to_owned());
     }
@@ -465,7 +487,7 @@ fn coverage_problems(report: &Report) -> Vec<String> {
     if unproven_count > 0 {
         gaps.push(format!(
             "crh did not find the quoted code of {}",
-            plural(unproven_count, "P0 or P1 finding")
+            urgent(unproven_count, "finding")
         ));
     }
     let protected_count =
@@ -473,7 +495,7 @@ fn coverage_problems(report: &Report) -> Vec<String> {
     if protected_count > 0 {
         gaps.push(format!(
             "crh hid {} about a protected document",
-            plural(protected_count, "P0 or P1 finding")
+            urgent(protected_count, "finding")
         ));
     }
     gaps.extend(self_suppressed(report));
@@ -505,13 +527,13 @@ pub(crate) fn missing_review(report: &Report) -> &'static str {
     match (report.has_model_findings(), report.all_issues().next()) {
         (true, _) => "no file was marked as reviewed",
         (false, Some(_)) => "no model reviewed the change",
-        (false, None) => "nothing was reviewed",
+        (false, None) => NOTHING_REVIEWED,
     }
 }
 
 /// How many urgent issues were not validated: `1 P0 or P1 issue not validated`.
 fn unvalidated_issues(report: &Report) -> Option<String> {
-    let shown = report.issues.iter().filter(|issue| issue.is_urgent_and_unvalidated()).count();
+    let shown = report.all_issues().filter(|issue| issue.is_urgent_and_unvalidated()).count();
     let hidden =
         report.hidden_open_findings().filter(|dropped| dropped.is_urgent_and_unvalidated()).count();
     not_validated(shown + hidden)
@@ -530,7 +552,7 @@ fn failed_validations(report: &Report) -> Option<String> {
 }
 
 fn not_validated(count: usize) -> Option<String> {
-    (count > 0).then(|| format!("{} not validated", plural(count, "P0 or P1 issue")))
+    (count > 0).then(|| format!("{} not validated", urgent(count, "issue")))
 }
 
 /// Which files were not fully reviewed: `2 files not fully reviewed (a.sh, lib/b.py)`.
@@ -580,6 +602,11 @@ fn is_unproven_urgent(dropped: &DroppedFinding) -> bool {
 fn is_urgent_protected(dropped: &DroppedFinding) -> bool {
     let is_urgent = |member: &Member| effective_severity(member) <= Severity::P1;
     dropped.fate == Fate::ProtectedPath && dropped.member.as_ref().is_some_and(is_urgent)
+}
+
+/// `2 findings of severity P0 or P1`: in "2 P0 or P1 findings", the number seems to count the P0.
+fn urgent(count: usize, noun: &str) -> String {
+    format!("{} of severity P0 or P1", plural(count, noun))
 }
 
 pub(crate) fn plural(number: usize, noun: &str) -> String {

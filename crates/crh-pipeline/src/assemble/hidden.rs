@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
 use crh_review::report::{BELOW_MINIMUM, DroppedFinding, Fate, Issue, Report};
+use crh_review::verdict::{is_actionable, verdict};
 
-/// Hides issues below a severity. The verdict was computed with them and does not change.
+/// Hides issues below a severity. The verdict was computed with them and does not change. Its reason
+/// says how many of the issues are hidden.
 pub fn hide_below(mut report: Report, min: Severity) -> Report {
     let reason = format!("{BELOW_MINIMUM} {min}");
     let is_shown = |issue: &Issue| issue.severity <= min;
@@ -57,6 +59,12 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
     for list in [&mut report.fix_order, &mut queues.fixer, &mut queues.residual, &mut queues.report]
     {
         list.retain(|number| !hidden_numbers.contains(number));
+    }
+    if hidden_issues.iter().any(is_actionable) {
+        let (verdict, reason) = verdict(&report, report.command);
+        if verdict == report.verdict {
+            report.verdict_reason = reason;
+        }
     }
     report.warnings.extend(match hidden_issues.len() {
         0 => None,

@@ -192,7 +192,7 @@ fn run_prefix(record: &RunRecord, run_count: usize) -> String {
     }
 }
 
-/// `3 issues (1 P0, 2 P1) in 12 reviewed files. 2 findings not shown (1 nitpick, 1 refuted).`
+/// `3 issues (1 P0, 2 P1) in 12 reviewed files. 2 findings left out (1 nitpick, 1 refuted).`
 fn counts_sentence(report: &Report) -> String {
     let reviewed_count =
         report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed).count();
@@ -209,22 +209,24 @@ fn counts_sentence(report: &Report) -> String {
     let fixed = report.issues.iter().filter(|issue| report.is_fixed(issue.number)).count();
     let fixed = match fixed {
         0 => String::new(),
-        1 => ", of which 1 is fixed".to_owned(),
-        fixed => format!(", of which {fixed} are fixed"),
+        fixed => format!(", {fixed} of them fixed,"),
     };
     let mut text = match reviewed_count {
-        0 => format!("{issues}{fixed}; no file was fully reviewed"),
-        count => format!("{issues} in {}{fixed}", plural(count, "reviewed file")),
+        0 => format!("{issues}{}; no file was fully reviewed", fixed.trim_end_matches(',')),
+        count => format!("{issues}{fixed} in {}", plural(count, "reviewed file")),
     };
     match hidden_fixed {
         0 => {}
         1 => text += "; 1 more issue is fixed and not shown",
         count => text += &format!("; {count} more issues are fixed and not shown"),
     }
+    let cause = if counted_over_cap == hidden_count { " because of the limit" } else { "" };
     match hidden_count {
         0 => {}
-        1 => text += "; 1 more issue is not shown but counts for the verdict",
-        count => text += &format!("; {count} more issues are not shown but count for the verdict"),
+        1 => text += &format!("; 1 more issue is hidden{cause}, but counts for the verdict"),
+        count => {
+            text += &format!("; {count} more issues are hidden{cause}, but count for the verdict");
+        }
     }
     match over_cap {
         0 => {}

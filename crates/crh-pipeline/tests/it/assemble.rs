@@ -335,7 +335,7 @@ fn report_contains_all_data() {
           },
           "status": "ok",
           "strategy": "delegate",
-          "summary": "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding not shown (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop.",
+          "summary": "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding left out (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop.",
           "suppressed": [],
           "testing_gaps": [
             "no test of b"
@@ -463,7 +463,7 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Single, vec![seen(), failed(single)]),
         expect![[r#"
-            error | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py); nothing was reviewed
+            error | Incomplete: failed reviewers: single; nothing was reviewed
             a.py not_reviewed single failed
             b.py not_reviewed single failed
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -474,7 +474,7 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Single, vec![seen()]),
         expect![[r#"
-            error | Incomplete: 2 files not fully reviewed (a.py, b.py); nothing was reviewed
+            error | Incomplete: nothing was reviewed
             a.py not_reviewed not assigned to any reviewer
             b.py not_reviewed not assigned to any reviewer
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -489,7 +489,7 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-            error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2; 2 files not fully reviewed (a.py, b.py); nothing was reviewed
+            error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2; nothing was reviewed
             a.py not_reviewed sub-agent-1 failed
             b.py not_reviewed sub-agent-2 failed
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -749,7 +749,8 @@ fn hidden_findings_count_for_the_verdict() {
     review.min_severity = Some(Severity::P1);
     let hidden = review.report();
     assert_eq!(hidden.verdict, report.verdict);
-    assert_eq!(hidden.verdict_reason, report.verdict_reason);
+    let reasons = [&report.verdict_reason, &hidden.verdict_reason];
+    assert_eq!(reasons, ["1 issue to fix", "1 issue (hidden) to fix"]);
     assert_eq!((report.fix_order.len(), hidden.fix_order.len()), (1, 0));
     assert!(hidden.issues.is_empty() && hidden.queues.residual.is_empty());
     let fates: Vec<String> = hidden
@@ -765,7 +766,7 @@ fn hidden_findings_count_for_the_verdict() {
     assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
     assert_eq!(
         hidden.summary,
-        "No issues shown in 2 reviewed files; 1 more issue is not shown but counts for the verdict. 2 findings not shown (below the minimum severity)."
+        "No issues shown in 2 reviewed files; 1 more issue is hidden, but counts for the verdict. 2 findings left out (below the minimum severity)."
     );
     review.min_severity = Some(Severity::P2);
     assert_eq!(review.report(), report);
@@ -778,16 +779,16 @@ fn fixed_issues_that_are_not_shown_are_counted() {
     record.members = test_change.members(r#"alice a.py:1 P1 0.9 "A password is in the code""#);
     let mut report = Review::from_change(test_change, Strategy::Single, vec![record]).report();
     report.over_cap = [2, 3].map(|number| Issue { number, ..report.issues[0].clone() }).into();
-    report.over_cap_note = "2 more issues are not shown because of the limit of 1".to_owned();
+    report.over_cap_note = "2 more issues are hidden: the report shows at most 1 issue".to_owned();
     let outcome = FixOutcome::Done;
     report.applied_fixes =
         [1, 2].map(|number| AppliedFix { number, outcome, ..AppliedFix::default() }).into();
     recount_summary(&mut report);
-    let note = "2 more issues (1 fixed) are not shown because of the limit of 1";
+    let note = "2 more issues (1 fixed) are hidden: the report shows at most 1 issue";
     assert_eq!(report.over_cap_note, note);
     assert_eq!(
         report.summary,
-        "1 issue (1 P1) in 2 reviewed files, of which 1 is fixed; 1 more issue is fixed and not shown; 1 more issue is not shown but counts for the verdict."
+        "1 issue (1 P1), 1 of them fixed, in 2 reviewed files; 1 more issue is fixed and not shown; 1 more issue is hidden because of the limit, but counts for the verdict."
     );
     report.over_cap[1].severity = Severity::P3;
     recount_summary(&mut report);

@@ -708,13 +708,13 @@ fn verdict_ignores_the_issue_limit() {
     "#;
     let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.verdict.to_string(), "Ready with fixes");
-    assert_eq!(report.verdict_reason, "2 issues to fix");
+    assert_eq!(report.verdict_reason, "2 issues (1 hidden) to fix");
     let fates: Vec<_> = report.fates().into_iter().map(|(fate, n)| format!("{fate} {n}")).collect();
     assert_eq!(fates, ["merged 1", "over_cap 3"]);
     assert_eq!(report.issues.len() + report.pre_existing.len() + report.suppressed.len(), 6);
     assert_eq!(
         report.over_cap_note,
-        "2 more issues (from 3 findings) are not shown because of the limit of 1"
+        "2 more issues are hidden: the report shows at most 1 issue found by models"
     );
     assert_eq!((&report.fix_order, &report.queues.residual), (&vec![1], &vec![1, 2]));
     let over_cap: Vec<u32> = report.over_cap.iter().map(|issue| issue.number).collect();
@@ -734,7 +734,7 @@ fn dismissed_issue_over_the_limit_is_not_counted() {
         report.dismiss(number, "in this review").unwrap();
         report.over_cap_note.clone()
     };
-    let note = "1 more issue is not shown because of the limit of 1";
+    let note = "1 more issue is hidden: the report shows at most 1 issue found by models";
     assert_eq!([2, 1, 3].map(&mut note_without), [note, note, ""]);
     let fates: Vec<_> = report.fates().into_iter().collect();
     assert_eq!(fates, [(Fate::Dismissed, 4)]);
@@ -774,7 +774,7 @@ fn fixed_issue_over_the_limit_is_not_open() {
     refresh_verdict(&mut report, CommandKind::Review);
     assert_eq!(
         (report.verdict_reason.as_str(), &report.queues.residual),
-        ("1 issue to fix", &vec![2])
+        ("1 issue (hidden) to fix", &vec![2])
     );
     report.applied_fixes.push(fix(2));
     refresh_verdict(&mut report, CommandKind::Review);
@@ -782,7 +782,7 @@ fn fixed_issue_over_the_limit_is_not_open() {
 }
 
 #[test]
-fn limit_names_the_issues_that_it_does_not_count() {
+fn limit_holds_only_for_issues_found_by_models() {
     let table = r#"
         secrets f.rs:20 P1 security 1 manual/human "Key in the code" code quote="k"
         a f.rs:24 P2 bug 0.85 manual/human "Two"
@@ -790,9 +790,9 @@ fn limit_names_the_issues_that_it_does_not_count() {
     "#;
     let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.issues.len(), 2);
-    let limit = "the limit of 1 (not counting 1 issue of static checks or the plan)";
-    assert_eq!(report.over_cap_note, format!("1 more issue is not shown because of {limit}"));
-    assert_eq!(report.suppressed[0].reason, format!("issue 3 is over {limit}"));
+    let limit = "the report shows at most 1 issue found by models";
+    assert_eq!(report.over_cap_note, format!("1 more issue is hidden: {limit}"));
+    assert_eq!(report.suppressed[0].reason, format!("issue 3; {limit}"));
 }
 
 #[test]

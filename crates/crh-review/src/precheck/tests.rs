@@ -102,12 +102,12 @@ fn short_quote_elsewhere_makes_the_review_incomplete() {
     let part = finding(json!({ "evidence": [{ "snippet": "-= 2" }] }));
     expect![[r#"
         unsupported: the quote `-= 2` is too short: quote the whole cited line, or at least 8 visible characters; line 3 of `a.c` is `n -= 2;`
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+        Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
     "#]].assert_eq(&checked(&[part]));
     let other_line = finding(json!({ "line_start": 4 }));
     expect![[r#"
         unsupported: the quote `n -= 2;` is too short: quote the whole cited line, or at least 8 visible characters; line 3 of `a.c` is `n -= 2;`
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+        Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
     "#]].assert_eq(&checked(&[other_line]));
 }
 
@@ -116,7 +116,7 @@ fn missing_quote_comes_with_the_most_similar_line() {
     let paraphrased = finding(json!({ "evidence": [{ "snippet": "store_counts(n - 1);" }] }));
     expect![[r#"
         unsupported: the quote `store_counts(n - 1);` is not in `a.c`; line 4 of `a.c` is `store_count(n);`
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+        Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
     "#]].assert_eq(&checked(&[paraphrased]));
     let low =
         finding(json!({ "severity": "P2", "evidence": [{ "snippet": "free(everything);" }] }));
@@ -220,7 +220,7 @@ fn found_quote_replaces_a_missing_first_quote() {
         json!([{ "snippet": "n -= 3; // typo" }, { "snippet": "void store_count", "file": "b.c" }]);
     expect![[r#"
         unsupported: the quote `n -= 3; // typo` is not in `a.c`; line 3 of `a.c` is `n -= 2;`
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+        Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
     "#]]
     .assert_eq(&checked(&[finding(json!({ "evidence": other_file }))]));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     FIXED_SUFFIX, HiddenCounts, counted_hidden_lines, coverage_gaps, issue_remarks, location_label,
-    marked_verdict, next_step_with_note, reported_by, unjudged_reason, validation_note,
+    marked_verdict, next_step_in, reported_by, unfixable_note, unjudged_reason, validation_note,
     warnings_beside_failures,
 };
 use crate::finding::Side;
@@ -353,7 +353,7 @@ fn details(report: &Report, issue: &Issue, why: &str, links: Option<&str>) -> St
     let reporters = prose(&reported_by(issue), links);
     out.push_str(&format!(
         "\n{}; reported by {reporters}\n\n</details>\n",
-        capitalise(&next_step_with_note(report, issue))
+        capitalise(&next_step_in(report, issue).to_string())
     ));
     out
 }
@@ -382,6 +382,7 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
             }
         }
     }
+    items.extend(unfixable_note(report).map(prose));
     items.extend(HiddenCounts::new(report).with_reasons());
     let hidden_lines = counted_hidden_lines(&counted_hidden(report));
     items.extend(hidden_lines.iter().map(|line| prose(line)));

@@ -250,7 +250,7 @@ fn fate_meaning(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "shown as an issue",
         Fate::Merged => "says the same as another finding",
-        Fate::Minor => "true, but less severe than the report shows",
+        Fate::Minor => "true, but not severe enough for the report",
         Fate::Malformed => "crh could not read the reviewer's answer",
         Fate::Nit => "the reviewer calls it a nitpick",
         Fate::Unsupported => "the quoted code does not exist",

@@ -1,9 +1,10 @@
 //! Renders the report as Markdown: tables by severity, then sections in a fixed order.
 
 use super::{
-    HiddenCounts, counted_hidden_lines, coverage_gaps, is_residual, issue_remarks, location_label,
-    next_step_in, places_note, quote_place, reported_by, requirement_state, residual_step,
-    scope_line, team, unfixable_note, validation_note, verdict_label, warnings_beside_failures,
+    HiddenCounts, counted_hidden_lines, coverage_gaps, is_residual, location_label, next_step_in,
+    note_on_quote, places_note, quote_place, remarks_after_quote, reported_by, requirement_state,
+    residual_step, scope_line, team, unfixable_note, validation_note, verdict_label,
+    warnings_beside_failures,
 };
 use crate::finding::Severity;
 use crate::report::{Issue, Report, RequirementState};
@@ -109,12 +110,13 @@ fn issue_cell(issue: &Issue) -> String {
         let place = quote_place(issue).map(|place| format!("At {}: ", cell(&place)));
         lines.push(place.unwrap_or_default() + &code_cell(&issue.evidence_snippet));
     }
+    lines.extend(note_on_quote(issue).map(str::to_owned));
     match (&issue.suggested_fix, &issue.replacement) {
         (Some(fix), _) => lines.push(format!("Fix: {}", cell(fix))),
         (None, Some(text)) => lines.push(format!("Replace with: {}", code_cell(text))),
         (None, None) => {}
     }
-    lines.extend(issue_remarks(issue).iter().map(|remark| cell(remark)));
+    lines.extend(remarks_after_quote(issue).iter().map(|remark| cell(remark)));
     lines.extend(validation_note(issue).map(|note| format!("Note: {note}")));
     lines.join("<br>")
 }

@@ -67,8 +67,8 @@ const BY_HAND: &str = "needs a manual fix";
 /// Mark after an issue that this run has fixed.
 const FIXED_SUFFIX: &str = " (fixed)";
 
-/// The next step for an issue that crh tried to fix.
-const TRIED: &str = "crh could not fix this, see the warnings of the report";
+/// The next step for an issue that crh could fix if [`unfixable_note`] did not apply.
+const COULD_FIX: &str = "could be fixed by crh";
 
 /// What the reader can do about an issue.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,21 +79,24 @@ enum NextStep {
     Fix(String),
     /// Fix the issue by hand.
     ByHand,
-    /// Read why crh could not fix the issue.
-    Tried,
+    /// Read why crh could not fix the issue with this number.
+    Tried(u32),
     /// Another step, in these words.
     Other(&'static str),
 }
 
 impl fmt::Display for NextStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fixed => "fixed",
-            Self::Fix(words) => words,
-            Self::ByHand => BY_HAND,
-            Self::Tried => TRIED,
-            Self::Other(words) => words,
-        })
+        match self {
+            Self::Fixed => f.write_str("fixed"),
+            Self::Fix(words) => f.write_str(words),
+            Self::ByHand => f.write_str(BY_HAND),
+            // The report has the warning `not_fixed_warning`.
+            Self::Tried(number) => {
+                write!(f, "a fix by crh failed; the line `#{number} not fixed` says why")
+            }
+            Self::Other(words) => f.write_str(words),
+        }
     }
 }
 
@@ -153,12 +156,12 @@ impl HiddenCounts {
         Self { findings, dismissed_issues: report.dismissed_issues() }
     }
 
-    /// The numbers alone: `2 findings not shown, 1 issue dismissed`.
+    /// The numbers alone: `2 findings left out, 1 issue dismissed`.
     pub fn without_reasons(&self) -> Option<String> {
         self.sentence("")
     }
 
-    /// `2 findings not shown (1 refuted, 1 too uncertain), 1 issue dismissed`.
+    /// `2 findings left out (1 refuted, 1 too uncertain), 1 issue dismissed`.
     pub fn with_reasons(&self) -> Option<String> {
         let counts = self.findings.iter().map(|((_, label), count)| format!("{count} {label}"));
         let reasons = match self.findings.keys().next() {
@@ -170,10 +173,10 @@ impl HiddenCounts {
 
     fn sentence(&self, reasons: &str) -> Option<String> {
         let findings: usize = self.findings.values().sum();
-        let not_shown = || format!("{} not shown{reasons}", plural(findings, "finding"));
+        let left_out = || format!("{} left out{reasons}", plural(findings, "finding"));
         let dismissed = || format!("{} dismissed", plural(self.dismissed_issues, "issue"));
         let parts: Vec<String> = (findings > 0)
-            .then(not_shown)
+            .then(left_out)
             .into_iter()
             .chain((self.dismissed_issues > 0).then(dismissed))
             .collect();
@@ -254,7 +257,7 @@ fn fate_label(fate: Fate) -> &'static str {
 /// would fix nothing, or an issue of another review, [`unfixable_note`] says so once.
 fn next_step_in(report: &Report, issue: &Issue) -> NextStep {
     match next_step(report, issue) {
-        NextStep::Fix(_) if unfixable_reason(report).is_some() => NextStep::Other("fixable by crh"),
+        NextStep::Fix(_) if unfixable_reason(report).is_some() => NextStep::Other(COULD_FIX),
         step => step,
     }
 }
@@ -310,7 +313,9 @@ fn next_step(report: &Report, issue: &Issue) -> NextStep {
         Some(FixOutcome::Partial | FixOutcome::PartlyReverted) | None => {}
     }
     match open_step(report, issue) {
-        NextStep::Fix(_) if report.not_fixed.contains(&issue.number) => NextStep::Tried,
+        NextStep::Fix(_) if report.not_fixed.contains(&issue.number) => {
+            NextStep::Tried(issue.number)
+        }
         step => step,
     }
 }
@@ -398,7 +403,8 @@ fn residual_step(report: &Report, issue: &Issue) -> String {
         Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
     let has_fix = report.fix_of(issue.number).is_some();
-    let is_open = unfixable_reason(report).is_none() && !has_fix && step != NextStep::Tried;
+    let is_tried = matches!(step, NextStep::Tried(_));
+    let is_open = unfixable_reason(report).is_none() && !has_fix && !is_tried;
     let suffix = match issue.requires_verification && is_open {
         true => "; run the tests after the fix",
         false => "",
@@ -509,11 +515,21 @@ fn side_words(side: Side) -> &'static str {
     }
 }
 
-/// A note about the quoted line, what model reviewers say about the issue of a static check, the
-/// replacements of the reviewers if the issue has none of them, and what a test proves. The issue
-/// itself has the text of the check, so the remarks name the reviewers.
+/// A note about the quoted line, and [`remarks_after_quote`].
 fn issue_remarks(issue: &Issue) -> Vec<String> {
-    let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
+    let note = note_on_quote(issue).map(str::to_owned);
+    note.into_iter().chain(remarks_after_quote(issue)).collect()
+}
+
+/// [`quote_note`] of an issue.
+fn note_on_quote(issue: &Issue) -> Option<&'static str> {
+    quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New)
+}
+
+/// What model reviewers say about the issue of a static check, the replacements of the reviewers if
+/// the issue has none of them, and what a test proves. The issue itself has the text of the check,
+/// so the remarks name the reviewers.
+fn remarks_after_quote(issue: &Issue) -> Vec<String> {
     let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);
     let models = issue.members.iter().filter(|member| is_static && member.origin == Origin::Model);
     let remark = |member: &Member| {
@@ -522,8 +538,7 @@ fn issue_remarks(issue: &Issue) -> Vec<String> {
         format!("{} says: {title}. {why_it_matters}{fix}", member.reviewer)
     };
     let proof = issue.proof.as_ref().map(proof_sentence);
-    let remarks = note.map(str::to_owned).into_iter().chain(models.map(remark));
-    remarks.chain(proposed_replacements(issue)).chain(proof).collect()
+    models.map(remark).chain(proposed_replacements(issue)).chain(proof).collect()
 }
 
 /// Replacements for different lines, or different ones for the same lines. Empty if the issue has a

@@ -189,9 +189,9 @@ fn all_findings_are_listed_on_request() {
     expect![[r#"
         Findings not shown
           - P1 src/pay.rs:13: Invented (quote not found: the quote `send(total, card);`
-            is not in `src/pay.rs`; by performance)
-          - P1 src/pay.rs:13: Sends one by one (too uncertain: confidence 0.4; by
-            performance)"#]]
+            is not in `src/pay.rs`; reported by performance)
+          - P1 src/pay.rs:13: Sends one by one (too uncertain: confidence 0.4; reported
+            by performance)"#]]
     .assert_eq(&all[start..end]);
 }
 
@@ -379,7 +379,7 @@ fn text_shows_exact_replacements() {
         issue.location.line_end = line_end;
         let rendered = text(&report, &TextStyle::default());
         let start = rendered.find("    Fix:").unwrap();
-        let end = rendered.find("    security;").unwrap();
+        let end = rendered.find("    category security;").unwrap();
         let lines = rendered[start..end].lines();
         lines.map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line))).collect()
     };
@@ -519,12 +519,12 @@ fn fix_command_is_named_only_for_a_stored_run_of_the_checkout() {
 fn comment_and_todo_say_how_crh_can_fix_an_issue() {
     let mut report = full_report();
     report.change.checkout_obstacle = Some(CheckoutObstacle::NotCheckedOut);
-    let step =
-        "ixable by crh (crh can fix only the checkout; check out this change and review it again)";
+    let note = "crh can fix only the checkout; check out this change and review it again";
     let todo = todo(&report.issues[0], &report, "001");
-    for rendered in [comment(&report, ""), todo] {
-        assert!(rendered.contains(step), "{rendered}");
-    }
+    assert!(todo.contains(&format!("could be fixed by crh ({note})")), "{todo}");
+    let comment = comment(&report, "");
+    assert!(comment.contains("Could be fixed by crh; reported by"), "{comment}");
+    assert_eq!(comment.matches(note).count(), 1, "{comment}");
 }
 
 #[test]
@@ -938,9 +938,10 @@ fn fix_that_crh_refused_is_no_next_step() {
     report.not_fixed = vec![number + 10];
     assert_eq!(step(&report), fixable);
     report.not_fixed = vec![number];
-    assert_eq!(step(&report), TRIED);
+    let refused = format!("a fix by crh failed; the line `#{number} not fixed` says why");
+    assert_eq!(step(&report), refused);
     report.issues[0].requires_verification = true;
-    assert_eq!(step(&report), TRIED);
+    assert_eq!(step(&report), refused);
     // A warning alone says nothing: `crh fix` accepts the issue with the flag.
     report.not_fixed.clear();
     report.warnings = vec![not_fixed_warning(number, "its fix needs verification")];
@@ -993,7 +994,8 @@ fn replacements_to_choose_from_are_listed() {
 fn envelope_lists_issues_over_the_limit_without_the_note() {
     let mut report = full_report();
     report.over_cap = report.issues.split_off(1);
-    report.over_cap_note = "1 more issue is not shown because of the limit of 1".to_owned();
+    report.over_cap_note =
+        "1 more issue is hidden: the report shows at most 1 issue found by models".to_owned();
     // The words of a warning do not matter.
     report.warnings = vec!["2 pages are not shown because of a fault".to_owned()];
     let rendered = envelope(&report);

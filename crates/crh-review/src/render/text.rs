@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::{
     FIXED_SUFFIX, HiddenCounts, NextStep, counted_hidden_lines, coverage_gaps, fate_label,
-    is_residual, issue_remarks, location_label, next_step_in, places_note, quote_place,
-    reported_by, requirement_state, residual_step, scope_line, team, unfixable_note,
-    unjudged_reason, validation_label, warnings_beside_failures,
+    is_residual, location_label, next_step_in, note_on_quote, places_note, quote_place,
+    remarks_after_quote, reported_by, requirement_state, residual_step, scope_line, team,
+    unfixable_note, unjudged_reason, validation_label, warnings_beside_failures,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -216,16 +216,19 @@ fn issue(issue: &Issue, next_step: &NextStep, style: &TextStyle) -> String {
         out.push_str(&style.wrap(INDENT, INDENT, &format!("At {place}:")));
     }
     out.push_str(&style.marked_lines("|", &lines, MAX_QUOTE_LINES));
+    if let Some(note) = note_on_quote(issue) {
+        out.push_str(&style.wrap(INDENT, INDENT, note));
+    }
     out.push_str(&style.wrap(INDENT, INDENT, &one_line(&issue.why_it_matters)));
     if let Some(fix) = &issue.suggested_fix {
         out.push_str(&style.wrap("    Fix: ", "         ", &one_line(fix)));
     }
     out.push_str(&replacement(issue, style));
-    for remark in issue_remarks(issue) {
+    for remark in remarks_after_quote(issue) {
         out.push_str(&style.wrap(INDENT, INDENT, &one_line(&remark)));
     }
     let mut details = vec![
-        issue.category.to_string(),
+        format!("category {}", issue.category),
         format!("found by {}", one_line(&reported_by(issue))),
         format!("confidence {}", issue.confidence),
     ];
@@ -278,7 +281,7 @@ fn unpublished(report: &Report, listed: ListedFindings) -> Option<(&'static str,
         }
     }
     let line = |(row, reviewers): &(String, Vec<&str>)| {
-        one_line(&format!("{row}; by {})", reviewers.join(", ")))
+        one_line(&format!("{row}; reported by {})", reviewers.join(", ")))
     };
     let rows: Vec<String> = rows.iter().map(line).collect();
     (listed == ListedFindings::All && !rows.is_empty()).then_some(("Findings not shown", rows))

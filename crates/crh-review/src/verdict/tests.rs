@@ -88,9 +88,9 @@ fn open_issues_decide_first() {
 #[test]
 fn advisory_issue_is_named_but_is_no_work() {
     check_issues(&expect![[r#"
-        Review P1!: Ready with fixes: no issue needs a fix; read 1 advisory P0 or P1 issue
-        Review P1 P1!: Ready with fixes: 1 issue to fix; read 1 advisory P0 or P1 issue
-        Review P0! P1!: Not ready: a person must decide about a P0 before the merge; read 2 advisory P0 or P1 issues
+        Review P1!: Ready with fixes: no issue needs a fix; read 1 advisory issue of severity P0 or P1
+        Review P1 P1!: Ready with fixes: 1 issue to fix; read 1 advisory issue of severity P0 or P1
+        Review P0! P1!: Not ready: a person must decide about a P0 before the merge; read 2 advisory issues of severity P0 or P1
     "#]]);
 }
 
@@ -129,7 +129,7 @@ fn urgent_finding_on_a_protected_document_keeps_the_review_from_being_ready() {
     };
     assert_eq!(
         hidden(Severity::P1, Category::Bug),
-        "Incomplete: crh hid 1 P0 or P1 finding about a protected document"
+        "Incomplete: crh hid 1 finding of severity P0 or P1 about a protected document"
     );
     let ready = "Ready to merge: nothing actionable was found";
     assert_eq!(hidden(Severity::P2, Category::Bug), ready);
@@ -182,7 +182,7 @@ fn truncated_review_names_what_is_missing() {
     }
     assert_eq!(
         review_verdict(&unvalidated),
-        "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated"
+        "Ready with fixes: 2 issues to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated"
     );
     // The model's context may be too small for a file and for the validation.
     for issue in &mut unvalidated.issues {
@@ -191,7 +191,7 @@ fn truncated_review_names_what_is_missing() {
     unvalidated.coverage.clone_from(&coverage);
     assert_eq!(
         review_verdict(&unvalidated),
-        "Ready with fixes: 2 issues to fix. The review is incomplete: 1 file not fully reviewed (a); 1 P0 or P1 issue not validated"
+        "Ready with fixes: 2 issues to fix. The review is incomplete: 1 file not fully reviewed (a); 1 issue of severity P0 or P1 not validated"
     );
 }
 
@@ -205,7 +205,7 @@ fn failed_validation_of_urgent_issue_is_a_gap() {
         }
         review_verdict(&report)
     };
-    let incomplete = "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated";
+    let incomplete = "Ready with fixes: 2 issues to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated";
     assert_eq!(verdict_of(Status::Truncated, Validation::Degraded), incomplete);
     assert_eq!(verdict_of(Status::Degraded, Validation::Degraded), incomplete);
     let complete = "Ready with fixes: 2 issues to fix";
@@ -222,8 +222,8 @@ fn failed_validation_of_hidden_urgent_issue_is_a_gap() {
         let suppressed = vec![hidden.still_open(severity, Some(validation))];
         review_verdict(&Report { status, suppressed, ..report("") })
     };
-    let incomplete = "Ready with fixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated";
-    let complete = "Ready with fixes: 1 issue to fix";
+    let incomplete = "Ready with fixes: 1 issue (hidden) to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated";
+    let complete = "Ready with fixes: 1 issue (hidden) to fix";
     let (p1, degraded) = (Severity::P1, Validation::Degraded);
     assert_eq!(verdict_of(Status::Degraded, p1, degraded), incomplete);
     assert_eq!(verdict_of(Status::Truncated, p1, Validation::NotRun), incomplete);

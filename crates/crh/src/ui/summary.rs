@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn summary_line_shows_verdict_counts_and_cost() {
         let mut report = report();
-        expect!["Not ready (incomplete) · 1 P0, 1 P1, 1 P3, 1 hidden, 1 fixed · 2 findings not shown · 0.12 USD · 0 ms · .crh/runs/20260101-000000_0123456789abcdef/"].assert_eq(&summary_line(&report));
+        expect!["Not ready (incomplete) · 1 P0, 1 P1, 1 P3, 1 hidden, 1 fixed · 2 findings left out · 0.12 USD · 0 ms · .crh/runs/20260101-000000_0123456789abcdef/"].assert_eq(&summary_line(&report));
         report.stats.latency_seconds_e2e = crh_review::report::Decimal(83_200_000);
         report.artifact = "/tmp/a\nb\u{1b}[2J".to_owned();
         report.applied_fixes.clear();

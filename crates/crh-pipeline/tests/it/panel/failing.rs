@@ -52,8 +52,11 @@ async fn all_reviewers_failed_means_not_reviewed() {
         .on("security", [bad_request("no")])
         .on("testing", [bad_request("no")]);
     let scene = Scene::new(CART).with_reviewers(&["correctness", "security", "testing"]);
-    let reviewed = scene.check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness, testing, security; 1 file not fully reviewed (shop/cart.py); nothing was reviewed
+    let reviewed = scene
+        .check(
+            &model,
+            expect![[r#"
+        Incomplete: failed reviewers: correctness, testing, security; nothing was reviewed
           correctness (asked for by `--reviewers`) Failed: the model rejected the request: no
           testing (asked for by `--reviewers`) Failed: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: the model rejected the request: no
@@ -61,11 +64,13 @@ async fn all_reviewers_failed_means_not_reviewed() {
         ! reviewer correctness failed: the model rejected the request: no
         ! reviewer testing failed: the model rejected the request: no
         ! reviewer security failed: the model rejected the request: no
-    "#]]).await;
+    "#]],
+        )
+        .await;
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
 
-        Verdict: Not ready (incomplete): failed reviewers: correctness, testing, security; 1 file not fully reviewed (shop/cart.py); nothing was reviewed
+        Verdict: Not ready (incomplete): failed reviewers: correctness, testing, security; nothing was reviewed
 
         Review complete
     "#]]

@@ -108,13 +108,13 @@ async fn second_of_two_calls_edits_and_validates() {
     "#]]
     .assert_eq(&review(edits("publish", 0.9)).await);
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 1 issue (hidden) to fix
           single (the strategy is `single`) Completed
         below_gate Empty carts divide by zero [single]: the model that selects issues refutes it: line 2 shows it
     "#]]
     .assert_eq(&review(edits("refuted", 0.0)).await);
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 1 issue (hidden) to fix
           single (the strategy is `single`) Completed
         below_gate Empty carts divide by zero [single]: the probability that maintainers agree is 0.20
     "#]]
@@ -288,7 +288,7 @@ async fn two_calls_repair_only_urgent_findings() {
     let (callers, report) = review(repaired.to_vec()).await;
     assert_eq!(callers, "single single");
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it

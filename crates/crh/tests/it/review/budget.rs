@@ -52,8 +52,7 @@ fn tiny_budget_reviews_nothing() {
           - the orchestrator did not submit (skipped: may cost $0.04, $0.00 left; raise
             --max-cost); all findings are kept
 
-        Incomplete: failed reviewers: orchestrator, sub-agent-1; 2 files not fully
-          reviewed (shop/mail.py, shop/orders.py); nothing was reviewed
+        Incomplete: failed reviewers: orchestrator, sub-agent-1; nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }

@@ -131,7 +131,7 @@ fn ctrl_c_reports_partial_results() {
             The second item is returned as the first
             | return items[1]
             The second item is returned as the first: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; a person must decide this
+            category bug; found by delegate; confidence 0.75; a person must decide this
 
         Open work
           - 1 P1 a.py:2: a person must decide this

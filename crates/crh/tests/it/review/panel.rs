@@ -170,7 +170,7 @@ fn all_reviewers_failed() {
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
 
-        Verdict: Not ready (incomplete): failed reviewers: correctness, testing, security; 1 file not fully reviewed (shop/orders.py); nothing was reviewed
+        Verdict: Not ready (incomplete): failed reviewers: correctness, testing, security; nothing was reviewed
 
         Review complete
     "#]]
