@@ -170,7 +170,7 @@ impl ReviewBatch {
         self.quiet.model_set.as_ref()?.reviewer.recorder()
     }
 
-    /// Reviews each task the given number of times. Calls `ended` with each result, its task number
+    /// Reviews each task the given number of times. Calls `on_end` with each result, its task number
     /// and its repeat; `on_end` returns the progress line.
     pub(crate) fn carry_out(
         &self,

@@ -383,9 +383,8 @@ pub fn into_report(
     report
 }
 
-/// Takes the issues over the limit out of the list: those with which the maintainers agree least
-/// probably, and no P0 before the others. Issues without a probability keep their order and come
-/// last. In a review, issues of static checks and of the plan do not count.
+/// Takes the issues over the limit out of the list. Keeps every P0 first, then the most probable
+/// issues. Issues without a probability keep their order and come last. In a review, issues of static checks and of the plan do not count.
 fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize) -> Vec<Issue> {
     let is_counted = |issue: &&Issue| command == CommandKind::Checks || issue.takes_second_look();
     let mut counted: Vec<&Issue> = issues.iter().filter(is_counted).collect();

@@ -810,7 +810,7 @@ fn issues_over_the_limit_are_listed_by_their_numbers() {
 }
 
 #[test]
-fn limit_keeps_the_most_probable_issues_and_every_p0() {
+fn limit_keeps_p0_first_and_then_the_most_probable() {
     let table = r#"
         a f.rs:20 P0 bug 0.9 manual/human "One"
         a f.rs:24 P1 bug 0.9 manual/human "Two"

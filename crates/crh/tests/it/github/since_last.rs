@@ -182,6 +182,22 @@ fn issue_not_found_again_is_settled() {
 }
 
 #[test]
+fn issue_with_removed_code_is_not_carried() {
+    let hub = conflict();
+    let (output, first) = hub.checks(&[]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(!issues(&first).is_empty());
+    // The file is no longer part of the pull request.
+    let before = "def total(items):\n    return sum(item.price for item in items)\n";
+    hub.pushes("shop/orders.py", before);
+    let (output, second) = hub.checks(&["--since-last"]);
+    assert_eq!((output.code, issues(&second).len()), (0, 0), "{}", output.shown());
+    let told = strings(&second["warnings"]).join("\n");
+    assert!(told.contains("no longer there from the review of"), "{told}");
+    assert_eq!(second["suppressed"][0]["fate"], "unsupported");
+}
+
+#[test]
 fn check_carries_issues_and_dismissals_stay() {
     let hub = conflict();
     let (_, first) = hub.checks(&[]);
