@@ -42,15 +42,14 @@ impl Store {
     /// running ones stop.
     pub async fn save_installation(&self, installation: &Installation) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        sqlx::query(
+        query!(
             "INSERT INTO installations (forge, id, account, suspended, created_at) VALUES ($1, $2, $3, $4, $5) \
              ON CONFLICT (forge, id) DO UPDATE SET account = excluded.account, suspended = excluded.suspended",
+            [
+                &installation.forge, installation.id.0, &installation.account,
+                i64::from(installation.suspended), self.now().0,
+            ]
         )
-        .bind(&installation.forge)
-        .bind(installation.id.0)
-        .bind(&installation.account)
-        .bind(i64::from(installation.suspended))
-        .bind(self.now().0)
         .execute(&mut *transaction)
         .await?;
         if installation.suspended {
@@ -88,20 +87,21 @@ impl Store {
         forge: &str,
         installation: InstallationId,
     ) -> StoreResult<bool> {
-        let row = sqlx::query("SELECT 1 AS found FROM installations WHERE forge = $1 AND id = $2")
-            .bind(forge)
-            .bind(installation.0)
-            .fetch_optional(&self.reader)
-            .await?;
+        let row = query!(
+            "SELECT 1 AS found FROM installations WHERE forge = $1 AND id = $2",
+            [forge, installation.0]
+        )
+        .fetch_optional(&self.reader)
+        .await?;
         Ok(row.is_some())
     }
 
     /// Whether any job belongs to an installation with this number, at any forge.
     pub async fn has_jobs(&self, installation: InstallationId) -> StoreResult<bool> {
-        let row = sqlx::query("SELECT 1 AS found FROM jobs WHERE installation = $1 LIMIT 1")
-            .bind(installation.0)
-            .fetch_optional(&self.reader)
-            .await?;
+        let row =
+            query!("SELECT 1 AS found FROM jobs WHERE installation = $1 LIMIT 1", [installation.0])
+                .fetch_optional(&self.reader)
+                .await?;
         Ok(row.is_some())
     }
 
@@ -118,26 +118,23 @@ impl Store {
         let lock = lock_name(&[forge, &installation.to_string(), "repositories"]);
         self.lock(&mut transaction, LockScope::Change, lock).await?;
         for repository in added {
-            sqlx::query(
+            query!(
                 "INSERT INTO repositories (forge, name, installation, private, settings) VALUES ($1, $2, $3, $4, $5) \
                  ON CONFLICT (forge, name) DO UPDATE SET installation = excluded.installation, \
                  private = excluded.private",
+                [
+                    forge, &repository.name, installation.0,
+                    i64::from(repository.private), &repository.settings,
+                ]
             )
-            .bind(forge)
-            .bind(&repository.name)
-            .bind(installation.0)
-            .bind(i64::from(repository.private))
-            .bind(&repository.settings)
             .execute(&mut *transaction)
             .await?;
         }
         for name in removed {
-            sqlx::query(
+            query!(
                 "DELETE FROM repositories WHERE forge = $1 AND installation = $2 AND name = $3",
+                [forge, installation.0, name]
             )
-            .bind(forge)
-            .bind(installation.0)
-            .bind(name)
             .execute(&mut *transaction)
             .await?;
         }
@@ -151,11 +148,10 @@ impl Store {
         forge: &str,
         installation: InstallationId,
     ) -> StoreResult<Vec<InstalledRepository>> {
-        sqlx::query(
+        query!(
             "SELECT name, private, settings FROM repositories WHERE forge = $1 AND installation = $2 ORDER BY name",
+            [forge, installation.0]
         )
-        .bind(forge)
-        .bind(installation.0)
         .fetch_all(&self.reader)
         .await?
         .iter()
@@ -175,13 +171,13 @@ impl Store {
         forge: &str,
         repository: &str,
     ) -> StoreResult<InstallationId> {
-        let row =
-            sqlx::query("SELECT installation FROM repositories WHERE forge = $1 AND name = $2")
-                .bind(forge)
-                .bind(repository)
-                .fetch_optional(&self.reader)
-                .await?
-                .ok_or_else(|| StoreError::Missing(format!("repository {repository}")))?;
+        let row = query!(
+            "SELECT installation FROM repositories WHERE forge = $1 AND name = $2",
+            [forge, repository]
+        )
+        .fetch_optional(&self.reader)
+        .await?
+        .ok_or_else(|| StoreError::Missing(format!("repository {repository}")))?;
         integer(&row, "installation").map(InstallationId)
     }
 
@@ -193,12 +189,12 @@ impl Store {
         settings: &str,
     ) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        sqlx::query("UPDATE repositories SET settings = $3 WHERE forge = $1 AND name = $2")
-            .bind(forge)
-            .bind(repository)
-            .bind(settings)
-            .execute(&mut *transaction)
-            .await?;
+        query!(
+            "UPDATE repositories SET settings = $3 WHERE forge = $1 AND name = $2",
+            [forge, repository, settings]
+        )
+        .execute(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(())
     }
@@ -231,7 +227,7 @@ impl Store {
             "DELETE FROM jobs WHERE forge = $1 AND installation = $2 AND state <> 'running'",
             "DELETE FROM installations WHERE forge = $1 AND id = $2",
         ] {
-            sqlx::query(sql).bind(forge).bind(installation.0).execute(&mut *transaction).await?;
+            query!(sql, [forge, installation.0]).execute(&mut *transaction).await?;
         }
         let target = format!("installation {installation} of {forge}");
         audit::insert(&mut transaction, self.now(), who, "uninstall", &target, "").await?;
@@ -246,15 +242,11 @@ impl Store {
         let now = self.now();
         let reason = "the pull request is paused";
         jobs::stop_reviews(&mut transaction, change, "", JobState::Superseded, reason, now).await?;
-        sqlx::query(
+        query!(
             "INSERT INTO pauses (forge, repository, change_id, who, at) VALUES ($1, $2, $3, $4, $5) \
              ON CONFLICT (forge, repository, change_id) DO NOTHING",
+            [&change.forge, &change.repository, &change.number, who, now.0]
         )
-        .bind(&change.forge)
-        .bind(&change.repository)
-        .bind(&change.number)
-        .bind(who)
-        .bind(now.0)
         .execute(&mut *transaction)
         .await?;
         audit::insert(&mut transaction, now, who, "pause", &change.to_string(), "").await?;
@@ -266,12 +258,12 @@ impl Store {
     /// head.
     pub async fn resume(&self, change: &ChangeId, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        sqlx::query("DELETE FROM pauses WHERE forge = $1 AND repository = $2 AND change_id = $3")
-            .bind(&change.forge)
-            .bind(&change.repository)
-            .bind(&change.number)
-            .execute(&mut *transaction)
-            .await?;
+        query!(
+            "DELETE FROM pauses WHERE forge = $1 AND repository = $2 AND change_id = $3",
+            [&change.forge, &change.repository, &change.number]
+        )
+        .execute(&mut *transaction)
+        .await?;
         audit::insert(&mut transaction, self.now(), who, "resume", &change.to_string(), "").await?;
         transaction.commit().await?;
         Ok(())
@@ -290,17 +282,14 @@ impl Store {
         installation: InstallationId,
         reason: &str,
     ) -> StoreResult<()> {
-        sqlx::query(
+        query!(
             "UPDATE jobs SET \
              state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END, \
              stop = CASE WHEN state = 'running' THEN 'cancelled' ELSE stop END, \
              reason = $3, changed_at = $4 \
              WHERE forge = $1 AND installation = $2 AND state IN ('waiting', 'running')",
+            [forge, installation.0, reason, self.now().0]
         )
-        .bind(forge)
-        .bind(installation.0)
-        .bind(reason)
-        .bind(self.now().0)
         .execute(connection)
         .await?;
         Ok(())

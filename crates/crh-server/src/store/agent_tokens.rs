@@ -45,28 +45,21 @@ impl Store {
         let NewAgentToken { hash, who, name, sealed } = token;
         let mut transaction = self.write().await?;
         let now = self.now();
-        sqlx::query("DELETE FROM agent_tokens WHERE expires_at <= $1")
-            .bind(now.0)
+        query!("DELETE FROM agent_tokens WHERE expires_at <= $1", [now.0])
             .execute(&mut *transaction)
             .await?;
-        let row = sqlx::query("SELECT COUNT(*) AS count FROM agent_tokens WHERE who = $1")
-            .bind(*who)
+        let row = query!("SELECT COUNT(*) AS count FROM agent_tokens WHERE who = $1", [*who])
             .fetch_one(&mut *transaction)
             .await?;
         if integer(&row, "count")? >= TOKENS_MAX {
             let message = format!("you have {TOKENS_MAX} tokens: revoke one first");
             return Err(StoreError::Refused(message));
         }
-        sqlx::query(
+        query!(
             "INSERT INTO agent_tokens (hash, who, name, sealed, created_at, expires_at) \
              VALUES ($1, $2, $3, $4, $5, $6)",
+            [*hash, *who, *name, *sealed, now.0, now.plus_ms(TOKEN_MS).0]
         )
-        .bind(*hash)
-        .bind(*who)
-        .bind(*name)
-        .bind(*sealed)
-        .bind(now.0)
-        .bind(now.plus_ms(TOKEN_MS).0)
         .execute(&mut *transaction)
         .await?;
         audit::insert(&mut transaction, now, who, "create agent token", name, "").await?;
@@ -76,23 +69,22 @@ impl Store {
 
     /// The encrypted GitHub token that belongs to a valid agent token.
     pub async fn sealed_by(&self, hash: &str) -> StoreResult<Option<String>> {
-        let row =
-            sqlx::query("SELECT sealed FROM agent_tokens WHERE hash = $1 AND expires_at > $2")
-                .bind(hash)
-                .bind(self.now().0)
-                .fetch_optional(&self.reader)
-                .await?;
+        let row = query!(
+            "SELECT sealed FROM agent_tokens WHERE hash = $1 AND expires_at > $2",
+            [hash, self.now().0]
+        )
+        .fetch_optional(&self.reader)
+        .await?;
         row.map(|row| text(&row, "sealed")).transpose()
     }
 
     /// Valid tokens of a person, or of all people, newest first.
     pub async fn agent_tokens(&self, who: Option<&str>) -> StoreResult<Vec<AgentTokenRow>> {
-        sqlx::query(
+        query!(
             "SELECT id, hash, who, name, created_at, expires_at FROM agent_tokens \
              WHERE expires_at > $1 AND ($2 = '' OR who = $2) ORDER BY id DESC",
+            [self.now().0, who.unwrap_or_default()]
         )
-        .bind(self.now().0)
-        .bind(who.unwrap_or_default())
         .fetch_all(&self.reader)
         .await?
         .iter()
@@ -112,8 +104,7 @@ impl Store {
     /// Deletes a token. `who` is the person who does it.
     pub async fn revoke_agent_token(&self, token: &AgentTokenRow, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        sqlx::query("DELETE FROM agent_tokens WHERE id = $1")
-            .bind(token.id)
+        query!("DELETE FROM agent_tokens WHERE id = $1", [token.id])
             .execute(&mut *transaction)
             .await?;
         let (now, owner) = (self.now(), format!("of {}", token.who));

@@ -15,14 +15,11 @@ impl Store {
     ) -> StoreResult<Option<usize>> {
         let mut transaction = self.write().await?;
         self.lock(&mut transaction, LockScope::Change, jobs::change_lock(change)).await?;
-        let answered: StoreResult<Vec<String>> = sqlx::query(
+        let answered: StoreResult<Vec<String>> = query!(
             "SELECT comment FROM answers \
              WHERE forge = $1 AND repository = $2 AND change_id = $3 AND conversation = $4",
+            [&change.forge, &change.repository, &change.number, conversation.to_string()]
         )
-        .bind(&change.forge)
-        .bind(&change.repository)
-        .bind(&change.number)
-        .bind(conversation.to_string())
         .fetch_all(&mut *transaction)
         .await?
         .iter()
@@ -35,16 +32,18 @@ impl Store {
         if answered.len() >= max {
             return Ok(None);
         }
-        sqlx::query(
+        query!(
             "INSERT INTO answers (forge, repository, change_id, conversation, comment, at) \
              VALUES ($1, $2, $3, $4, $5, $6)",
+            [
+                &change.forge,
+                &change.repository,
+                &change.number,
+                conversation.to_string(),
+                comment.to_string(),
+                self.now().0,
+            ]
         )
-        .bind(&change.forge)
-        .bind(&change.repository)
-        .bind(&change.number)
-        .bind(conversation.to_string())
-        .bind(comment.to_string())
-        .bind(self.now().0)
         .execute(&mut *transaction)
         .await?;
         transaction.commit().await?;

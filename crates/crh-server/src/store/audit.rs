@@ -32,21 +32,23 @@ impl Store {
 
     /// The newest lines, newest first.
     pub async fn audit(&self, limit: u32) -> StoreResult<Vec<AuditEntry>> {
-        sqlx::query("SELECT at, who, action, target, detail FROM audit ORDER BY id DESC LIMIT $1")
-            .bind(i64::from(limit.min(LONGEST_LIST)))
-            .fetch_all(&self.reader)
-            .await?
-            .iter()
-            .map(|row| {
-                Ok(AuditEntry {
-                    at: time(row, "at")?,
-                    who: text(row, "who")?,
-                    action: text(row, "action")?,
-                    target: text(row, "target")?,
-                    detail: text(row, "detail")?,
-                })
+        query!(
+            "SELECT at, who, action, target, detail FROM audit ORDER BY id DESC LIMIT $1",
+            [i64::from(limit.min(LONGEST_LIST))]
+        )
+        .fetch_all(&self.reader)
+        .await?
+        .iter()
+        .map(|row| {
+            Ok(AuditEntry {
+                at: time(row, "at")?,
+                who: text(row, "who")?,
+                action: text(row, "action")?,
+                target: text(row, "target")?,
+                detail: text(row, "detail")?,
             })
-            .collect()
+        })
+        .collect()
     }
 }
 
@@ -58,13 +60,11 @@ pub(super) async fn insert(
     target: &str,
     detail: &str,
 ) -> StoreResult<()> {
-    sqlx::query("INSERT INTO audit (at, who, action, target, detail) VALUES ($1, $2, $3, $4, $5)")
-        .bind(at.0)
-        .bind(who)
-        .bind(action)
-        .bind(target)
-        .bind(detail)
-        .execute(&mut **transaction)
-        .await?;
+    query!(
+        "INSERT INTO audit (at, who, action, target, detail) VALUES ($1, $2, $3, $4, $5)",
+        [at.0, who, action, target, detail]
+    )
+    .execute(&mut **transaction)
+    .await?;
     Ok(())
 }

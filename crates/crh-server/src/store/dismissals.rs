@@ -31,32 +31,26 @@ impl Store {
         let NewDismissal { change, issue_key, reason, who, review } = dismissal;
         let mut transaction = self.write().await?;
         let now = self.now();
-        let added = sqlx::query(
+        let added = query!(
             "INSERT INTO dismissals (forge, repository, issue_key, reason, who, at) VALUES ($1, $2, $3, $4, $5, $6) \
              ON CONFLICT (forge, repository, issue_key) DO NOTHING",
+            [&change.forge, &change.repository, *issue_key, *reason, *who, now.0]
         )
-        .bind(&change.forge)
-        .bind(&change.repository)
-        .bind(*issue_key)
-        .bind(*reason)
-        .bind(*who)
-        .bind(now.0)
         .execute(&mut *transaction)
         .await?
         .rows_affected();
         if added > 0 {
-            sqlx::query("UPDATE reviews SET issues_dismissed = issues_dismissed + 1 WHERE id = $1")
-                .bind(*review)
-                .execute(&mut *transaction)
-                .await?;
-        } else if !reason.is_empty() {
-            sqlx::query(
-                "UPDATE dismissals SET reason = $4 WHERE forge = $1 AND repository = $2 AND issue_key = $3",
+            query!(
+                "UPDATE reviews SET issues_dismissed = issues_dismissed + 1 WHERE id = $1",
+                [*review]
             )
-            .bind(&change.forge)
-            .bind(&change.repository)
-            .bind(*issue_key)
-            .bind(*reason)
+            .execute(&mut *transaction)
+            .await?;
+        } else if !reason.is_empty() {
+            query!(
+                "UPDATE dismissals SET reason = $4 WHERE forge = $1 AND repository = $2 AND issue_key = $3",
+                [&change.forge, &change.repository, *issue_key, *reason]
+            )
             .execute(&mut *transaction)
             .await?;
         }
@@ -70,13 +64,11 @@ impl Store {
         forge: &str,
         repository: &str,
     ) -> StoreResult<BTreeMap<String, String>> {
-        sqlx::query(
+        query!(
             "SELECT issue_key, reason, who FROM dismissals WHERE forge = $1 AND repository = $2 \
              ORDER BY at DESC, issue_key LIMIT $3",
+            [forge, repository, DISMISSALS_MAX]
         )
-        .bind(forge)
-        .bind(repository)
-        .bind(DISMISSALS_MAX)
         .fetch_all(&self.reader)
         .await?
         .iter()

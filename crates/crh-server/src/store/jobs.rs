@@ -108,14 +108,11 @@ impl Store {
         delivery: &Delivery,
         jobs: &[NewJob],
     ) -> StoreResult<Acceptance> {
-        let added = sqlx::query(
+        let added = query!(
             "INSERT INTO deliveries (forge, id, event, received_at) VALUES ($1, $2, $3, $4) \
              ON CONFLICT (forge, id) DO NOTHING",
+            [&delivery.forge, &delivery.id, &delivery.event, self.now().0]
         )
-        .bind(&delivery.forge)
-        .bind(&delivery.id)
-        .bind(&delivery.event)
-        .bind(self.now().0)
         .execute(&mut **transaction)
         .await?
         .rows_affected();
@@ -134,11 +131,12 @@ impl Store {
 
     /// Whether a delivery was stored before. Only saves work: [`Store::accept`] checks it again.
     pub async fn is_handled(&self, forge: &str, delivery: &str) -> StoreResult<bool> {
-        let row = sqlx::query("SELECT 1 AS found FROM deliveries WHERE forge = $1 AND id = $2")
-            .bind(forge)
-            .bind(delivery)
-            .fetch_optional(&self.reader)
-            .await?;
+        let row = query!(
+            "SELECT 1 AS found FROM deliveries WHERE forge = $1 AND id = $2",
+            [forge, delivery]
+        )
+        .fetch_optional(&self.reader)
+        .await?;
         Ok(row.is_some())
     }
 
@@ -155,16 +153,14 @@ impl Store {
     pub async fn cancel(&self, job: JobId, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let now = self.now();
-        let changed = sqlx::query(
+        let changed = query!(
             "UPDATE jobs SET \
              state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END, \
              stop = CASE WHEN state = 'running' THEN 'cancelled' ELSE stop END, \
              reason = $2, changed_at = $3 \
              WHERE id = $1 AND state IN ('waiting', 'running')",
+            [job.0, format!("cancelled by {who}"), now.0]
         )
-        .bind(job.0)
-        .bind(format!("cancelled by {who}"))
-        .bind(now.0)
         .execute(&mut *transaction)
         .await?
         .rows_affected();
@@ -192,13 +188,11 @@ impl Store {
     pub async fn retry_dead(&self, job: JobId, who: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let now = self.now();
-        let changed = sqlx::query(
+        let changed = query!(
             "UPDATE jobs SET state = 'waiting', attempts = 0, stop = '', reason = $2, run_at = $3, changed_at = $3 \
              WHERE id = $1 AND state = 'dead'",
+            [job.0, format!("retried by {who}"), now.0]
         )
-        .bind(job.0)
-        .bind(format!("retried by {who}"))
-        .bind(now.0)
         .execute(&mut *transaction)
         .await?
         .rows_affected();
@@ -212,8 +206,7 @@ impl Store {
 
     /// One job.
     pub async fn job(&self, id: JobId) -> StoreResult<Job> {
-        let row = sqlx::query(concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1"))
-            .bind(id.0)
+        let row = query!(concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1"), [id.0])
             .fetch_optional(&self.reader)
             .await?
             .ok_or_else(|| StoreError::Missing(format!("job {id}")))?;
@@ -236,17 +229,21 @@ impl Store {
             None => list_jobs!("$1 = ''"),
         };
         let (forge, repository) = filter.repository.clone().unwrap_or_default();
-        sqlx::query(sql)
-            .bind(filter.state.map_or("", JobState::name))
-            .bind(forge)
-            .bind(repository)
-            .bind(filter.before.map_or(i64::MAX, |id| id.0))
-            .bind(i64::from(filter.limit.min(LONGEST_LIST)))
-            .fetch_all(&self.reader)
-            .await?
-            .iter()
-            .map(job_from_row)
-            .collect()
+        query!(
+            sql,
+            [
+                filter.state.map_or("", JobState::name),
+                forge,
+                repository,
+                filter.before.map_or(i64::MAX, |id| id.0),
+                i64::from(filter.limit.min(LONGEST_LIST)),
+            ]
+        )
+        .fetch_all(&self.reader)
+        .await?
+        .iter()
+        .map(job_from_row)
+        .collect()
     }
 
     /// Size of the queue. Of ended jobs, it counts only dead ones, because there may be very many
@@ -303,23 +300,18 @@ impl Store {
         transaction: &mut Transaction<'static, Any>,
         job: &NewJob,
     ) -> StoreResult<JobId> {
-        let rows = sqlx::query(
+        let rows = query!(
             "INSERT INTO jobs (forge, repository, change_id, head, kind, installation, priority, payload, revision, \
              state, reason, attempts, run_at, created_at, changed_at, owner, token, lease_until, stop, step, origin) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', '', 0, $10, $10, $10, '', 0, 0, '', '', $11) \
              RETURNING id",
+            [
+                &job.key.change.forge, &job.key.change.repository,
+                &job.key.change.number, &job.key.head, job.key.kind.name(),
+                job.installation.0, job.priority.number(), job.payload.to_string(),
+                job.revision, self.now().0, job.origin.name(),
+            ]
         )
-        .bind(&job.key.change.forge)
-        .bind(&job.key.change.repository)
-        .bind(&job.key.change.number)
-        .bind(&job.key.head)
-        .bind(job.key.kind.name())
-        .bind(job.installation.0)
-        .bind(job.priority.number())
-        .bind(job.payload.to_string())
-        .bind(job.revision)
-        .bind(self.now().0)
-        .bind(job.origin.name())
         .fetch_all(&mut **transaction)
         .await?;
         let row = rows.first().ok_or_else(|| StoreError::Content("no new row".to_owned()))?;
@@ -334,21 +326,18 @@ impl Store {
         id: JobId,
         job: &NewJob,
     ) -> StoreResult<()> {
-        sqlx::query(
+        query!(
             "UPDATE jobs SET \
              state = CASE WHEN state = 'running' THEN state ELSE 'waiting' END, \
              attempts = CASE WHEN state = 'running' THEN attempts ELSE 0 END, \
              reason = '', stop = '', run_at = $2, changed_at = $2, priority = $3, payload = $4, revision = $5, origin = $6, \
              installation = $7 \
              WHERE id = $1",
+            [
+                id.0, self.now().0, job.priority.number(), job.payload.to_string(),
+                job.revision, job.origin.name(), job.installation.0,
+            ]
         )
-        .bind(id.0)
-        .bind(self.now().0)
-        .bind(job.priority.number())
-        .bind(job.payload.to_string())
-        .bind(job.revision)
-        .bind(job.origin.name())
-        .bind(job.installation.0)
         .execute(&mut **transaction)
         .await?;
         Ok(())
@@ -390,15 +379,11 @@ async fn find(
     transaction: &mut Transaction<'static, Any>,
     key: &JobKey,
 ) -> StoreResult<Option<(JobId, StoredState)>> {
-    let row = sqlx::query(
+    let row = query!(
         "SELECT id, state, stop, revision FROM jobs \
          WHERE forge = $1 AND repository = $2 AND change_id = $3 AND head = $4 AND kind = $5",
+        [&key.change.forge, &key.change.repository, &key.change.number, &key.head, key.kind.name(),]
     )
-    .bind(&key.change.forge)
-    .bind(&key.change.repository)
-    .bind(&key.change.number)
-    .bind(&key.head)
-    .bind(key.kind.name())
     .fetch_optional(&mut **transaction)
     .await?;
     row.map(|row| {
@@ -417,15 +402,17 @@ async fn has_newer_review(
     transaction: &mut Transaction<'static, Any>,
     job: &NewJob,
 ) -> StoreResult<bool> {
-    let row = sqlx::query(
+    let row = query!(
         "SELECT 1 AS found FROM jobs WHERE forge = $1 AND repository = $2 AND change_id = $3 \
          AND kind = 'review' AND head <> $4 AND revision > $5 LIMIT 1",
+        [
+            &job.key.change.forge,
+            &job.key.change.repository,
+            &job.key.change.number,
+            &job.key.head,
+            job.revision,
+        ]
     )
-    .bind(&job.key.change.forge)
-    .bind(&job.key.change.repository)
-    .bind(&job.key.change.number)
-    .bind(&job.key.head)
-    .bind(job.revision)
     .fetch_optional(&mut **transaction)
     .await?;
     Ok(row.is_some())
@@ -441,21 +428,15 @@ pub(super) async fn stop_reviews(
     reason: &str,
     now: UnixMillis,
 ) -> StoreResult<u64> {
-    Ok(sqlx::query(
+    Ok(query!(
         "UPDATE jobs SET \
          state = CASE WHEN state = 'waiting' THEN $5 ELSE state END, \
          stop = CASE WHEN state = 'running' THEN $5 ELSE stop END, \
          reason = $6, changed_at = $7 \
          WHERE forge = $1 AND repository = $2 AND change_id = $3 AND kind = 'review' AND head <> $4 \
          AND state IN ('waiting', 'running')",
+        [&change.forge, &change.repository, &change.number, keep, state.name(), reason, now.0]
     )
-    .bind(&change.forge)
-    .bind(&change.repository)
-    .bind(&change.number)
-    .bind(keep)
-    .bind(state.name())
-    .bind(reason)
-    .bind(now.0)
     .execute(&mut **transaction)
     .await?
     .rows_affected())
@@ -465,12 +446,10 @@ pub(super) async fn is_paused_in(
     connection: &mut sqlx::AnyConnection,
     change: &ChangeId,
 ) -> StoreResult<bool> {
-    let row = sqlx::query(
+    let row = query!(
         "SELECT 1 AS found FROM pauses WHERE forge = $1 AND repository = $2 AND change_id = $3",
+        [&change.forge, &change.repository, &change.number]
     )
-    .bind(&change.forge)
-    .bind(&change.repository)
-    .bind(&change.number)
     .fetch_optional(connection)
     .await?;
     Ok(row.is_some())

@@ -124,14 +124,11 @@ impl Store {
     pub async fn heartbeat(&self, lease: &Lease, lease_ms: i64) -> StoreResult<Heartbeat> {
         let mut transaction = self.write().await?;
         let now = self.now();
-        let rows = sqlx::query(
+        let rows = query!(
             "UPDATE jobs SET lease_until = $3 WHERE id = $1 AND token = $2 AND state = 'running' AND lease_until >= $4 \
              RETURNING stop",
+            [lease.job.0, lease.token, now.plus_ms(lease_ms).0, now.0]
         )
-        .bind(lease.job.0)
-        .bind(lease.token)
-        .bind(now.plus_ms(lease_ms).0)
-        .bind(now.0)
         .fetch_all(&mut *transaction)
         .await?;
         transaction.commit().await?;
@@ -143,15 +140,11 @@ impl Store {
     pub async fn set_step(&self, lease: &Lease, step: &str, lease_ms: i64) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let now = self.now();
-        let changed = sqlx::query(
+        let changed = query!(
             "UPDATE jobs SET step = $3, lease_until = $4 \
              WHERE id = $1 AND token = $2 AND state = 'running' AND lease_until >= $5",
+            [lease.job.0, lease.token, step, now.plus_ms(lease_ms).0, now.0]
         )
-        .bind(lease.job.0)
-        .bind(lease.token)
-        .bind(step)
-        .bind(now.plus_ms(lease_ms).0)
-        .bind(now.0)
         .execute(&mut *transaction)
         .await?
         .rows_affected();
@@ -214,15 +207,19 @@ impl Store {
             super::Dialect::Postgres => claim_sql!(" FOR UPDATE SKIP LOCKED"),
         };
         let limit = |concurrent: Option<u32>| i64::from(concurrent.unwrap_or(u32::MAX));
-        let rows = sqlx::query(sql)
-            .bind(request.worker)
-            .bind(now.plus_ms(request.lease_ms).0)
-            .bind(now.0)
-            .bind(priority.number())
-            .bind(limit(request.limits.installation.concurrent_reviews))
-            .bind(limit(request.limits.repository.concurrent_reviews))
-            .fetch_all(&mut **transaction)
-            .await?;
+        let rows = query!(
+            sql,
+            [
+                request.worker,
+                now.plus_ms(request.lease_ms).0,
+                now.0,
+                priority.number(),
+                limit(request.limits.installation.concurrent_reviews),
+                limit(request.limits.repository.concurrent_reviews),
+            ]
+        )
+        .fetch_all(&mut **transaction)
+        .await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let job = job_from_row(row)?;
         let lease = Lease { job: job.id, token: integer(row, "token")? };
@@ -290,16 +287,11 @@ impl EndedRow<'_> {
         job: JobId,
         now: UnixMillis,
     ) -> StoreResult<()> {
-        sqlx::query(
+        query!(
             "UPDATE jobs SET state = $2, reason = $3, run_at = $4, attempts = $5, changed_at = $6, \
              owner = '', lease_until = 0, stop = '', step = '' WHERE id = $1",
+            [job.0, self.state, self.reason, self.run_at.0, i64::from(self.attempts), now.0]
         )
-        .bind(job.0)
-        .bind(self.state)
-        .bind(self.reason)
-        .bind(self.run_at.0)
-        .bind(i64::from(self.attempts))
-        .bind(now.0)
         .execute(&mut **transaction)
         .await?;
         Ok(())
@@ -307,7 +299,7 @@ impl EndedRow<'_> {
 }
 
 async fn delete_job(transaction: &mut Transaction<'static, Any>, job: JobId) -> StoreResult<()> {
-    sqlx::query("DELETE FROM jobs WHERE id = $1").bind(job.0).execute(&mut **transaction).await?;
+    query!("DELETE FROM jobs WHERE id = $1", [job.0]).execute(&mut **transaction).await?;
     Ok(())
 }
 
@@ -318,13 +310,11 @@ async fn held_lease(
     now: UnixMillis,
 ) -> StoreResult<HeldLease> {
     // An update that changes nothing locks the row in both databases.
-    let rows = sqlx::query(
+    let rows = query!(
         "UPDATE jobs SET token = token WHERE id = $1 AND token = $2 AND state = 'running' AND lease_until >= $3 \
          RETURNING attempts, stop, reason",
+        [lease.job.0, lease.token, now.0]
     )
-    .bind(lease.job.0)
-    .bind(lease.token)
-    .bind(now.0)
     .fetch_all(&mut **transaction)
     .await?;
     let row = rows.first().ok_or(StoreError::StaleLease)?;
@@ -341,22 +331,20 @@ async fn expire_leases(
     retry: &RetryPolicy,
     now: UnixMillis,
 ) -> StoreResult<()> {
-    let rows = sqlx::query(
+    let rows = query!(
         "SELECT id FROM jobs WHERE state = 'running' AND lease_until < $1 ORDER BY lease_until LIMIT $2",
+        [now.0, EXPIRED_PER_CLAIM]
     )
-    .bind(now.0)
-    .bind(EXPIRED_PER_CLAIM)
     .fetch_all(&mut **transaction)
     .await?;
     for row in &rows {
         let job = JobId(integer(row, "id")?);
         // Locks the row. The worker may have ended the job or renewed the lease meanwhile.
-        let expired = sqlx::query(
+        let expired = query!(
             "UPDATE jobs SET token = token WHERE id = $1 AND state = 'running' AND lease_until < $2 \
              RETURNING attempts, owner, stop, reason",
+            [job.0, now.0]
         )
-        .bind(job.0)
-        .bind(now.0)
         .fetch_all(&mut **transaction)
         .await?;
         let Some(row) = expired.first() else { continue };

@@ -4,6 +4,13 @@
 //! serialises those that take the same advisory lock, which ends with the transaction.
 //! Both run the same SQL; the few differences go through `Dialect`.
 
+/// A query with the values of its parameters.
+macro_rules! query {
+    ($sql:expr, [$($value:expr),+ $(,)?]) => {
+        sqlx::query($sql)$(.bind($value))+
+    };
+}
+
 mod accounts;
 mod agent_tokens;
 mod answers;
@@ -193,9 +200,7 @@ impl Store {
         name: i32,
     ) -> StoreResult<()> {
         if self.dialect == Dialect::Postgres {
-            sqlx::query("SELECT pg_advisory_xact_lock($1, $2)")
-                .bind(scope as i32)
-                .bind(name)
+            query!("SELECT pg_advisory_xact_lock($1, $2)", [scope as i32, name])
                 .execute(&mut **transaction)
                 .await?;
         }

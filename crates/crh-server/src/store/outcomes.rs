@@ -45,7 +45,7 @@ impl Store {
         repository: &str,
         number: &str,
     ) -> StoreResult<Vec<ReviewedPull>> {
-        sqlx::query(
+        query!(
             "SELECT change_id, last_review FROM ( \
              SELECT change_id, MAX(id) AS last_review FROM reviews \
              WHERE forge = $1 AND repository = $2 AND posted = 1 AND ($3 = '' OR change_id = $3) \
@@ -54,12 +54,8 @@ impl Store {
              AND jobs.change_id = reviewed.change_id AND jobs.kind = 'outcomes' AND jobs.state <> 'skipped' \
              AND jobs.head = $4 || CAST(last_review AS TEXT)) \
              ORDER BY last_review DESC LIMIT $5",
+            [forge, repository, number, OUTCOMES_HEAD, i64::from(LONGEST_LIST)]
         )
-        .bind(forge)
-        .bind(repository)
-        .bind(number)
-        .bind(OUTCOMES_HEAD)
-        .bind(i64::from(LONGEST_LIST))
         .fetch_all(&self.reader)
         .await?
         .iter()
@@ -82,22 +78,17 @@ impl Store {
         let mut transaction = self.write().await?;
         let now = self.now();
         for outcome in outcomes {
-            sqlx::query(
+            query!(
                 "INSERT INTO outcomes (forge, repository, change_id, issue_key, severity, category, month, outcome, \
                  reception, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
                  ON CONFLICT (forge, repository, change_id, issue_key) DO UPDATE SET \
                  outcome = excluded.outcome, reception = excluded.reception, at = excluded.at",
+                [
+                    &change.forge, &change.repository, &change.number,
+                    &outcome.issue_key, &outcome.severity, &outcome.category,
+                    &outcome.month, &outcome.outcome, &outcome.reception, now.0,
+                ]
             )
-            .bind(&change.forge)
-            .bind(&change.repository)
-            .bind(&change.number)
-            .bind(&outcome.issue_key)
-            .bind(&outcome.severity)
-            .bind(&outcome.category)
-            .bind(&outcome.month)
-            .bind(&outcome.outcome)
-            .bind(&outcome.reception)
-            .bind(now.0)
             .execute(&mut *transaction)
             .await?;
         }
@@ -112,7 +103,7 @@ impl Store {
         forge: &str,
         repository: &str,
     ) -> StoreResult<Vec<OutcomeSum>> {
-        sqlx::query(
+        query!(
             "SELECT month, category, outcome, reception, COUNT(*) AS issues FROM ( \
              SELECT o.month AS month, o.category AS category, \
              CASE WHEN d.issue_key IS NULL OR o.reception = 'acted_on' THEN o.outcome ELSE 'dismissed' END AS outcome, \
@@ -122,9 +113,8 @@ impl Store {
              ON d.forge = o.forge AND d.repository = o.repository AND d.issue_key = o.issue_key \
              WHERE o.forge = $1 AND o.repository = $2) AS decided \
              GROUP BY month, category, outcome, reception ORDER BY month DESC, category, outcome",
+            [forge, repository]
         )
-        .bind(forge)
-        .bind(repository)
         .fetch_all(&self.reader)
         .await?
         .iter()

@@ -47,10 +47,10 @@ impl Store {
         .await?;
         let mut durations = Vec::new();
         for limit in BUCKETS {
-            let row = sqlx::query(
+            let row = query!(
                 "SELECT COUNT(*) AS number FROM reviews WHERE ended_at - started_at <= $1",
+                [limit * 1_000]
             )
-            .bind(limit * 1_000)
             .fetch_one(&self.reader)
             .await?;
             durations.push((limit, count(&row, "number")?));

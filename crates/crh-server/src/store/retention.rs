@@ -36,13 +36,16 @@ impl Store {
         .zip(&mut removed)
         {
             *rows =
-                sqlx::query(sql).bind(time.0).execute(&mut *transaction).await?.rows_affected();
+                query!(
+                    sql,
+                    [time.0]
+                ).execute(&mut *transaction).await?.rows_affected();
         }
-        sqlx::query(
+        query!(
             "UPDATE jobs SET payload = 'null' WHERE state = 'done' AND kind = 'review' AND changed_at < $1 \
              AND payload <> 'null'",
+            [time.0]
         )
-        .bind(time.0)
         .execute(&mut *transaction)
         .await?;
         sqlx::query("DELETE FROM reports WHERE review NOT IN (SELECT id FROM reviews)")
@@ -53,10 +56,9 @@ impl Store {
             "DELETE FROM outcomes WHERE at < $1",
             "DELETE FROM answers WHERE at < $1",
         ] {
-            sqlx::query(sql).bind(time.0).execute(&mut *transaction).await?;
+            query!(sql, [time.0]).execute(&mut *transaction).await?;
         }
-        sqlx::query("DELETE FROM reservations WHERE day < $1")
-            .bind(time.day())
+        query!("DELETE FROM reservations WHERE day < $1", [time.day()])
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;

@@ -120,31 +120,28 @@ impl Store {
     /// Reviews, newest first.
     pub async fn reviews(&self, filter: &ReviewFilter) -> StoreResult<Vec<StoredReview>> {
         let (forge, repository) = filter.repository.clone().unwrap_or_default();
-        sqlx::query(LIST_REVIEWS)
-            .bind(filter.before.unwrap_or(i64::MAX))
-            .bind(0_i64)
-            .bind(forge)
-            .bind(repository)
-            .bind(filter.number.clone().unwrap_or_default())
-            .bind(i64::from(filter.limit.min(LONGEST_LIST)))
-            .bind(filter.installation.map_or(-1, |id| id.0))
-            .fetch_all(&self.reader)
-            .await?
-            .iter()
-            .map(review_from_row)
-            .collect()
+        query!(
+            LIST_REVIEWS,
+            [
+                filter.before.unwrap_or(i64::MAX),
+                0_i64,
+                forge,
+                repository,
+                filter.number.clone().unwrap_or_default(),
+                i64::from(filter.limit.min(LONGEST_LIST)),
+                filter.installation.map_or(-1, |id| id.0),
+            ]
+        )
+        .fetch_all(&self.reader)
+        .await?
+        .iter()
+        .map(review_from_row)
+        .collect()
     }
 
     /// One review.
     pub async fn review(&self, id: i64) -> StoreResult<StoredReview> {
-        let row = sqlx::query(LIST_REVIEWS)
-            .bind(id.saturating_add(1))
-            .bind(id)
-            .bind("")
-            .bind("")
-            .bind("")
-            .bind(1_i64)
-            .bind(-1_i64)
+        let row = query!(LIST_REVIEWS, [id.saturating_add(1), id, "", "", "", 1_i64, -1_i64])
             .fetch_optional(&self.reader)
             .await?
             .ok_or_else(|| StoreError::Missing(format!("review {id}")))?;
@@ -159,12 +156,10 @@ impl Store {
         keys: &BTreeSet<String>,
     ) -> StoreResult<u32> {
         let mut transaction = self.write().await?;
-        let row = sqlx::query(
+        let row = query!(
             "SELECT issue_keys FROM last_issues WHERE forge = $1 AND repository = $2 AND change_id = $3",
+            [&change.forge, &change.repository, &change.number]
         )
-        .bind(&change.forge)
-        .bind(&change.repository)
-        .bind(&change.number)
         .fetch_optional(&mut *transaction)
         .await?;
         let before: BTreeSet<String> = match row {
@@ -172,16 +167,15 @@ impl Store {
                 .map_err(|error| StoreError::Content(format!("issue keys: {error}")))?,
             None => BTreeSet::new(),
         };
-        sqlx::query(
+        query!(
             "INSERT INTO last_issues (forge, repository, change_id, issue_keys, at) VALUES ($1, $2, $3, $4, $5) \
              ON CONFLICT (forge, repository, change_id) DO UPDATE SET \
              issue_keys = excluded.issue_keys, at = excluded.at",
+            [
+                &change.forge, &change.repository, &change.number,
+                serde_json::json!(keys).to_string(), self.now().0,
+            ]
         )
-        .bind(&change.forge)
-        .bind(&change.repository)
-        .bind(&change.number)
-        .bind(serde_json::json!(keys).to_string())
-        .bind(self.now().0)
         .execute(&mut *transaction)
         .await?;
         transaction.commit().await?;
@@ -190,8 +184,7 @@ impl Store {
 
     /// The stored report of a review as JSON. `None` if it was too large to store.
     pub async fn report(&self, review: i64) -> StoreResult<Option<String>> {
-        let row = sqlx::query("SELECT content FROM reports WHERE review = $1")
-            .bind(review)
+        let row = query!("SELECT content FROM reports WHERE review = $1", [review])
             .fetch_optional(&self.reader)
             .await?;
         row.map(|row| text(&row, "content")).transpose()
@@ -206,18 +199,15 @@ impl Store {
         days: u32,
     ) -> StoreResult<Vec<TrendDay>> {
         let since = UnixMillis::from_day(self.now().day() + 1 - i64::from(days));
-        sqlx::query(
+        query!(
             "SELECT ended_at / 86400000 AS day, COUNT(*) AS reviews, \
              CAST(SUM(issues_shown) AS BIGINT) AS shown, CAST(SUM(issues_dismissed) AS BIGINT) AS dismissed, \
              CAST(SUM(issues_fixed) AS BIGINT) AS fixed, CAST(SUM(micro_usd) AS BIGINT) AS cost, \
              CAST(AVG(ended_at - started_at) AS BIGINT) AS mean, MAX(ended_at - started_at) AS longest \
              FROM reviews WHERE forge = $1 AND repository = $2 AND ended_at >= $3 AND installation = $4 \
              GROUP BY ended_at / 86400000 ORDER BY 1",
+            [forge, repository, since.0, installation.0]
         )
-        .bind(forge)
-        .bind(repository)
-        .bind(since.0)
-        .bind(installation.0)
         .fetch_all(&self.reader)
         .await?
         .iter()
@@ -243,31 +233,27 @@ pub(super) async fn insert(
     review: &NewReview,
     now: UnixMillis,
 ) -> StoreResult<()> {
-    let rows = sqlx::query(
+    let rows = query!(
         "INSERT INTO reviews (job, forge, repository, change_id, head, installation, verdict, issues_shown, \
          issues_dismissed, issues_fixed, micro_usd, tokens, started_at, ended_at, folder, worker, posted) \
          SELECT id, forge, repository, change_id, head, installation, $2, $3, 0, $4, $5, $6, $7, $8, $9, $10, $11 \
          FROM jobs WHERE id = $1 RETURNING id",
+        [
+            lease.job.0, &review.verdict, i64::from(review.issues_shown),
+            i64::from(review.issues_fixed), review.cost.0,
+            i64::try_from(review.tokens).unwrap_or(i64::MAX), review.started_at.0, now.0,
+            &review.folder, &review.worker, i64::from(review.posted),
+        ]
     )
-    .bind(lease.job.0)
-    .bind(&review.verdict)
-    .bind(i64::from(review.issues_shown))
-    .bind(i64::from(review.issues_fixed))
-    .bind(review.cost.0)
-    .bind(i64::try_from(review.tokens).unwrap_or(i64::MAX))
-    .bind(review.started_at.0)
-    .bind(now.0)
-    .bind(&review.folder)
-    .bind(&review.worker)
-    .bind(i64::from(review.posted))
     .fetch_all(&mut **transaction)
     .await?;
     if let (Some(row), Some(report)) = (rows.first(), &review.report) {
-        sqlx::query("INSERT INTO reports (review, content) VALUES ($1, $2)")
-            .bind(integer(row, "id")?)
-            .bind(report)
-            .execute(&mut **transaction)
-            .await?;
+        query!(
+            "INSERT INTO reports (review, content) VALUES ($1, $2)",
+            [integer(row, "id")?, report]
+        )
+        .execute(&mut **transaction)
+        .await?;
     }
     Ok(())
 }

@@ -35,8 +35,7 @@ impl Store {
         for (version, text) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > found) {
             let sql = text.replace("{serial}", serial);
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *transaction).await?;
-            sqlx::query("INSERT INTO crh_schema (version) VALUES ($1)")
-                .bind(version)
+            query!("INSERT INTO crh_schema (version) VALUES ($1)", [version])
                 .execute(&mut *transaction)
                 .await?;
         }

@@ -214,12 +214,12 @@ impl Store {
         spent: MicroUsd,
     ) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        let lost =
-            sqlx::query("SELECT id FROM reservations WHERE job = $1 AND settled = 0 AND id < $2")
-                .bind(job.0)
-                .bind(reservation.id)
-                .fetch_all(&mut *transaction)
-                .await?;
+        let lost = query!(
+            "SELECT id FROM reservations WHERE job = $1 AND settled = 0 AND id < $2",
+            [job.0, reservation.id]
+        )
+        .fetch_all(&mut *transaction)
+        .await?;
         for row in &lost {
             settle_in(&mut transaction, integer(row, "id")?, MicroUsd(0)).await?;
         }
@@ -232,11 +232,11 @@ impl Store {
     /// were.
     pub async fn release_lost(&self) -> StoreResult<u64> {
         let mut transaction = self.write().await?;
-        let lost = sqlx::query(
+        let lost = query!(
             "SELECT id FROM reservations WHERE settled = 0 AND day < $1 \
              AND job NOT IN (SELECT id FROM jobs WHERE state = 'running')",
+            [self.now().day()]
         )
-        .bind(self.now().day())
         .fetch_all(&mut *transaction)
         .await?;
         for row in &lost {
@@ -252,11 +252,11 @@ async fn settle_in(
     reservation: i64,
     spent: MicroUsd,
 ) -> StoreResult<()> {
-    let rows = sqlx::query(
+    let rows = query!(
         "UPDATE reservations SET settled = 1 WHERE id = $1 AND settled = 0 \
          RETURNING forge, installation, repository, day, micro_usd",
+        [reservation]
     )
-    .bind(reservation)
     .fetch_all(&mut **transaction)
     .await?;
     let Some(row) = rows.first() else { return Ok(()) };
@@ -316,12 +316,12 @@ async fn is_counted(
     job: JobId,
     day: i64,
 ) -> StoreResult<bool> {
-    let row =
-        sqlx::query("SELECT 1 AS found FROM reservations WHERE job = $1 AND day = $2 LIMIT 1")
-            .bind(job.0)
-            .bind(day)
-            .fetch_optional(&mut **transaction)
-            .await?;
+    let row = query!(
+        "SELECT 1 AS found FROM reservations WHERE job = $1 AND day = $2 LIMIT 1",
+        [job.0, day]
+    )
+    .fetch_optional(&mut **transaction)
+    .await?;
     Ok(row.is_some())
 }
 
@@ -330,16 +330,18 @@ async fn insert_reservation(
     request: &BudgetRequest<'_>,
     day: i64,
 ) -> StoreResult<BudgetReservation> {
-    let rows = sqlx::query(
+    let rows = query!(
         "INSERT INTO reservations (job, forge, installation, repository, day, micro_usd, settled) \
          VALUES ($1, $2, $3, $4, $5, $6, 0) RETURNING id",
+        [
+            request.job.0,
+            &request.scope.forge,
+            request.scope.installation.0,
+            &request.scope.repository,
+            day,
+            request.amount.0,
+        ]
     )
-    .bind(request.job.0)
-    .bind(&request.scope.forge)
-    .bind(request.scope.installation.0)
-    .bind(&request.scope.repository)
-    .bind(day)
-    .bind(request.amount.0)
     .fetch_all(&mut **transaction)
     .await?;
     let row =
@@ -354,18 +356,13 @@ async fn add_spending(
     micro_usd: i64,
     reviews: i64,
 ) -> StoreResult<()> {
-    sqlx::query(
+    query!(
         "INSERT INTO spending (forge, installation, repository, day, micro_usd, reviews) \
          VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (forge, installation, repository, day) DO UPDATE SET \
          micro_usd = spending.micro_usd + excluded.micro_usd, reviews = spending.reviews + excluded.reviews",
+        [&scope.forge, scope.installation.0, &scope.repository, day, micro_usd, reviews]
     )
-    .bind(&scope.forge)
-    .bind(scope.installation.0)
-    .bind(&scope.repository)
-    .bind(day)
-    .bind(micro_usd)
-    .bind(reviews)
     .execute(&mut **transaction)
     .await?;
     Ok(())
@@ -377,15 +374,12 @@ async fn repository_spending(
     day: i64,
 ) -> StoreResult<Spending> {
     let (first, next) = month_of(day);
-    let row = sqlx::query(sums!(" AND repository = $6"))
-        .bind(day)
-        .bind(first)
-        .bind(next)
-        .bind(&scope.forge)
-        .bind(scope.installation.0)
-        .bind(&scope.repository)
-        .fetch_one(connection)
-        .await?;
+    let row = query!(
+        sums!(" AND repository = $6"),
+        [day, first, next, &scope.forge, scope.installation.0, &scope.repository]
+    )
+    .fetch_one(connection)
+    .await?;
     spending_from_row(&row)
 }
 
@@ -396,14 +390,8 @@ async fn installation_spending(
     day: i64,
 ) -> StoreResult<Spending> {
     let (first, next) = month_of(day);
-    let row = sqlx::query(sums!(""))
-        .bind(day)
-        .bind(first)
-        .bind(next)
-        .bind(forge)
-        .bind(installation.0)
-        .fetch_one(connection)
-        .await?;
+    let row =
+        query!(sums!(""), [day, first, next, forge, installation.0]).fetch_one(connection).await?;
     spending_from_row(&row)
 }
 

@@ -28,18 +28,14 @@ impl Store {
     pub async fn register_worker(&self, name: &str, version: &str, slots: u32) -> StoreResult<()> {
         let mut transaction = self.write().await?;
         let now = self.now();
-        sqlx::query(
+        query!(
             "INSERT INTO workers (name, version, slots, started_at, seen_at) VALUES ($1, $2, $3, $4, $4) \
              ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at",
+            [name, version, i64::from(slots), now.0]
         )
-        .bind(name)
-        .bind(version)
-        .bind(i64::from(slots))
-        .bind(now.0)
         .execute(&mut *transaction)
         .await?;
-        sqlx::query("DELETE FROM workers WHERE seen_at < $1")
-            .bind(now.plus_ms(-FORGET_AFTER_MS).0)
+        query!("DELETE FROM workers WHERE seen_at < $1", [now.plus_ms(-FORGET_AFTER_MS).0])
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
@@ -49,22 +45,19 @@ impl Store {
     /// Removes a worker that shuts down.
     pub async fn remove_worker(&self, name: &str) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        sqlx::query("DELETE FROM workers WHERE name = $1")
-            .bind(name)
-            .execute(&mut *transaction)
-            .await?;
+        query!("DELETE FROM workers WHERE name = $1", [name]).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(())
     }
 
     /// Workers with a recent sign of life, by name.
     pub async fn workers(&self) -> StoreResult<Vec<WorkerRow>> {
-        sqlx::query(
+        query!(
             "SELECT name, version, slots, started_at, seen_at, \
              (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND owner = workers.name) AS running \
              FROM workers WHERE seen_at >= $1 ORDER BY name",
+            [self.now().plus_ms(-FORGET_AFTER_MS).0]
         )
-        .bind(self.now().plus_ms(-FORGET_AFTER_MS).0)
         .fetch_all(&self.reader)
         .await?
         .iter()
