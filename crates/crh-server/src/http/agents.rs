@@ -3,12 +3,12 @@
 use axum::Form;
 use axum::extract::{Path as UrlPath, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::pages::{CsrfForm, SESSION_COOKIE, SignedIn, cookie, find_session, hidden, refuse_form};
-use super::pages::{show, store_failure};
+use super::pages::{PageResult, show};
 use super::sign_in::ask_viewer;
 use super::{ServerState, Shared};
 use crate::agent_token::AgentToken;
@@ -31,7 +31,7 @@ pub(super) async fn page(
     State(state): State<Shared>,
     who: SignedIn,
     headers: HeaderMap,
-) -> Response {
+) -> PageResult {
     render(&state, &headers, &who, None).await
 }
 
@@ -42,9 +42,9 @@ pub(super) async fn create_token(
     who: SignedIn,
     headers: HeaderMap,
     Form(form): Form<NewTokenForm>,
-) -> Response {
+) -> PageResult {
     if !state.sessions.same(&form.csrf, &who.csrf) {
-        return refuse_form();
+        return Err(refuse_form());
     }
     let id = cookie(&headers, SESSION_COOKIE).unwrap_or_default();
     let session = find_session(&state, &state.sessions, id).await;
@@ -54,16 +54,14 @@ pub(super) async fn create_token(
     let text = state.sessions.random_text();
     let sealed = text.as_deref().map(AgentToken::new).and_then(|token| token.seal(&secret));
     let (Some(text), Some(sealed)) = (text, sealed) else {
-        return (StatusCode::INTERNAL_SERVER_ERROR, "no random numbers\n").into_response();
+        return Err((StatusCode::INTERNAL_SERVER_ERROR, "no random numbers\n").into_response());
     };
     let name: String = form.name.chars().filter(|c| !c.is_control()).take(NAME_MAX).collect();
     let hash = AgentToken::new(&text).hash();
     let (who_name, name) = (who.viewer.name(), name.trim());
     let token = NewAgentToken { hash: &hash, who: who_name, name, sealed: &sealed };
-    match state.store.add_agent_token(&token).await {
-        Ok(()) => render(&state, &headers, &who, Some(&text)).await,
-        Err(error) => store_failure(&error),
-    }
+    state.store.add_agent_token(&token).await?;
+    render(&state, &headers, &who, Some(&text)).await
 }
 
 pub(super) async fn revoke_token(
@@ -71,24 +69,17 @@ pub(super) async fn revoke_token(
     who: SignedIn,
     UrlPath(id): UrlPath<String>,
     Form(form): Form<CsrfForm>,
-) -> Response {
+) -> PageResult {
     if !state.sessions.same(&form.csrf, &who.csrf) {
-        return refuse_form();
+        return Err(refuse_form());
     }
-    let tokens = match visible_tokens(&state, &who.viewer).await {
-        Ok(tokens) => tokens,
-        Err(error) => return store_failure(&error),
-    };
+    let tokens = visible_tokens(&state, &who.viewer).await?;
     let Some(token) = tokens.iter().find(|token| token.id.to_string() == id) else {
-        return hidden(&state, &who);
+        return Err(hidden(&state, &who));
     };
-    match state.store.revoke_agent_token(token, who.viewer.name()).await {
-        Ok(()) => {
-            state.agents.end(&token.hash);
-            Redirect::to("/agents").into_response()
-        }
-        Err(error) => store_failure(&error),
-    }
+    state.store.revoke_agent_token(token, who.viewer.name()).await?;
+    state.agents.end(&token.hash);
+    Ok(Redirect::to("/agents").into_response())
 }
 
 /// What the person of an agent may see. `None` if the agent's token is unknown, or GitHub does not
@@ -133,11 +124,8 @@ async fn render(
     headers: &HeaderMap,
     who: &SignedIn,
     token: Option<&str>,
-) -> Response {
-    let tokens = match visible_tokens(state, &who.viewer).await {
-        Ok(tokens) => tokens,
-        Err(error) => return store_failure(&error),
-    };
+) -> PageResult {
+    let tokens = visible_tokens(state, &who.viewer).await?;
     let values = |token: &AgentTokenRow| {
         json!({
             "id": token.id, "who": token.who, "name": token.name,
@@ -148,5 +136,5 @@ async fn render(
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let url = state.settings.public_url.clone().unwrap_or_else(|| format!("http://{host}"));
     let values = json!({ "url": url, "token": token, "tokens": tokens });
-    show(state, who, "agents.html", "Agents", values)
+    Ok(show(state, who, "agents.html", "Agents", values))
 }

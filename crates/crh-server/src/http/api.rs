@@ -6,43 +6,25 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::pages::{
-    JobChoice, require_viewer, store_failure, visible_counts, visible_jobs, visible_reviews,
+    JobChoice, PageResult, require_viewer, visible_counts, visible_jobs, visible_reviews,
 };
 use super::sign_in::has_page_token;
 use super::{ServerState, Shared};
 use crate::session::Viewer;
 
-pub(super) async fn queue(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let viewer = match api_viewer(&state, &headers).await {
-        Ok(viewer) => viewer,
-        Err(response) => return response,
-    };
-    match visible_counts(&state, &viewer).await {
-        Ok(counts) => json_response(&counts),
-        Err(error) => store_failure(&error),
-    }
+pub(super) async fn queue(State(state): State<Shared>, headers: HeaderMap) -> PageResult {
+    let viewer = api_viewer(&state, &headers).await?;
+    Ok(json_response(&visible_counts(&state, &viewer).await?))
 }
 
-pub(super) async fn jobs(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let viewer = match api_viewer(&state, &headers).await {
-        Ok(viewer) => viewer,
-        Err(response) => return response,
-    };
-    match visible_jobs(&state, &viewer, JobChoice::All).await {
-        Ok(jobs) => json_response(&jobs),
-        Err(error) => store_failure(&error),
-    }
+pub(super) async fn jobs(State(state): State<Shared>, headers: HeaderMap) -> PageResult {
+    let viewer = api_viewer(&state, &headers).await?;
+    Ok(json_response(&visible_jobs(&state, &viewer, JobChoice::All).await?))
 }
 
-pub(super) async fn reviews(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let viewer = match api_viewer(&state, &headers).await {
-        Ok(viewer) => viewer,
-        Err(response) => return response,
-    };
-    match visible_reviews(&state, &viewer, None).await {
-        Ok(reviews) => json_response(&reviews),
-        Err(error) => store_failure(&error),
-    }
+pub(super) async fn reviews(State(state): State<Shared>, headers: HeaderMap) -> PageResult {
+    let viewer = api_viewer(&state, &headers).await?;
+    Ok(json_response(&visible_reviews(&state, &viewer, None).await?))
 }
 
 /// The person of a session, or the operator for a program with the page token.

@@ -5,14 +5,14 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::sync::watch;
 
 use super::Shared;
-use super::pages::require_viewer;
+use super::pages::SignedIn;
 use crate::store::Store;
 
 /// Interval between two polls of the queue.
@@ -41,10 +41,7 @@ pub(super) fn watch_queue(store: Store) -> watch::Receiver<u64> {
     receiver
 }
 
-pub(super) async fn events(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    if let Err(response) = require_viewer(&state, &headers).await {
-        return response;
-    }
+pub(super) async fn events(State(state): State<Shared>, _: SignedIn) -> Response {
     let Ok(slot) = state.streams.clone().try_acquire_owned() else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };

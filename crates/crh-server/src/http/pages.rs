@@ -77,6 +77,9 @@ pub(super) async fn require_viewer(
     }
 }
 
+/// A page, or the reply that takes its place.
+pub(super) type PageResult = Result<Response, Response>;
+
 impl FromRequestParts<Shared> for SignedIn {
     type Rejection = Response;
 
@@ -128,17 +131,19 @@ pub(super) fn refuse_form() -> Response {
     (StatusCode::FORBIDDEN, "the form is too old: load the page again\n").into_response()
 }
 
-pub(super) fn store_failure(error: &StoreError) -> Response {
-    let status = match error {
-        StoreError::Missing(_) => StatusCode::NOT_FOUND,
-        StoreError::Refused(_) => StatusCode::CONFLICT,
-        StoreError::Unavailable(_)
-        | StoreError::StaleLease
-        | StoreError::Address(_)
-        | StoreError::NewerSchema { .. }
-        | StoreError::Content(_) => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    (status, format!("{error}\n")).into_response()
+impl From<StoreError> for Response {
+    fn from(error: StoreError) -> Self {
+        let status = match error {
+            StoreError::Missing(_) => StatusCode::NOT_FOUND,
+            StoreError::Refused(_) => StatusCode::CONFLICT,
+            StoreError::Unavailable(_)
+            | StoreError::StaleLease
+            | StoreError::Address(_)
+            | StoreError::NewerSchema { .. }
+            | StoreError::Content(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        (status, format!("{error}\n")).into_response()
+    }
 }
 
 /// Renders a template.
@@ -267,15 +272,9 @@ pub(super) async fn visible_counts(
     })
 }
 
-pub(super) async fn overview(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
-    match overview_values(&state, &who.viewer).await {
-        Ok(values) => show(&state, &who, "overview.html", "Queue", values),
-        Err(error) => store_failure(&error),
-    }
+pub(super) async fn overview(State(state): State<Shared>, who: SignedIn) -> PageResult {
+    let values = overview_values(&state, &who.viewer).await?;
+    Ok(show(&state, &who, "overview.html", "Queue", values))
 }
 
 async fn overview_values(state: &ServerState, viewer: &Viewer) -> Result<Value, StoreError> {
@@ -313,22 +312,14 @@ pub(super) struct PageQuery {
 
 pub(super) async fn reviews(
     State(state): State<Shared>,
-    headers: HeaderMap,
     Query(query): Query<PageQuery>,
-) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
-    match visible_reviews(&state, &who.viewer, query.before).await {
-        Ok(reviews) => {
-            let more = reviews.last().filter(|_| reviews.len() == ROWS).map(|review| review.id);
-            let rows: Vec<Value> =
-                reviews.iter().map(|review| review_values(&state, review)).collect();
-            show(&state, &who, "reviews.html", "Reviews", json!({ "reviews": rows, "more": more }))
-        }
-        Err(error) => store_failure(&error),
-    }
+    who: SignedIn,
+) -> PageResult {
+    let reviews = visible_reviews(&state, &who.viewer, query.before).await?;
+    let more = reviews.last().filter(|_| reviews.len() == ROWS).map(|review| review.id);
+    let rows: Vec<Value> = reviews.iter().map(|review| review_values(&state, review)).collect();
+    let values = json!({ "reviews": rows, "more": more });
+    Ok(show(&state, &who, "reviews.html", "Reviews", values))
 }
 
 /// A review that the person may see.
@@ -341,53 +332,41 @@ async fn find_review(
     match state.store.review(id).await {
         Ok(review) if sees_review(&who.viewer, &review) => Ok(review),
         Ok(_) | Err(StoreError::Missing(_)) => Err(hidden(state, who)),
-        Err(error) => Err(store_failure(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 
 pub(super) async fn review(
     State(state): State<Shared>,
-    headers: HeaderMap,
     UrlPath(id): UrlPath<String>,
-) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
-    let review = match find_review(&state, &who, &id).await {
-        Ok(review) => review,
-        Err(response) => return response,
-    };
+    who: SignedIn,
+) -> PageResult {
+    let review = find_review(&state, &who, &id).await?;
     let title = format!("Review of {}#{}", review.change.repository, review.change.number);
     let mut values = review_values(&state, &review);
     values["has_report"] = json!(find_report(&state, &review).await.is_some());
-    show(&state, &who, "review.html", &title, json!({ "review": values }))
+    Ok(show(&state, &who, "review.html", &title, json!({ "review": values })))
 }
 
 pub(super) async fn report(
     State(state): State<Shared>,
-    headers: HeaderMap,
     UrlPath(id): UrlPath<String>,
-) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
+    who: SignedIn,
+) -> PageResult {
+    let review = find_review(&state, &who, &id).await?;
+    let Some(report) = find_report(&state, &review).await else {
+        return Err(hidden(&state, &who));
     };
-    let review = match find_review(&state, &who, &id).await {
-        Ok(review) => review,
-        Err(response) => return response,
-    };
-    let Some(report) = find_report(&state, &review).await else { return hidden(&state, &who) };
     let page = tokio::task::spawn_blocking(move || crh_review::render::html(&report, None)).await;
     match page {
         Ok(Ok(text)) => {
             let mut response = Html(text).into_response();
             let policy = HeaderValue::from_static(REPORT_POLICY);
             response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-            response
+            Ok(response)
         }
         Ok(Err(_)) | Err(_) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "the report cannot be read\n").into_response()
+            Err((StatusCode::INTERNAL_SERVER_ERROR, "the report cannot be read\n").into_response())
         }
     }
 }
@@ -398,17 +377,9 @@ async fn find_report(state: &ServerState, review: &StoredReview) -> Option<Repor
     load_report(&settings.state_folder, settings.runs.as_ref(), &review.folder).await
 }
 
-pub(super) async fn repositories(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
-    match repository_rows(&state, &who.viewer).await {
-        Ok(rows) => {
-            show(&state, &who, "repositories.html", "Repositories", json!({ "repositories": rows }))
-        }
-        Err(error) => store_failure(&error),
-    }
+pub(super) async fn repositories(State(state): State<Shared>, who: SignedIn) -> PageResult {
+    let values = json!({ "repositories": repository_rows(&state, &who.viewer).await? });
+    Ok(show(&state, &who, "repositories.html", "Repositories", values))
 }
 
 async fn repository_rows(state: &ServerState, viewer: &Viewer) -> Result<Vec<Value>, StoreError> {
@@ -437,17 +408,13 @@ async fn repository_rows(state: &ServerState, viewer: &Viewer) -> Result<Vec<Val
 
 pub(super) async fn repository(
     State(state): State<Shared>,
-    headers: HeaderMap,
     UrlPath(name): UrlPath<String>,
-) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
+    who: SignedIn,
+) -> PageResult {
     match repository_values(&state, &who.viewer, &name).await {
-        Ok(values) => show(&state, &who, "repository.html", &name, values),
-        Err(StoreError::Missing(_)) => hidden(&state, &who),
-        Err(error) => store_failure(&error),
+        Ok(values) => Ok(show(&state, &who, "repository.html", &name, values)),
+        Err(StoreError::Missing(_)) => Err(hidden(&state, &who)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -567,26 +534,19 @@ async fn find_job(state: &ServerState, who: &SignedIn, id: &str) -> Result<Job, 
     match state.store.job(JobId(id)).await {
         Ok(job) if sees_job(&who.viewer, &job) => Ok(job),
         Ok(_) | Err(StoreError::Missing(_)) => Err(hidden(state, who)),
-        Err(error) => Err(store_failure(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 
 pub(super) async fn job(
     State(state): State<Shared>,
-    headers: HeaderMap,
     UrlPath(id): UrlPath<String>,
-) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
-    let job = match find_job(&state, &who, &id).await {
-        Ok(job) => job,
-        Err(response) => return response,
-    };
+    who: SignedIn,
+) -> PageResult {
+    let job = find_job(&state, &who, &id).await?;
     let may_write = who.viewer.may_write(job.installation, &job.key.change.repository);
     let values = json!({ "job": job_values(&state, &job), "may_write": may_write });
-    show(&state, &who, "job.html", &format!("Job {}", job.id), values)
+    Ok(show(&state, &who, "job.html", &format!("Job {}", job.id), values))
 }
 
 /// What a person does to a job.
@@ -601,7 +561,7 @@ pub(super) async fn retry(
     headers: HeaderMap,
     id: UrlPath<String>,
     form: Form<CsrfForm>,
-) -> Response {
+) -> PageResult {
     act(state, headers, id, form, JobAction::Retry).await
 }
 
@@ -610,7 +570,7 @@ pub(super) async fn cancel(
     headers: HeaderMap,
     id: UrlPath<String>,
     form: Form<CsrfForm>,
-) -> Response {
+) -> PageResult {
     act(state, headers, id, form, JobAction::Cancel).await
 }
 
@@ -620,43 +580,30 @@ async fn act(
     UrlPath(id): UrlPath<String>,
     Form(form): Form<CsrfForm>,
     action: JobAction,
-) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
+) -> PageResult {
+    let who = require_viewer(&state, &headers).await?;
     if !state.sessions.same(&form.csrf, &who.csrf) {
-        return refuse_form();
+        return Err(refuse_form());
     }
-    let job = match find_job(&state, &who, &id).await {
-        Ok(job) => job,
-        Err(response) => return response,
-    };
+    let job = find_job(&state, &who, &id).await?;
     if !who.viewer.may_write(job.installation, &job.key.change.repository) {
         let message = "You need write access to the repository.";
         let mut response =
             show(&state, &who, "message.html", "Not allowed", json!({ "message": message }));
         *response.status_mut() = StatusCode::FORBIDDEN;
-        return response;
+        return Err(response);
     }
     let name = who.viewer.name();
-    let result = match action {
-        JobAction::Retry => state.store.retry_dead(job.id, name).await,
-        JobAction::Cancel => state.store.cancel(job.id, name).await,
-    };
-    match result {
-        Ok(()) => Redirect::to(&format!("/jobs/{}", job.id)).into_response(),
-        Err(error) => store_failure(&error),
+    match action {
+        JobAction::Retry => state.store.retry_dead(job.id, name).await?,
+        JobAction::Cancel => state.store.cancel(job.id, name).await?,
     }
+    Ok(Redirect::to(&format!("/jobs/{}", job.id)).into_response())
 }
 
-pub(super) async fn audit(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let who = match require_viewer(&state, &headers).await {
-        Ok(who) => who,
-        Err(response) => return response,
-    };
+pub(super) async fn audit(State(state): State<Shared>, who: SignedIn) -> PageResult {
     if who.viewer != Viewer::Operator {
-        return hidden(&state, &who);
+        return Err(hidden(&state, &who));
     }
     let entry_values = |entry: &AuditEntry| {
         json!({
@@ -664,13 +611,8 @@ pub(super) async fn audit(State(state): State<Shared>, headers: HeaderMap) -> Re
             "target": entry.target, "detail": entry.detail,
         })
     };
-    match state.store.audit(200).await {
-        Ok(entries) => {
-            let rows: Vec<Value> = entries.iter().map(entry_values).collect();
-            show(&state, &who, "audit.html", "Audit log", json!({ "entries": rows }))
-        }
-        Err(error) => store_failure(&error),
-    }
+    let rows: Vec<Value> = state.store.audit(200).await?.iter().map(entry_values).collect();
+    Ok(show(&state, &who, "audit.html", "Audit log", json!({ "entries": rows })))
 }
 
 pub(super) async fn style_sheet() -> Response {

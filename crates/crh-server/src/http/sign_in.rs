@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use url::form_urlencoded;
 
-use super::pages::{self, SESSION_COOKIE, cookie, require_viewer};
+use super::pages::{self, PageResult, SESSION_COOKIE, cookie, require_viewer};
 use super::{ServerState, Shared};
 use crate::github_app::{SecretSource, list_pages};
 use crate::job::InstallationId;
@@ -202,20 +202,17 @@ pub(super) async fn sign_out(
     State(state): State<Shared>,
     headers: HeaderMap,
     Form(form): Form<pages::CsrfForm>,
-) -> Response {
-    let signed_in = match require_viewer(&state, &headers).await {
-        Ok(signed_in) => signed_in,
-        Err(response) => return response,
-    };
+) -> PageResult {
+    let signed_in = require_viewer(&state, &headers).await?;
     if !state.sessions.same(&form.csrf, &signed_in.csrf) {
-        return pages::refuse_form();
+        return Err(pages::refuse_form());
     }
     if let Some(id) = cookie(&headers, SESSION_COOKIE) {
         state.sessions.end(id);
     }
     let mut response = Redirect::to("/sign-in").into_response();
     set_cookie(&state, &mut response, SESSION_COOKIE, "", 0);
-    response
+    Ok(response)
 }
 
 fn start_session(
