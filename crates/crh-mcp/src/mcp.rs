@@ -25,7 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::checkout_tools::CheckoutTools;
 pub use self::handler::{
-    AgentServer, AgentTools, review_resources, shortened, structured_result, tell_step, text_result,
+    AgentServer, AgentTools, ToolContext, review_resources, shortened, structured_result,
+    tell_step, text_result,
 };
 pub use self::report::{CostView, IssueView, LabelledData, QuoteView, ReportView, fence};
 pub use self::runs::{explain, numbered_diff};

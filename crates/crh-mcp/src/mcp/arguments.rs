@@ -87,7 +87,7 @@ pub(crate) struct RunArguments {
     /// Folder of the git repository; needed only if the client opened several
     pub(crate) repository: Option<String>,
     /// Name of the run, as `review_change` returns it; default: the newest
-    run: Option<String>,
+    pub(crate) run: Option<String>,
 }
 
 /// An issue of a stored run
@@ -96,7 +96,7 @@ pub(crate) struct IssueArguments {
     /// Folder of the git repository; needed only if the client opened several
     pub(crate) repository: Option<String>,
     /// Name of the run, as `review_change` returns it; default: the newest
-    run: Option<String>,
+    pub(crate) run: Option<String>,
     /// Number of the issue in the report
     pub(crate) issue: u32,
 }
@@ -107,7 +107,7 @@ pub(crate) struct DismissArguments {
     /// Folder of the git repository; needed only if the client opened several
     pub(crate) repository: Option<String>,
     /// Name of the run, as `review_change` returns it; default: the newest
-    run: Option<String>,
+    pub(crate) run: Option<String>,
     /// Number of the issue in the report
     pub(crate) issue: u32,
     /// Why the issue is no problem
@@ -178,31 +178,7 @@ impl ReviewArguments {
     }
 }
 
-impl RunArguments {
-    pub(crate) fn run(&self) -> Result<Option<&str>, ArgumentError> {
-        checked_run(self.run.as_deref())
-    }
-}
-
-impl IssueArguments {
-    pub(crate) fn with_run(self, run: String) -> Self {
-        Self { run: Some(run), ..self }
-    }
-
-    pub(crate) fn run(&self) -> Result<Option<&str>, ArgumentError> {
-        checked_run(self.run.as_deref())
-    }
-}
-
 impl DismissArguments {
-    pub(crate) fn with_run(self, run: String) -> Self {
-        Self { run: Some(run), ..self }
-    }
-
-    pub(crate) fn run(&self) -> Result<Option<&str>, ArgumentError> {
-        checked_run(self.run.as_deref())
-    }
-
     /// The issue as `crh dismiss` takes it, and the reason.
     pub(crate) fn command_line(&self) -> Result<[String; 2], ArgumentError> {
         let issue = match checked_run(self.run.as_deref())? {
@@ -250,7 +226,7 @@ fn checked_path(path: &str) -> Result<&str, ArgumentError> {
 }
 
 /// Accepts the name of a run, but no path: a path could lead out of the repository.
-fn checked_run(run: Option<&str>) -> Result<Option<&str>, ArgumentError> {
+pub(crate) fn checked_run(run: Option<&str>) -> Result<Option<&str>, ArgumentError> {
     match run {
         Some(run) if !is_run_name(checked("run", run)?) => {
             Err(ArgumentError("`run` is not the name of a run".to_owned()))

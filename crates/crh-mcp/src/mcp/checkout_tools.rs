@@ -4,25 +4,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResult, ElicitRequestParams, ElicitationAction, ElicitationSchema, JsonObject, Prompt,
     PromptArgument, Resource, Tool,
 };
-use rmcp::service::RequestContext;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{
-    ArgumentError, ChangeArguments, DismissArguments, IssueArguments, ReviewArguments, RunArguments,
+    ArgumentError, ChangeArguments, DismissArguments, IssueArguments, ReviewArguments,
+    RunArguments, checked_run,
 };
 use super::calls::{
     CallError, CallKind, CallRunner, ClientCall, PrintedJson, progress_channel, view,
 };
 use super::handler::{
-    AgentTools, review_resources, shortened, structured_result, tell_step, text_result,
+    AgentTools, ToolContext, review_resources, shortened, structured_result, tell_step, text_result,
 };
 use super::progress::ProgressStep;
 use super::report::{LabelledData, ReportView, fence};
@@ -78,6 +77,9 @@ pub(crate) enum ToolError {
     CannotAsk,
 }
 
+/// What a tool returns, and the steps towards it.
+type ToolResult<T = CallToolResult> = Result<T, ToolError>;
+
 impl CheckoutTools {
     /// Tools whose calls end when `client_gone` is cancelled.
     pub(crate) fn new(settings: ServerSettings, client_gone: CancellationToken) -> Self {
@@ -85,11 +87,7 @@ impl CheckoutTools {
         Self { settings: Arc::new(settings), runner, tools: Arc::new(tools()) }
     }
 
-    async fn review_change(
-        &self,
-        arguments: ReviewArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn review_change(&self, arguments: ReviewArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.change.repository.as_deref(), context).await?;
         let mut args = words(&["review", "--format=json", "--debug"]);
         let mut variables = Vec::new();
@@ -107,11 +105,7 @@ impl CheckoutTools {
         report_result(&view(report)?)
     }
 
-    async fn check_change(
-        &self,
-        arguments: ChangeArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn check_change(&self, arguments: ChangeArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
         let mut args = words(&["check", "--format=json", "--debug"]);
         args.extend(arguments.command_line()?);
@@ -119,35 +113,29 @@ impl CheckoutTools {
         report_result(&view(report)?)
     }
 
-    async fn get_report(
-        &self,
-        arguments: RunArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn get_report(&self, arguments: RunArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
-        let report = self.stored_report(&repository, arguments.run()?, context).await?;
+        let report = self
+            .stored_report(&repository, checked_run(arguments.run.as_deref())?, context)
+            .await?;
         report_result(&view(report)?)
     }
 
-    async fn get_issue(
-        &self,
-        arguments: IssueArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn get_issue(&self, arguments: IssueArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
-        let report = self.stored_report(&repository, arguments.run()?, context).await?;
+        let report = self
+            .stored_report(&repository, checked_run(arguments.run.as_deref())?, context)
+            .await?;
         let report = view(report)?;
         let issue = report.issue(arguments.issue).ok_or(ToolError::NoIssue(arguments.issue))?;
         Ok(structured_result(fence(&issue.text()), issue)?)
     }
 
-    async fn explain_issue(
-        &self,
-        arguments: IssueArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn explain_issue(&self, arguments: IssueArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
-        let report = self.stored_report(&repository, arguments.run()?, context).await?;
+        let report = self
+            .stored_report(&repository, checked_run(arguments.run.as_deref())?, context)
+            .await?;
         let report = view(report)?;
         let issue = report.issue(arguments.issue).ok_or(ToolError::NoIssue(arguments.issue))?;
         Ok(text_result(fence(&explain(issue, &run_folder(&repository, &report.run)))))
@@ -156,10 +144,12 @@ impl CheckoutTools {
     async fn dismiss_issue(
         &self,
         arguments: DismissArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+        context: &ToolContext,
+    ) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
-        let report = self.stored_report(&repository, arguments.run()?, context).await?;
+        let report = self
+            .stored_report(&repository, checked_run(arguments.run.as_deref())?, context)
+            .await?;
         let report = view(report)?;
         let number = arguments.issue;
         let issue = report.issue(number).ok_or(ToolError::NoIssue(number))?;
@@ -174,31 +164,26 @@ impl CheckoutTools {
             );
             ask_user(question, context).await?;
         }
-        let [issue, reason] = arguments.with_run(report.run).command_line()?;
+        let arguments = DismissArguments { run: Some(report.run), ..arguments };
+        let [issue, reason] = arguments.command_line()?;
         let args = vec!["dismiss".to_owned(), issue, reason];
         let text = self.runner.text(quick_call(&repository, args, context)).await?;
         Ok(text_result(fence(&text)))
     }
 
-    async fn propose_fix(
-        &self,
-        arguments: IssueArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn propose_fix(&self, arguments: IssueArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
         let patch = self.patch(&repository, &arguments, context).await?;
         Ok(text_result(fence(&patch)))
     }
 
-    async fn apply_fix(
-        &self,
-        arguments: IssueArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn apply_fix(&self, arguments: IssueArguments, context: &ToolContext) -> ToolResult {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
         // The user agrees to the fix of this run, even if another review ends meanwhile.
-        let report = self.stored_report(&repository, arguments.run()?, context).await?;
-        let arguments = arguments.with_run(view(report)?.run);
+        let report = self
+            .stored_report(&repository, checked_run(arguments.run.as_deref())?, context)
+            .await?;
+        let arguments = IssueArguments { run: Some(view(report)?.run), ..arguments };
         let patch = self.patch(&repository, &arguments, context).await?;
         match self.settings.fixes {
             FixConsent::Given => {}
@@ -225,8 +210,8 @@ impl CheckoutTools {
         &self,
         repository: &Path,
         arguments: &IssueArguments,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<String, ToolError> {
+        context: &ToolContext,
+    ) -> ToolResult<String> {
         let mut args = fix_command(arguments)?;
         args.push("--dry-run".to_owned());
         Ok(self.runner.text(quick_call(repository, args, context)).await?)
@@ -236,8 +221,8 @@ impl CheckoutTools {
         &self,
         repository: &Path,
         run: Option<&str>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<PrintedJson, ToolError> {
+        context: &ToolContext,
+    ) -> ToolResult<PrintedJson> {
         let mut args = words(&["show", "--format=json"]);
         args.extend(run.map(str::to_owned));
         Ok(self.runner.json(quick_call(repository, args, context)).await?)
@@ -250,8 +235,8 @@ impl CheckoutTools {
         repository: &Path,
         args: Vec<String>,
         variables: Vec<(String, String)>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<PrintedJson, ToolError> {
+        context: &ToolContext,
+    ) -> ToolResult<PrintedJson> {
         let (sender, receiver) = progress_channel();
         let call = ClientCall {
             kind,
@@ -266,16 +251,12 @@ impl CheckoutTools {
     }
 
     /// The repository of a call, inside the folders that the client opened.
-    async fn repository(
-        &self,
-        named: Option<&str>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<PathBuf, ToolError> {
+    async fn repository(&self, named: Option<&str>, context: &ToolContext) -> ToolResult<PathBuf> {
         Ok(self.roots(context).await?.repository(named)?)
     }
 
     #[expect(deprecated, reason = "the newest protocol drops roots, but clients still use them")]
-    async fn roots(&self, context: &RequestContext<RoleServer>) -> Result<Roots, ToolError> {
+    async fn roots(&self, context: &ToolContext) -> ToolResult<Roots> {
         let (capabilities, named) = (context.client_capabilities(), &self.settings.named_root);
         if capabilities.is_none_or(|capabilities| capabilities.roots.is_none()) {
             return Ok(Roots::new([named.as_ref().unwrap_or(&self.settings.folder).clone()]));
@@ -293,8 +274,8 @@ impl CheckoutTools {
     async fn stored_runs(
         &self,
         repository: &Path,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Vec<StoredRun>, ToolError> {
+        context: &ToolContext,
+    ) -> ToolResult<Vec<StoredRun>> {
         let args = words(&["show", "--list", "--format=json"]);
         let runs = self.runner.json(quick_call(repository, args, context)).await?;
         let runs: Vec<StoredRun> = serde_json::from_value(runs.json)?;
@@ -313,12 +294,7 @@ impl AgentTools for CheckoutTools {
         &self.tools
     }
 
-    async fn call(
-        &self,
-        name: &str,
-        arguments: JsonObject,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolError> {
+    async fn call(&self, name: &str, arguments: JsonObject, context: &ToolContext) -> ToolResult {
         match name {
             "review_change" => self.review_change(parse(arguments)?, context).await,
             "check_change" => self.check_change(parse(arguments)?, context).await,
@@ -331,21 +307,14 @@ impl AgentTools for CheckoutTools {
         }
     }
 
-    async fn resources(
-        &self,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Vec<Resource>, ToolError> {
+    async fn resources(&self, context: &ToolContext) -> ToolResult<Vec<Resource>> {
         // Without exactly one repository there are no runs to list.
         let Ok(repository) = self.repository(None, context).await else { return Ok(Vec::new()) };
         let runs = self.stored_runs(&repository, context).await?;
         Ok(runs.iter().flat_map(run_resources).collect())
     }
 
-    async fn read(
-        &self,
-        uri: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(String, &'static str), ToolError> {
+    async fn read(&self, uri: &str, context: &ToolContext) -> ToolResult<(String, &'static str)> {
         let resource = RunResource::parse(uri).ok_or(ToolError::Resource)?;
         let repository = self.repository(None, context).await?;
         match &resource {
@@ -385,7 +354,7 @@ impl AgentTools for CheckoutTools {
 }
 
 /// Arguments as the tool's type.
-fn parse<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
+fn parse<T: DeserializeOwned>(arguments: JsonObject) -> ToolResult<T> {
     Ok(serde_json::from_value(Value::Object(arguments))?)
 }
 
@@ -393,9 +362,9 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-fn fix_command(arguments: &IssueArguments) -> Result<Vec<String>, ToolError> {
+fn fix_command(arguments: &IssueArguments) -> ToolResult<Vec<String>> {
     let mut args = words(&["fix"]);
-    args.extend(arguments.run()?.map(str::to_owned));
+    args.extend(checked_run(arguments.run.as_deref())?.map(str::to_owned));
     args.push(format!("--issue={}", arguments.issue));
     Ok(args)
 }
@@ -407,13 +376,13 @@ fn run_folder(repository: &Path, run: &str) -> PathBuf {
 fn quick_call<'a>(
     repository: &'a Path,
     args: Vec<String>,
-    context: &RequestContext<RoleServer>,
+    context: &ToolContext,
 ) -> ClientCall<'a> {
     let (kind, variables, progress) = (CallKind::Quick, Vec::new(), None);
     ClientCall { kind, repository, args, variables, cancelled: context.ct.clone(), progress }
 }
 
-fn report_result(report: &ReportView) -> Result<CallToolResult, ToolError> {
+fn report_result(report: &ReportView) -> ToolResult {
     Ok(structured_result(report.text(), report)?)
 }
 
@@ -427,10 +396,7 @@ fn run_resources(run: &StoredRun) -> [Resource; 2] {
 
 /// Sends steps to the client until the call ends. Without a progress token, it only empties the
 /// channel.
-async fn send_progress(
-    mut steps: mpsc::Receiver<ProgressStep>,
-    context: &RequestContext<RoleServer>,
-) {
+async fn send_progress(mut steps: mpsc::Receiver<ProgressStep>, context: &ToolContext) {
     let mut done = 0.0;
     let mut message = "waiting for other calls".to_owned();
     loop {
@@ -446,7 +412,7 @@ async fn send_progress(
 }
 
 /// Asks the user a question through the client. Other answers than yes are an error.
-async fn ask_user(message: String, context: &RequestContext<RoleServer>) -> Result<(), ToolError> {
+async fn ask_user(message: String, context: &ToolContext) -> ToolResult<()> {
     let capabilities = context.client_capabilities();
     if capabilities.is_none_or(|capabilities| capabilities.elicitation.is_none()) {
         return Err(ToolError::CannotAsk);

@@ -22,6 +22,9 @@ use super::report::LabelledData;
 /// Maximum characters of an error. It may quote a long argument.
 const ERROR_MAX: usize = 4_000;
 
+/// The request of a client.
+pub type ToolContext = RequestContext<RoleServer>;
+
 /// Tools, resources and the prompt of a server.
 pub trait AgentTools: Clone + Send + Sync + 'static {
     /// Instructions that the client gives to its model.
@@ -39,20 +42,20 @@ pub trait AgentTools: Clone + Send + Sync + 'static {
         &self,
         name: &str,
         arguments: JsonObject,
-        context: &RequestContext<RoleServer>,
+        context: &ToolContext,
     ) -> impl Future<Output = Result<CallToolResult, Self::Error>> + Send;
 
     /// Resources of the newest reviews.
     fn resources(
         &self,
-        context: &RequestContext<RoleServer>,
+        context: &ToolContext,
     ) -> impl Future<Output = Result<Vec<Resource>, Self::Error>> + Send;
 
     /// Text and MIME type of a resource.
     fn read(
         &self,
         uri: &str,
-        context: &RequestContext<RoleServer>,
+        context: &ToolContext,
     ) -> impl Future<Output = Result<(String, &'static str), Self::Error>> + Send;
 
     /// The prompt.
@@ -88,7 +91,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        _context: ToolContext,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.0.tools().to_vec()))
     }
@@ -100,7 +103,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        context: ToolContext,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.0.tools().iter().find(|tool| tool.name == request.name) else {
             let message = format!("there is no tool `{}`", shortened(&request.name));
@@ -128,7 +131,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        _context: ToolContext,
     ) -> Result<CustomResult, ErrorData> {
         let (code, problem) = match request.method.as_str() {
             "tools/call" | "resources/read" | "prompts/get" => {
@@ -142,7 +145,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn list_resources(
         &self,
         _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        context: ToolContext,
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = self.0.resources(&context).await;
         let resources =
@@ -153,7 +156,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
+        context: ToolContext,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = &request.uri;
         let (text, kind) = self.0.read(uri, &context).await.map_err(|error| {
@@ -166,7 +169,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        _context: ToolContext,
     ) -> Result<ListPromptsResult, ErrorData> {
         Ok(ListPromptsResult::with_all_items(vec![self.0.prompt()]))
     }
@@ -174,7 +177,7 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        _context: ToolContext,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != self.0.prompt().name {
             let message = format!("there is no prompt `{}`", shortened(&request.name));
@@ -199,7 +202,7 @@ fn unknown_argument<'a>(tool: &Tool, arguments: &'a JsonObject) -> Option<&'a st
 /// Tells the client about a step of a call, if it wants to know. `done` is the last number that was
 /// sent.
 pub async fn tell_step(
-    context: &RequestContext<RoleServer>,
+    context: &ToolContext,
     done: &mut f64,
     (step, total): (f64, f64),
     message: &str,

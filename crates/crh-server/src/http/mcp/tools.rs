@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::request::Parts;
-use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, JsonObject, Prompt, PromptArgument, Resource, Tool};
-use rmcp::service::RequestContext;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -26,7 +24,7 @@ use crate::job::{
 use crate::run_store::load_report;
 use crate::store::{AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoredReview};
 use crh_mcp::mcp::{
-    AgentTools, IssueView, LabelledData, ReportView, explain, fence, numbered_diff,
+    AgentTools, IssueView, LabelledData, ReportView, ToolContext, explain, fence, numbered_diff,
     review_resources, shortened, structured_result, tell_step, text_result,
 };
 use crh_review::finding::Severity;
@@ -94,6 +92,9 @@ pub(super) enum ToolFailure {
     Json(#[from] serde_json::Error),
 }
 
+/// What a tool returns, and the steps towards it.
+type ToolResult<T = CallToolResult> = Result<T, ToolFailure>;
+
 /// A stored review with its report.
 struct ReadReview {
     review: StoredReview,
@@ -117,8 +118,8 @@ impl ReviewTools {
         &self,
         PullRequestArguments { repository, pull_request }: PullRequestArguments,
         caller: &Caller,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolFailure> {
+        context: &ToolContext,
+    ) -> ToolResult {
         let seen = self.find_change(caller, &repository, pull_request).await?;
         require_write(caller, &seen)?;
         let SeenChange { change, installation } = seen;
@@ -158,7 +159,7 @@ impl ReviewTools {
         &self,
         DismissArguments { repository, pull_request, issue, reason }: DismissArguments,
         caller: &Caller,
-    ) -> Result<CallToolResult, ToolFailure> {
+    ) -> ToolResult {
         let reason = reason.trim();
         if reason.is_empty() || reason.len() > REASON_MAX || reason.contains(char::is_control) {
             let message = format!("`reason` must be one line of 1 to {REASON_MAX} bytes");
@@ -187,12 +188,7 @@ impl ReviewTools {
     }
 
     /// Waits for the end of a job, and tells the client about its steps.
-    async fn wait_for(
-        &self,
-        id: JobId,
-        caller: &Caller,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(), ToolFailure> {
+    async fn wait_for(&self, id: JobId, caller: &Caller, context: &ToolContext) -> ToolResult<()> {
         let start = Instant::now();
         let mut progress = StepProgress::default();
         while start.elapsed() < JOB_WAIT {
@@ -239,7 +235,7 @@ impl ReviewTools {
         caller: &Caller,
         repository: &str,
         number: u32,
-    ) -> Result<SeenChange, ToolFailure> {
+    ) -> ToolResult<SeenChange> {
         let hidden = || ToolFailure::Hidden(shortened(repository));
         for forge in self.state.access.names() {
             let installation = match self.state.store.installation_of(forge, repository).await {
@@ -262,7 +258,7 @@ impl ReviewTools {
         caller: &Caller,
         repository: &str,
         number: u32,
-    ) -> Result<ReadReview, ToolFailure> {
+    ) -> ToolResult<ReadReview> {
         let SeenChange { change, installation } =
             self.find_change(caller, repository, number).await?;
         let filter = ReviewFilter {
@@ -280,11 +276,11 @@ impl ReviewTools {
         &self,
         IssueArguments { repository, pull_request, issue }: IssueArguments,
         caller: &Caller,
-    ) -> Result<(ReadReview, u32), ToolFailure> {
+    ) -> ToolResult<(ReadReview, u32)> {
         Ok((self.read_newest(caller, &repository, pull_request).await?, issue))
     }
 
-    async fn read_report(&self, review: StoredReview) -> Result<ReadReview, ToolFailure> {
+    async fn read_report(&self, review: StoredReview) -> ToolResult<ReadReview> {
         let settings = &self.state.settings;
         let path = settings.state_folder.join(&review.folder);
         let report = load_report(&settings.state_folder, settings.runs.as_ref(), &review.folder);
@@ -311,7 +307,7 @@ impl ReviewTools {
 }
 
 impl ReadReview {
-    fn issue(&self, number: u32) -> Result<&IssueView, ToolFailure> {
+    fn issue(&self, number: u32) -> ToolResult<&IssueView> {
         self.view.issue(number).ok_or(ToolFailure::NoIssue(number))
     }
 }
@@ -327,12 +323,7 @@ impl AgentTools for ReviewTools {
         &self.tools
     }
 
-    async fn call(
-        &self,
-        name: &str,
-        arguments: JsonObject,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ToolFailure> {
+    async fn call(&self, name: &str, arguments: JsonObject, context: &ToolContext) -> ToolResult {
         let caller = caller(context)?;
         match name {
             "review_change" => self.review_change(parse(arguments)?, &caller, context).await,
@@ -359,20 +350,13 @@ impl AgentTools for ReviewTools {
         }
     }
 
-    async fn resources(
-        &self,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Vec<Resource>, ToolFailure> {
+    async fn resources(&self, context: &ToolContext) -> ToolResult<Vec<Resource>> {
         let reviews = visible_reviews(&self.state, &caller(context)?.viewer, None).await?;
         Ok(reviews.iter().take(LISTED_REVIEWS).flat_map(resources_of).collect())
     }
 
     /// Text and type of a resource such as `crh://reviews/7/report`.
-    async fn read(
-        &self,
-        uri: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(String, &'static str), ToolFailure> {
+    async fn read(&self, uri: &str, context: &ToolContext) -> ToolResult<(String, &'static str)> {
         let caller = caller(context)?;
         let hidden = || ToolFailure::Hidden(shortened(uri));
         let parts = uri.strip_prefix("crh://reviews/").and_then(|rest| rest.split_once('/'));
@@ -434,7 +418,7 @@ struct StepProgress {
 
 impl StepProgress {
     /// Sends the step if it is new, or if the client heard nothing for a while.
-    async fn tell(&mut self, job: &Job, context: &RequestContext<RoleServer>) {
+    async fn tell(&mut self, job: &Job, context: &ToolContext) {
         let message = match job.state {
             JobState::Running if !job.step.is_empty() => job.step.clone(),
             _ => job.state.name().to_owned(),
@@ -450,13 +434,13 @@ impl StepProgress {
 }
 
 /// Who sent the request.
-fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ToolFailure> {
+fn caller(context: &ToolContext) -> ToolResult<Caller> {
     let parts = context.extensions.get::<Parts>();
     let caller = parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned();
     caller.ok_or_else(|| ToolFailure::Hidden("this request".to_owned()))
 }
 
-fn require_write(caller: &Caller, seen: &SeenChange) -> Result<(), ToolFailure> {
+fn require_write(caller: &Caller, seen: &SeenChange) -> ToolResult<()> {
     let repository = &seen.change.repository;
     match caller.viewer.may_write(seen.installation, repository) {
         true => Ok(()),
@@ -464,7 +448,7 @@ fn require_write(caller: &Caller, seen: &SeenChange) -> Result<(), ToolFailure> 
     }
 }
 
-fn parse<T: for<'a> Deserialize<'a>>(arguments: JsonObject) -> Result<T, ToolFailure> {
+fn parse<T: for<'a> Deserialize<'a>>(arguments: JsonObject) -> ToolResult<T> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| ToolFailure::Arguments(error.to_string()))
 }
