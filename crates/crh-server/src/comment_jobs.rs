@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::comment_commands::{CommentCommand, HELP};
-use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::forge_access::{CheckNotice, ForgeAccess, ForgeResult, OpenChange};
 use crate::forges::ServerForges;
 use crate::job::{
     AttemptFailure, Enqueued, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice,
 };
 use crate::run_store::load_report;
-use crate::store::{AuditEntry, NewDismissal, ReviewFilter, StoreError, StoredReview};
+use crate::store::{AuditEntry, NewDismissal, ReviewFilter, StoreError, StoreResult, StoredReview};
 use crate::tasks::{CommandTask, ReplyTask};
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, CommentJobs};
@@ -222,7 +222,7 @@ impl CommentJobRunner {
         attempt: &Attempt<'_>,
         comment: &CommentRef,
         text: &str,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         let change = &attempt.job().key.change;
         let mark = answer_mark(comment.id);
         if self.access.has_marked_comment(change, &mark).await? {
@@ -238,11 +238,7 @@ pub(crate) fn answer_mark(comment: u64) -> String {
     format!("{ANSWER_MARK}{comment} -->")
 }
 
-pub(crate) async fn record(
-    attempt: &Attempt<'_>,
-    who: &str,
-    command: &str,
-) -> Result<(), StoreError> {
+pub(crate) async fn record(attempt: &Attempt<'_>, who: &str, command: &str) -> StoreResult<()> {
     let entry = AuditEntry {
         at: attempt.store.now(),
         who: who.to_owned(),

@@ -22,14 +22,14 @@ pub trait ForgeAccess: Send + Sync + 'static {
         forge: &str,
         installation: InstallationId,
         repository: &str,
-    ) -> impl Future<Output = Result<SecretString, ForgeFailure>> + Send;
+    ) -> impl Future<Output = ForgeResult<SecretString>> + Send;
 
     /// The current state of a pull request, or `None` if it is closed.
     fn open_change(
         &self,
         installation: InstallationId,
         change: &ChangeId,
-    ) -> impl Future<Output = Result<Option<OpenChange>, ForgeFailure>> + Send;
+    ) -> impl Future<Output = ForgeResult<Option<OpenChange>>> + Send;
 
     /// All open pull requests of a repository.
     fn open_changes(
@@ -37,7 +37,7 @@ pub trait ForgeAccess: Send + Sync + 'static {
         forge: &str,
         installation: InstallationId,
         repository: &str,
-    ) -> impl Future<Output = Result<Vec<OpenChange>, ForgeFailure>> + Send;
+    ) -> impl Future<Output = ForgeResult<Vec<OpenChange>>> + Send;
 
     /// Whether an account may write to a repository.
     fn may_write(
@@ -46,7 +46,7 @@ pub trait ForgeAccess: Send + Sync + 'static {
         installation: InstallationId,
         repository: &str,
         account: &str,
-    ) -> impl Future<Output = Result<bool, ForgeFailure>> + Send;
+    ) -> impl Future<Output = ForgeResult<bool>> + Send;
 
     /// Tells the author why crh does not review a commit. At GitHub, it shows a check run that does
     /// not pass, so that a required check does not pass without a review. At other forges, it
@@ -57,7 +57,7 @@ pub trait ForgeAccess: Send + Sync + 'static {
         change: &ChangeId,
         head: &str,
         notice: &CheckNotice,
-    ) -> impl Future<Output = Result<(), ForgeFailure>> + Send;
+    ) -> impl Future<Output = ForgeResult<()>> + Send;
 }
 
 /// An open pull request.
@@ -86,6 +86,9 @@ pub struct CheckNotice {
     /// A paragraph.
     pub summary: String,
 }
+
+/// Result of a request to a forge.
+pub type ForgeResult<T> = Result<T, ForgeFailure>;
 
 /// Why a request to a forge failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

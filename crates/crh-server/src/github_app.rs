@@ -12,7 +12,7 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::clock::UnixMillis;
-use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, ForgeResult, OpenChange};
 use crate::forge_time::parse_forge_time;
 use crate::job::{ChangeId, InstallationId};
 use crate::webhook::admission::PullRequestFacts;
@@ -313,7 +313,7 @@ impl GitHubAccess {
         repository: &str,
         number: &str,
         mark: &str,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         let path = format!("/repos/{repository}/issues/{number}/comments");
         let client = self.client(repository)?;
         self.has_mark(&client, &path, mark).await
@@ -325,7 +325,7 @@ impl GitHubAccess {
         client: &GitHubClient,
         path: &str,
         mark: &str,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         let comments = list_pages(client, path, |page: Vec<MarkedComment>| page).await;
         let comments = comments.map_err(|error| self.failure(error))?;
         let marked: Vec<u64> = comments
@@ -342,12 +342,7 @@ impl GitHubAccess {
     }
 
     /// Posts a comment in the conversation of a pull request.
-    pub async fn comment(
-        &self,
-        repository: &str,
-        number: &str,
-        body: &str,
-    ) -> Result<(), ForgeFailure> {
+    pub async fn comment(&self, repository: &str, number: &str, body: &str) -> ForgeResult<()> {
         let path = format!("/repos/{repository}/issues/{number}/comments");
         self.write(repository, &path, json!({ "body": body })).await
     }
@@ -358,7 +353,7 @@ impl GitHubAccess {
         repository: &str,
         comment: &CommentRef,
         reaction: &str,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         let kind = match comment.place {
             CommentPlace::Conversation => "issues",
             CommentPlace::Line => "pulls",
@@ -372,7 +367,7 @@ impl GitHubAccess {
         repository: &str,
         path: &str,
         body: serde_json::Value,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         let result = self.client(repository)?.write(Verb::Post, path, &body).await;
         result.map(|_| ()).map_err(|error| self.failure(error))
     }
@@ -381,7 +376,7 @@ impl GitHubAccess {
         &self,
         repository: &str,
         path: &str,
-    ) -> Result<T, ForgeFailure> {
+    ) -> ForgeResult<T> {
         let result = self.client(repository)?.get_json(path).await;
         result.map_err(|error| self.failure(error))
     }
@@ -447,7 +442,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
         _forge: &str,
         _installation: InstallationId,
         repository: &str,
-    ) -> Result<SecretString, ForgeFailure> {
+    ) -> ForgeResult<SecretString> {
         let client = self.client(repository)?;
         client.git_token().await.map_err(|error| self.failure(error))
     }
@@ -456,7 +451,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
         &self,
         _installation: InstallationId,
         change: &ChangeId,
-    ) -> Result<Option<OpenChange>, ForgeFailure> {
+    ) -> ForgeResult<Option<OpenChange>> {
         let path = format!("/repos/{}/pulls/{}", change.repository, change.number);
         let reply: PullReply = self.get(&change.repository, &path).await?;
         let is_open = reply.state == "open";
@@ -468,7 +463,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
         _forge: &str,
         _installation: InstallationId,
         repository: &str,
-    ) -> Result<Vec<OpenChange>, ForgeFailure> {
+    ) -> ForgeResult<Vec<OpenChange>> {
         let path = format!("/repos/{repository}/pulls?state=open");
         let client = self.client(repository)?;
         let pulls = list_pages(&client, &path, |page: Vec<PullReply>| page).await;
@@ -482,7 +477,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
         _installation: InstallationId,
         repository: &str,
         account: &str,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         if !is_login(account) {
             return Ok(false);
         }
@@ -501,7 +496,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
         change: &ChangeId,
         head: &str,
         notice: &CheckNotice,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         let repository = &change.repository;
         let path = format!("/repos/{repository}/commits/{head}/check-runs?check_name={CHECK_NAME}");
         let known: CheckRunsReply = self.get(repository, &path).await?;

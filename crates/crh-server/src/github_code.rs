@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::forge_access::ForgeFailure;
+use crate::forge_access::ForgeResult;
 use crate::github_app::GitHubAccess;
 use crate::job::ChangeId;
 use crh_forge::ForgeError;
@@ -83,7 +83,7 @@ struct TreeEntry {
 
 impl GitHubAccess {
     /// Head of a pull request.
-    pub async fn pull_head(&self, change: &ChangeId) -> Result<PullHead, ForgeFailure> {
+    pub async fn pull_head(&self, change: &ChangeId) -> ForgeResult<PullHead> {
         let repository = &change.repository;
         let path = format!("/repos/{repository}/pulls/{}", change.number);
         let HeadReply { sha, branch, repo } = self.get::<PullReply>(repository, &path).await?.head;
@@ -93,11 +93,7 @@ impl GitHubAccess {
     }
 
     /// Message of a commit.
-    pub async fn commit_message(
-        &self,
-        repository: &str,
-        commit: &str,
-    ) -> Result<String, ForgeFailure> {
+    pub async fn commit_message(&self, repository: &str, commit: &str) -> ForgeResult<String> {
         Ok(self.commit_reply(repository, commit).await?.message)
     }
 
@@ -108,7 +104,7 @@ impl GitHubAccess {
         repository: &str,
         commit: &str,
         path: &str,
-    ) -> Result<Option<HeadFile>, ForgeFailure> {
+    ) -> ForgeResult<Option<HeadFile>> {
         let tree = self.commit_reply(repository, commit).await?.tree.sha;
         let parts: Vec<&str> = path.split('/').collect();
         if parts.len() > DEPTH_MAX {
@@ -136,11 +132,7 @@ impl GitHubAccess {
         Ok(None)
     }
 
-    async fn commit_reply(
-        &self,
-        repository: &str,
-        commit: &str,
-    ) -> Result<CommitReply, ForgeFailure> {
+    async fn commit_reply(&self, repository: &str, commit: &str) -> ForgeResult<CommitReply> {
         self.get(repository, &format!("/repos/{repository}/git/commits/{commit}")).await
     }
 
@@ -149,7 +141,7 @@ impl GitHubAccess {
         &self,
         repository: &str,
         commit: &FileCommit<'_>,
-    ) -> Result<CommitResult, ForgeFailure> {
+    ) -> ForgeResult<CommitResult> {
         let FileCommit { branch, parent, file, path, text, message } = commit;
         let api = format!("/repos/{repository}/git");
         let FileVersion::Entry { mode, tree } = &file.version else {
@@ -184,7 +176,7 @@ impl GitHubAccess {
         verb: Verb,
         path: &str,
         body: &Value,
-    ) -> Result<Option<Value>, ForgeFailure> {
+    ) -> ForgeResult<Option<Value>> {
         match self.client(repository)?.write(verb, path, body).await {
             Ok(reply) => Ok(Some(reply)),
             // GitHub answers 404 for what a token may not write.
@@ -204,7 +196,7 @@ impl GitHubAccess {
         change: &ChangeId,
         head: &str,
         suggestion: &FixSuggestion<'_>,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         let pull = format!("/repos/{}/pulls/{}", change.repository, change.number);
         let client = self.client(&change.repository)?;
         let comments = format!("{pull}/comments");
@@ -229,7 +221,7 @@ impl GitHubAccess {
         &self,
         change: &ChangeId,
         root: u64,
-    ) -> Result<Option<OwnConversation>, ForgeFailure> {
+    ) -> ForgeResult<Option<OwnConversation>> {
         let (owner, name) = change.repository.split_once('/').unwrap_or_default();
         let number: u64 = change.number.parse().unwrap_or_default();
         let client = self.client(&change.repository)?;
@@ -256,19 +248,14 @@ impl GitHubAccess {
     }
 
     /// Posts a reply in the conversation that starts with the comment `root`.
-    pub async fn reply(
-        &self,
-        change: &ChangeId,
-        root: u64,
-        body: &str,
-    ) -> Result<(), ForgeFailure> {
+    pub async fn reply(&self, change: &ChangeId, root: u64, body: &str) -> ForgeResult<()> {
         let (repository, number) = (&change.repository, &change.number);
         let path = format!("/repos/{repository}/pulls/{number}/comments/{root}/replies");
         self.write(repository, &path, json!({ "body": body })).await
     }
 
     /// Resolves a conversation. Doing it twice changes nothing.
-    pub async fn resolve(&self, repository: &str, thread: &str) -> Result<(), ForgeFailure> {
+    pub async fn resolve(&self, repository: &str, thread: &str) -> ForgeResult<()> {
         let (client, variables) = (self.client(repository)?, json!({ "id": thread }));
         let result = client.graphql::<Value>(RESOLVE, &variables).await;
         result.map(|_| ()).map_err(|error| self.failure(error))

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{INSTANCE, events};
-use crate::forge_access::{CheckNotice, ForgeFailure, OpenChange};
+use crate::forge_access::{CheckNotice, ForgeFailure, ForgeResult, OpenChange};
 use crate::github_app::{SecretError, SecretSource, forge_failure};
 use crate::job::ChangeId;
 use crate::webhook::plan::CommentRef;
@@ -127,33 +127,23 @@ impl RestAccess {
     }
 
     /// The token. It reaches everything that the account can see.
-    pub(super) fn token(&self) -> Result<SecretString, ForgeFailure> {
+    pub(super) fn token(&self) -> ForgeResult<SecretString> {
         Ok(self.settings.token.read().map_err(RestAccessError::from)?)
     }
 
-    pub(super) async fn open_change(
-        &self,
-        change: &ChangeId,
-    ) -> Result<Option<OpenChange>, ForgeFailure> {
+    pub(super) async fn open_change(&self, change: &ChangeId) -> ForgeResult<Option<OpenChange>> {
         let reply: Value = self.get(&self.change_ref(change).api_path()).await?;
         self.read_change(&change.repository, reply)
     }
 
-    pub(super) async fn open_changes(
-        &self,
-        repository: &str,
-    ) -> Result<Vec<OpenChange>, ForgeFailure> {
+    pub(super) async fn open_changes(&self, repository: &str) -> ForgeResult<Vec<OpenChange>> {
         let replies = self.list(&self.forge().open_changes_path(repository)).await?;
         let changes = replies.into_iter().map(|reply| self.read_change(repository, reply));
-        let changes: Result<Vec<Option<OpenChange>>, ForgeFailure> = changes.collect();
+        let changes: ForgeResult<Vec<Option<OpenChange>>> = changes.collect();
         Ok(changes?.into_iter().flatten().collect())
     }
 
-    pub(super) async fn may_write(
-        &self,
-        repository: &str,
-        account: &str,
-    ) -> Result<bool, ForgeFailure> {
+    pub(super) async fn may_write(&self, repository: &str, account: &str) -> ForgeResult<bool> {
         if !is_login(account) {
             return Ok(false);
         }
@@ -170,7 +160,7 @@ impl RestAccess {
         &self,
         change: &ChangeId,
         mark: &str,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         let own: Value = self.get("/user").await?;
         let forge = self.forge();
         let comments = self.list(&forge.comments_path(&self.change_ref(change))).await?;
@@ -182,7 +172,7 @@ impl RestAccess {
         }))
     }
 
-    pub(super) async fn comment(&self, change: &ChangeId, body: &str) -> Result<(), ForgeFailure> {
+    pub(super) async fn comment(&self, change: &ChangeId, body: &str) -> ForgeResult<()> {
         let path = self.forge().comments_path(&self.change_ref(change));
         self.write(&ForgeRequest { verb: Verb::Post, path, body: json!({ "body": body }) }).await
     }
@@ -191,7 +181,7 @@ impl RestAccess {
         &self,
         change: &ChangeId,
         comment: &CommentRef,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         match self
             .write(&self.forge().thumbs_up_request(&self.change_ref(change), comment.id))
             .await
@@ -207,7 +197,7 @@ impl RestAccess {
         &self,
         change: &ChangeId,
         reply: u64,
-    ) -> Result<Option<OwnConversation>, ForgeFailure> {
+    ) -> ForgeResult<Option<OwnConversation>> {
         let state = self.state(change).await?;
         let has_reply = |thread: &&InlineThread| {
             let is_it = |comment: &InlineComment| comment.id == reply;
@@ -235,7 +225,7 @@ impl RestAccess {
         change: &ChangeId,
         conversation: &OwnConversation,
         body: &str,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         match self.forge().reply_request(&self.change_ref(change), conversation, body) {
             Some(request) => self.write(&request).await,
             None => self.comment(change, body).await,
@@ -243,18 +233,14 @@ impl RestAccess {
     }
 
     /// Resolves a conversation, if the forge's API can.
-    pub(super) async fn resolve(
-        &self,
-        change: &ChangeId,
-        thread: &str,
-    ) -> Result<(), ForgeFailure> {
+    pub(super) async fn resolve(&self, change: &ChangeId, thread: &str) -> ForgeResult<()> {
         match self.forge().resolve_request(&self.change_ref(change), thread) {
             Some(request) => self.write(&request).await,
             None => Ok(()),
         }
     }
 
-    pub(super) async fn pull_head(&self, change: &ChangeId) -> Result<PullHead, ForgeFailure> {
+    pub(super) async fn pull_head(&self, change: &ChangeId) -> ForgeResult<PullHead> {
         let reply: Value = self.get(&self.change_ref(change).api_path()).await?;
         let RestChange { head, branch, from_fork, .. } = self.parse_change(reply)?;
         Ok(PullHead { commit: head, branch, is_own_branch: !from_fork })
@@ -264,7 +250,7 @@ impl RestAccess {
         &self,
         repository: &str,
         commit: &str,
-    ) -> Result<String, ForgeFailure> {
+    ) -> ForgeResult<String> {
         let reply = self.get(&self.forge().commit_path(repository, commit)).await?;
         Ok(self.forge().commit_message(&reply).unwrap_or_default().to_owned())
     }
@@ -274,7 +260,7 @@ impl RestAccess {
         repository: &str,
         commit: &str,
         path: &str,
-    ) -> Result<Option<HeadFile>, ForgeFailure> {
+    ) -> ForgeResult<Option<HeadFile>> {
         if let Some(folder) = self.forge().folder_path(repository, commit, path) {
             let is_file = |entry: &Value| {
                 let mode = entry["mode"].as_str().unwrap_or_default();
@@ -300,7 +286,7 @@ impl RestAccess {
         &self,
         repository: &str,
         commit: &FileCommit<'_>,
-    ) -> Result<CommitResult, ForgeFailure> {
+    ) -> ForgeResult<CommitResult> {
         let FileVersion::Id(version) = &commit.file.version else {
             return Ok(CommitResult::Refused);
         };
@@ -315,7 +301,7 @@ impl RestAccess {
         &self,
         change: &ChangeId,
         suggestion: &FixSuggestion<'_>,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         let state = self.state(change).await?;
         if own_texts(&state).iter().any(|text| mark_line(text) == suggestion.mark) {
             return Ok(true);
@@ -327,14 +313,14 @@ impl RestAccess {
         }
     }
 
-    async fn state(&self, change: &ChangeId) -> Result<ProposalState, ForgeFailure> {
+    async fn state(&self, change: &ChangeId) -> ForgeResult<ProposalState> {
         let (client, change) = (self.client()?, self.change_ref(change));
         let read = self.forge().read(&client, &change, INSTANCE).await;
         read.map(|(_, state)| state).map_err(|error| self.failure(error))
     }
 
     /// Sends a write. `None` if the forge refused it.
-    async fn try_write(&self, request: &ForgeRequest) -> Result<Option<Value>, ForgeFailure> {
+    async fn try_write(&self, request: &ForgeRequest) -> ForgeResult<Option<Value>> {
         match self.client()?.write(request.verb, &request.path, &request.body).await {
             Ok(reply) => Ok(Some(reply)),
             Err(
@@ -352,7 +338,7 @@ impl RestAccess {
         &self,
         change: &ChangeId,
         notice: &CheckNotice,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         let mark = format!("<!-- crh notice {} -->", notice.title);
         if self.has_marked_comment(change, &mark).await? {
             return Ok(());
@@ -361,11 +347,7 @@ impl RestAccess {
         self.comment(change, &body).await
     }
 
-    fn read_change(
-        &self,
-        repository: &str,
-        reply: Value,
-    ) -> Result<Option<OpenChange>, ForgeFailure> {
+    fn read_change(&self, repository: &str, reply: Value) -> ForgeResult<Option<OpenChange>> {
         let change = self.parse_change(reply)?;
         Ok(change.is_open.then(|| OpenChange {
             change: ChangeId {
@@ -383,23 +365,23 @@ impl RestAccess {
         }))
     }
 
-    fn parse_change(&self, reply: Value) -> Result<RestChange, ForgeFailure> {
+    fn parse_change(&self, reply: Value) -> ForgeResult<RestChange> {
         self.forge()
             .read_change(reply)
             .map_err(|error| ForgeFailure::Unavailable(format!("a change cannot be read: {error}")))
     }
 
-    async fn get(&self, path: &str) -> Result<Value, ForgeFailure> {
+    async fn get(&self, path: &str) -> ForgeResult<Value> {
         let result = self.client()?.get_json(path).await;
         result.map_err(|error| self.failure(error))
     }
 
-    async fn list(&self, path: &str) -> Result<Vec<Value>, ForgeFailure> {
+    async fn list(&self, path: &str) -> ForgeResult<Vec<Value>> {
         let result = self.client()?.list(path).await;
         result.map(|list| list.entries).map_err(|error| self.failure(error))
     }
 
-    async fn write(&self, request: &ForgeRequest) -> Result<(), ForgeFailure> {
+    async fn write(&self, request: &ForgeRequest) -> ForgeResult<()> {
         let result = self.client()?.write(request.verb, &request.path, &request.body).await;
         result.map(|_| ()).map_err(|error| self.failure(error))
     }

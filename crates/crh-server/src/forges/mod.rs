@@ -13,7 +13,7 @@ use secrecy::SecretString;
 pub use access::{RestAccess, RestAccessError, RestAccessSettings};
 pub(crate) use events::plan_event;
 
-use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, ForgeResult, OpenChange};
 use crate::github_app::GitHubAccess;
 use crate::job::{ChangeId, InstallationId};
 use crate::tasks::ReplyTask;
@@ -79,11 +79,7 @@ impl ServerForges {
     }
 
     /// Whether a comment of the server's account has this mark.
-    pub async fn has_marked_comment(
-        &self,
-        change: &ChangeId,
-        mark: &str,
-    ) -> Result<bool, ForgeFailure> {
+    pub async fn has_marked_comment(&self, change: &ChangeId, mark: &str) -> ForgeResult<bool> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => {
                 github.has_marked_comment(&change.repository, &change.number, mark).await
@@ -93,7 +89,7 @@ impl ServerForges {
     }
 
     /// Posts a comment in the conversation of a change.
-    pub async fn comment(&self, change: &ChangeId, body: &str) -> Result<(), ForgeFailure> {
+    pub async fn comment(&self, change: &ChangeId, body: &str) -> ForgeResult<()> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => {
                 github.comment(&change.repository, &change.number, body).await
@@ -107,7 +103,7 @@ impl ServerForges {
         &self,
         change: &ChangeId,
         comment: &CommentRef,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.react(&change.repository, comment, "+1").await,
             FoundForge::Rest(rest) => rest.approve_comment(change, comment).await,
@@ -119,7 +115,7 @@ impl ServerForges {
         &self,
         change: &ChangeId,
         task: &ReplyTask,
-    ) -> Result<Option<OwnConversation>, ForgeFailure> {
+    ) -> ForgeResult<Option<OwnConversation>> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.own_conversation(change, task.root).await,
             FoundForge::Rest(rest) => rest.own_conversation(change, task.comment.id).await,
@@ -132,7 +128,7 @@ impl ServerForges {
         change: &ChangeId,
         conversation: &OwnConversation,
         body: &str,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.reply(change, conversation.root, body).await,
             FoundForge::Rest(rest) => rest.reply(change, conversation, body).await,
@@ -140,11 +136,7 @@ impl ServerForges {
     }
 
     /// Resolves a conversation, if the forge's API can. Repeating it changes nothing.
-    pub(crate) async fn resolve(
-        &self,
-        change: &ChangeId,
-        thread: &str,
-    ) -> Result<(), ForgeFailure> {
+    pub(crate) async fn resolve(&self, change: &ChangeId, thread: &str) -> ForgeResult<()> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.resolve(&change.repository, thread).await,
             FoundForge::Rest(rest) => rest.resolve(change, thread).await,
@@ -152,7 +144,7 @@ impl ServerForges {
     }
 
     /// Head of a pull request.
-    pub(crate) async fn pull_head(&self, change: &ChangeId) -> Result<PullHead, ForgeFailure> {
+    pub(crate) async fn pull_head(&self, change: &ChangeId) -> ForgeResult<PullHead> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.pull_head(change).await,
             FoundForge::Rest(rest) => rest.pull_head(change).await,
@@ -164,7 +156,7 @@ impl ServerForges {
         &self,
         change: &ChangeId,
         commit: &str,
-    ) -> Result<String, ForgeFailure> {
+    ) -> ForgeResult<String> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.commit_message(&change.repository, commit).await,
             FoundForge::Rest(rest) => rest.commit_message(&change.repository, commit).await,
@@ -178,7 +170,7 @@ impl ServerForges {
         change: &ChangeId,
         commit: &str,
         path: &str,
-    ) -> Result<Option<HeadFile>, ForgeFailure> {
+    ) -> ForgeResult<Option<HeadFile>> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.file_at(&change.repository, commit, path).await,
             FoundForge::Rest(rest) => rest.file_at(&change.repository, commit, path).await,
@@ -190,7 +182,7 @@ impl ServerForges {
         &self,
         change: &ChangeId,
         commit: &FileCommit<'_>,
-    ) -> Result<CommitResult, ForgeFailure> {
+    ) -> ForgeResult<CommitResult> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.commit_file(&change.repository, commit).await,
             FoundForge::Rest(rest) => rest.commit_file(&change.repository, commit).await,
@@ -203,7 +195,7 @@ impl ServerForges {
         change: &ChangeId,
         head: &str,
         suggestion: &FixSuggestion<'_>,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.suggest(change, head, suggestion).await,
             FoundForge::Rest(rest) => rest.suggest(change, suggestion).await,
@@ -215,7 +207,7 @@ impl ServerForges {
         self.rest.iter().find(|rest| rest.host().name() == forge)
     }
 
-    fn find(&self, forge: &str) -> Result<FoundForge<'_>, ForgeFailure> {
+    fn find(&self, forge: &str) -> ForgeResult<FoundForge<'_>> {
         match (self.find_rest(forge), &self.github) {
             (Some(rest), _) => Ok(FoundForge::Rest(rest)),
             (None, Some(github)) if github.host().name() == forge => Ok(FoundForge::GitHub(github)),
@@ -238,7 +230,7 @@ impl ForgeAccess for ServerForges {
         forge: &str,
         installation: InstallationId,
         repository: &str,
-    ) -> Result<SecretString, ForgeFailure> {
+    ) -> ForgeResult<SecretString> {
         match self.find(forge)? {
             FoundForge::GitHub(github) => github.token(forge, installation, repository).await,
             FoundForge::Rest(rest) => rest.token(),
@@ -249,7 +241,7 @@ impl ForgeAccess for ServerForges {
         &self,
         installation: InstallationId,
         change: &ChangeId,
-    ) -> Result<Option<OpenChange>, ForgeFailure> {
+    ) -> ForgeResult<Option<OpenChange>> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.open_change(installation, change).await,
             FoundForge::Rest(rest) => rest.open_change(change).await,
@@ -261,7 +253,7 @@ impl ForgeAccess for ServerForges {
         forge: &str,
         installation: InstallationId,
         repository: &str,
-    ) -> Result<Vec<OpenChange>, ForgeFailure> {
+    ) -> ForgeResult<Vec<OpenChange>> {
         match self.find(forge)? {
             FoundForge::GitHub(github) => {
                 github.open_changes(forge, installation, repository).await
@@ -276,7 +268,7 @@ impl ForgeAccess for ServerForges {
         installation: InstallationId,
         repository: &str,
         account: &str,
-    ) -> Result<bool, ForgeFailure> {
+    ) -> ForgeResult<bool> {
         match self.find(forge)? {
             FoundForge::GitHub(github) => {
                 github.may_write(forge, installation, repository, account).await
@@ -291,7 +283,7 @@ impl ForgeAccess for ServerForges {
         change: &ChangeId,
         head: &str,
         notice: &CheckNotice,
-    ) -> Result<(), ForgeFailure> {
+    ) -> ForgeResult<()> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => {
                 github.report_check(installation, change, head, notice).await

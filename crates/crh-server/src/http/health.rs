@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::Shared;
 use super::guard::is_own_host;
 use super::sign_in::has_page_token;
-use crate::store::{QueueTotals, StoreError};
+use crate::store::{QueueTotals, StoreResult};
 
 /// Counters of this process.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ pub(super) async fn metrics(
     }
 }
 
-async fn render(state: &Shared) -> Result<String, StoreError> {
+async fn render(state: &Shared) -> StoreResult<String> {
     let store = &state.store;
     let (counts, totals, workers) =
         (store.queue_counts().await?, store.queue_totals().await?, store.workers().await?);

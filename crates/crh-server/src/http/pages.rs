@@ -19,7 +19,7 @@ use crate::run_store::load_report;
 use crate::session::{Session, Sessions, Viewer};
 use crate::store::{
     AuditEntry, BudgetScope, JobFilter, MicroUsd, OutcomeSum, QueueCounts, ReviewFilter,
-    StoreError, StoredReview,
+    StoreError, StoreResult, StoredReview,
 };
 use crh_review::report::Report;
 
@@ -207,7 +207,7 @@ pub(super) async fn visible_jobs(
     state: &ServerState,
     viewer: &Viewer,
     choice: JobChoice<'_>,
-) -> Result<Vec<Job>, StoreError> {
+) -> StoreResult<Vec<Job>> {
     let mut filter = JobFilter { limit: BATCH_ROWS, ..JobFilter::default() };
     match choice {
         JobChoice::All => {}
@@ -236,7 +236,7 @@ pub(super) async fn visible_reviews(
     state: &ServerState,
     viewer: &Viewer,
     before: Option<i64>,
-) -> Result<Vec<StoredReview>, StoreError> {
+) -> StoreResult<Vec<StoredReview>> {
     let mut filter = ReviewFilter { limit: BATCH_ROWS, before, ..ReviewFilter::default() };
     let mut visible = Vec::new();
     for _ in 0..BATCHES_MAX {
@@ -257,7 +257,7 @@ pub(super) async fn visible_reviews(
 pub(super) async fn visible_counts(
     state: &ServerState,
     viewer: &Viewer,
-) -> Result<QueueCounts, StoreError> {
+) -> StoreResult<QueueCounts> {
     if *viewer == Viewer::Operator {
         return state.store.queue_counts().await;
     }
@@ -277,7 +277,7 @@ pub(super) async fn overview(State(state): State<Shared>, who: SignedIn) -> Page
     Ok(show(&state, &who, "overview.html", "Queue", values))
 }
 
-async fn overview_values(state: &ServerState, viewer: &Viewer) -> Result<Value, StoreError> {
+async fn overview_values(state: &ServerState, viewer: &Viewer) -> StoreResult<Value> {
     let (store, now) = (&state.store, state.store.now());
     let counts = visible_counts(state, viewer).await?;
     let job_values =
@@ -382,7 +382,7 @@ pub(super) async fn repositories(State(state): State<Shared>, who: SignedIn) -> 
     Ok(show(&state, &who, "repositories.html", "Repositories", values))
 }
 
-async fn repository_rows(state: &ServerState, viewer: &Viewer) -> Result<Vec<Value>, StoreError> {
+async fn repository_rows(state: &ServerState, viewer: &Viewer) -> StoreResult<Vec<Value>> {
     let mut rows = Vec::new();
     for installation in state.store.installations().await? {
         for repository in state.store.repositories_of(&installation.forge, installation.id).await? {
@@ -422,7 +422,7 @@ pub(super) async fn repository(
 async fn find_repository<'a>(
     state: &'a ServerState,
     name: &str,
-) -> Result<(&'a str, InstallationId), StoreError> {
+) -> StoreResult<(&'a str, InstallationId)> {
     let mut missing = StoreError::Missing(format!("repository {name}"));
     for forge in state.access.names() {
         match state.store.installation_of(forge, name).await {
@@ -434,11 +434,7 @@ async fn find_repository<'a>(
     Err(missing)
 }
 
-async fn repository_values(
-    state: &ServerState,
-    viewer: &Viewer,
-    name: &str,
-) -> Result<Value, StoreError> {
+async fn repository_values(state: &ServerState, viewer: &Viewer, name: &str) -> StoreResult<Value> {
     let store = &state.store;
     let (forge, installation) = find_repository(state, name).await?;
     if !viewer.sees(installation, name) {

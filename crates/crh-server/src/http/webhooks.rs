@@ -14,7 +14,9 @@ use crate::github_app::SecretError;
 use crate::job::{
     ChangeId, Enqueued, InstallationId, JobKey, JobKind, JobOrigin, NewJob, Priority,
 };
-use crate::store::{Acceptance, Delivery, Installation, InstalledRepository, StoreError};
+use crate::store::{
+    Acceptance, Delivery, Installation, InstalledRepository, StoreError, StoreResult,
+};
 use crate::tasks::CommandTask;
 use crate::webhook::plan::{
     ChangeName, PlannedInstallation, PlannedReview, WebhookPlan, plan_delivery,
@@ -165,7 +167,7 @@ async fn store_delivery(
     state: &ServerState,
     delivery: &Delivery,
     plan: WebhookPlan,
-) -> Result<Received, StoreError> {
+) -> StoreResult<Received> {
     let (store, forge) = (&state.store, delivery.forge.as_str());
     if store.is_handled(forge, &delivery.id).await? {
         return Ok(Received::AlreadyHandled);
@@ -193,7 +195,7 @@ async fn jobs_of(
     state: &ServerState,
     delivery: &Delivery,
     plan: WebhookPlan,
-) -> Result<Vec<NewJob>, StoreError> {
+) -> StoreResult<Vec<NewJob>> {
     let (store, forge) = (&state.store, delivery.forge.as_str());
     Ok(match plan {
         WebhookPlan::Ignore(_) => Vec::new(),
@@ -267,7 +269,7 @@ async fn ensure_repository(
     forge: &str,
     change: &ChangeName,
     private: bool,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     match state.store.installation_of(forge, &change.repository).await {
         Ok(InstallationId(id)) if id == change.installation => return Ok(()),
         Ok(_) | Err(StoreError::Missing(_)) => {}
@@ -285,7 +287,7 @@ async fn save_installation(
     forge: &str,
     installation: &PlannedInstallation,
     suspended: bool,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let id = InstallationId(installation.installation);
     let saved = Installation {
         forge: forge.to_owned(),

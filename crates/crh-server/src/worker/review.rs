@@ -14,7 +14,7 @@ use crate::{
     queue::may_start_review,
     store::{
         AuditEntry, BudgetDecision, BudgetPurpose, BudgetReservation, Deferral, LeaseEnd, MicroUsd,
-        NewReview, Store, StoreError,
+        NewReview, Store, StoreError, StoreResult,
     },
 };
 
@@ -59,7 +59,7 @@ impl From<ForgeFailure> for Interruption {
 pub(super) async fn run_review(
     attempt: &Attempt<'_>,
     forge: &impl ForgeAccess,
-) -> Result<LeaseEnd, StoreError> {
+) -> StoreResult<LeaseEnd> {
     match review(attempt, forge).await {
         Ok(review) => Ok(LeaseEnd::Done(Some(review))),
         Err(Interruption::End(end)) => Ok(end),
@@ -307,7 +307,7 @@ async fn post(
     }
 }
 
-async fn record_post(store: &Store, attempt: &Attempt<'_>) -> Result<(), StoreError> {
+async fn record_post(store: &Store, attempt: &Attempt<'_>) -> StoreResult<()> {
     let entry = AuditEntry {
         at: store.now(),
         who: attempt.settings.name.clone(),
@@ -346,10 +346,7 @@ fn step_failure(step: &str, end: ChildEnd) -> Interruption {
 }
 
 /// Ends a review of a head that is not current any more, and adds one of the current head.
-async fn follow_head(
-    attempt: &Attempt<'_>,
-    forge: &impl ForgeAccess,
-) -> Result<LeaseEnd, StoreError> {
+async fn follow_head(attempt: &Attempt<'_>, forge: &impl ForgeAccess) -> StoreResult<LeaseEnd> {
     let job = attempt.job();
     match forge.open_change(job.installation, &job.key.change).await {
         Ok(Some(open)) if open.draft => {

@@ -22,7 +22,9 @@ use crate::job::{
     Priority,
 };
 use crate::run_store::load_report;
-use crate::store::{AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoredReview};
+use crate::store::{
+    AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoreResult, StoredReview,
+};
 use crh_mcp::mcp::{
     AgentTools, IssueView, LabelledData, ReportView, ToolContext, explain, fence, numbered_diff,
     review_resources, shortened, structured_result, tell_step, text_result,
@@ -216,7 +218,7 @@ impl ReviewTools {
     }
 
     /// Whether a job waits or runs, so that other people may wait for it, too.
-    async fn is_active(&self, key: &JobKey) -> Result<bool, StoreError> {
+    async fn is_active(&self, key: &JobKey) -> StoreResult<bool> {
         let repository = Some((key.change.forge.clone(), key.change.repository.clone()));
         for state in [JobState::Waiting, JobState::Running] {
             let repository = repository.clone();
@@ -289,12 +291,7 @@ impl ReviewTools {
         Ok(ReadReview { review, report, view, folder: path })
     }
 
-    async fn record(
-        &self,
-        caller: &Caller,
-        tool: &str,
-        change: &ChangeId,
-    ) -> Result<(), StoreError> {
+    async fn record(&self, caller: &Caller, tool: &str, change: &ChangeId) -> StoreResult<()> {
         let entry = AuditEntry {
             at: self.state.store.now(),
             who: caller.viewer.name().to_owned(),
