@@ -66,11 +66,9 @@ struct IssueViewer {
 #[derive(Deserialize)]
 struct ListedIssue {
     html_url: String,
-    #[serde(default)]
     body: Option<String>,
     user: Option<IssueAuthor>,
     /// Set for pull requests, which GitHub lists as issues.
-    #[serde(default)]
     pull_request: Option<Value>,
 }
 

@@ -57,7 +57,6 @@ pub(super) struct PullRequestPayload {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct CommentPayload {
     pub(super) id: u64,
-    #[serde(default)]
     pub(super) body: Option<String>,
     pub(super) user: Option<AccountPayload>,
     /// The comment that starts the conversation. `None` if this one does.

@@ -54,11 +54,9 @@ struct PullRequestReply {
     state: String,
     #[serde(default)]
     draft: bool,
-    #[serde(default)]
     labels: Option<Vec<LabelPayload>>,
     head: BranchReply,
     base: BranchReply,
-    #[serde(default)]
     updated_at: Option<String>,
 }
 

@@ -16,7 +16,6 @@ pub(super) struct User {
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Repository {
     /// Repository that this one was forked from.
-    #[serde(default)]
     parent: Option<Parent>,
 }
 
@@ -38,11 +37,9 @@ pub(super) struct Pull {
     pub(super) html_url: String,
     #[serde(default)]
     pub(super) title: String,
-    #[serde(default)]
     pub(super) body: Option<String>,
     pub(super) user: Option<User>,
     /// Missing in some answers of GitHub Enterprise.
-    #[serde(default)]
     pub(super) author_association: Option<String>,
     #[serde(default)]
     pub(super) draft: bool,
@@ -54,7 +51,6 @@ pub(super) struct Pull {
     pub(super) labels: Vec<Label>,
     pub(super) head: BranchTip,
     pub(super) base: BranchTip,
-    #[serde(default)]
     pub(super) changed_files: Option<usize>,
 }
 
@@ -70,7 +66,6 @@ pub(super) struct BranchTip {
     pub(super) branch: String,
     pub(super) sha: String,
     /// `None` if the repository is gone.
-    #[serde(default)]
     pub(super) repo: Option<EndRepository>,
 }
 
@@ -83,9 +78,7 @@ pub(super) struct EndRepository {
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct File {
     pub(super) filename: String,
-    #[serde(default)]
     pub(super) previous_filename: Option<String>,
-    #[serde(default)]
     pub(super) patch: Option<String>,
 }
 
@@ -97,7 +90,6 @@ pub(super) struct Comment {
     pub(super) author_association: String,
     #[serde(default)]
     pub(super) created_at: String,
-    #[serde(default)]
     pub(super) body: Option<String>,
     #[serde(default)]
     pub(super) html_url: String,
@@ -109,12 +101,9 @@ pub(super) struct Review {
     pub(super) user: Option<User>,
     #[serde(default)]
     pub(super) state: String,
-    #[serde(default)]
     pub(super) commit_id: Option<String>,
-    #[serde(default)]
     pub(super) body: Option<String>,
     /// `None` for a pending review.
-    #[serde(default)]
     pub(super) submitted_at: Option<String>,
 }
 
@@ -129,11 +118,8 @@ pub(super) struct CheckRun {
     pub(super) name: String,
     #[serde(default)]
     pub(super) status: String,
-    #[serde(default)]
     pub(super) conclusion: Option<String>,
-    #[serde(default)]
     pub(super) details_url: Option<String>,
-    #[serde(default)]
     pub(super) html_url: Option<String>,
     #[serde(default)]
     pub(super) output: Output,
@@ -141,9 +127,7 @@ pub(super) struct CheckRun {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Output {
-    #[serde(default)]
     pub(super) title: Option<String>,
-    #[serde(default)]
     pub(super) summary: Option<String>,
 }
 
@@ -158,9 +142,7 @@ pub(super) struct Status {
     pub(super) context: String,
     #[serde(default)]
     pub(super) state: String,
-    #[serde(default)]
     pub(super) description: Option<String>,
-    #[serde(default)]
     pub(super) target_url: Option<String>,
 }
 
@@ -191,7 +173,6 @@ pub(super) struct QueriedPull {
     pub(super) head_ref_oid: String,
     pub(super) review_threads: Connection<Thread>,
     /// Only in the first page; `None` if the token may not see issues.
-    #[serde(default)]
     pub(super) closing_issues_references: Option<Connection<Issue>>,
 }
 

@@ -6,7 +6,6 @@ use serde::Deserialize;
 pub(super) struct User {
     pub(super) id: u64,
     pub(super) username: String,
-    #[serde(default)]
     pub(super) bot: Option<bool>,
 }
 
@@ -67,9 +66,7 @@ pub(super) struct FileDiff {
     pub(super) diff: String,
     #[serde(default)]
     pub(super) renamed_file: bool,
-    #[serde(default)]
     pub(super) too_large: Option<bool>,
-    #[serde(default)]
     pub(super) collapsed: Option<bool>,
 }
 
