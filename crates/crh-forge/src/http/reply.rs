@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
-use reqwest::{RequestBuilder, Response};
+use reqwest::{RequestBuilder, Response, StatusCode};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
@@ -114,6 +114,13 @@ pub(crate) fn parse_body<T: DeserializeOwned>(
 fn no_data_error(limit: Duration) -> ReplyError {
     let message = format!("no data for {} s", limit.as_secs_f64());
     ReplyError::Failed(RequestFailure::Unanswered, message)
+}
+
+/// A status with its reason: `status 502 (Bad Gateway)`.
+pub(crate) fn status_text(status: u16) -> String {
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    format!("status {status}{reason}")
 }
 
 /// The innermost error says what happened; the outer ones repeat the address.

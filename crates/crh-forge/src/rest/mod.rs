@@ -10,7 +10,6 @@ mod serving;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use change_ref::{RestChangeRef, RestChangeRefError, is_rest_reference};
@@ -30,19 +29,14 @@ pub use serving::{
     ChangeAction, ChangeEvent, CommentEvent, RestChange, RestEvent, RestServing, WebhookProof,
 };
 use thiserror::Error;
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
 
 use crate::ForgeError;
-use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_reply, parse_body};
-use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose, RetryDecision};
-use crate::http::wait_notifier::WaitNotifier;
-use crate::http::{message, retry};
+use crate::http::message;
+use crate::http::reply::{HttpReply, ReplyError, USER_AGENT, fetch_reply, parse_body};
+use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose};
+use crate::http::sender::{FailedAttempt, FailedReply, RequestSender};
 use crate::posting::Verb;
 use crh_http::{ClientSetupError, NetworkSettings, Timeouts};
-
-/// Maximum number of concurrent requests: as many as crh sends to read one proposed change.
-const CONCURRENT_MAX: usize = 8;
 
 /// Entries per page. Servers may send fewer.
 const PAGE_SIZE: usize = 100;
@@ -108,16 +102,10 @@ pub struct RestClient {
 }
 
 struct RestClientInner {
-    http: reqwest::Client,
+    sender: RequestSender,
     host: RestHost,
     token: Option<(HeaderName, HeaderValue, SecretString)>,
-    retry: ForgeRetryPolicy,
     now: fn() -> SystemTime,
-    /// Source of retry jitter.
-    jitter: AtomicU64,
-    timeouts: Timeouts,
-    wait_notifier: WaitNotifier,
-    slots: Semaphore,
 }
 
 /// A list, possibly truncated.
@@ -150,15 +138,10 @@ impl RestClient {
             Ok::<_, RestSetupError>((HeaderName::from_static(header), value, token))
         };
         let inner = RestClientInner {
-            http: crh_http::build_client(network)?,
+            sender: RequestSender::new(network, host.name(), retry, seed)?,
             host,
             token: token.map(to_header).transpose()?,
-            retry,
             now,
-            jitter: AtomicU64::new(seed),
-            timeouts: network.timeouts,
-            wait_notifier: WaitNotifier::default(),
-            slots: Semaphore::new(CONCURRENT_MAX),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -175,7 +158,7 @@ impl RestClient {
 
     /// Sets the callback for wait messages. The default is silence.
     pub fn on_wait(&self, callback: fn(&str)) {
-        self.inner.wait_notifier.set_callback(callback);
+        self.inner.sender.wait_notifier.set_callback(callback);
     }
 
     /// Fails if the server is older than crh supports. A version without a number, such as that of
@@ -235,12 +218,7 @@ impl RestClient {
     /// Sends a write and returns the reply; an empty reply is null. Retries only if the server
     /// certainly did nothing. An unconfirmed write is [`ForgeError::Ambiguous`].
     pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
-        let method = match verb {
-            Verb::Post => Method::POST,
-            Verb::Patch => Method::PATCH,
-            Verb::Put => Method::PUT,
-            Verb::Delete => Method::DELETE,
-        };
+        let method = verb.method();
         let request = describe(&method, path);
         let reply = self.send(method, path, Some(body)).await?;
         if reply.body.is_empty() {
@@ -260,32 +238,15 @@ impl RestClient {
     ) -> Result<HttpReply, ForgeError> {
         let purpose =
             if method == Method::GET { RequestPurpose::Read } else { RequestPurpose::Write };
-        let (host, request) = (self.inner.host.name(), describe(&method, path));
+        let request = describe(&method, path);
         let mut attempt = 1;
         loop {
-            let (failure, message, status) = match self.attempt(&method, path, body).await {
+            let failed = match self.attempt(&method, path, body).await {
                 Ok(reply) if (200..300).contains(&reply.status) => return Ok(reply),
-                Ok(reply) => {
-                    let message = self.error_message(&reply);
-                    (classify(&reply, (self.inner.now)()), message, Some(reply.status))
-                }
-                Err(ReplyError::TooLarge) => {
-                    return Err(ForgeError::TooLarge { request, megabytes: REPLY_MAX >> 20 });
-                }
-                Err(ReplyError::Failed(failure, message)) => (failure, message, None),
+                Ok(reply) => self.failed_attempt(&reply),
+                Err(error) => error.into_failed(&request)?,
             };
-            let (policy, jitter) = (&self.inner.retry, retry::jitter(&self.inner.jitter));
-            match retry::decide(failure, purpose, attempt, policy, jitter) {
-                RetryDecision::Wait(wait) => {
-                    let now = Instant::now();
-                    self.inner.wait_notifier.announce(host, failure, &message, attempt, wait, now);
-                    tokio::time::sleep(wait).await;
-                }
-                RetryDecision::Ambiguous => return Err(ForgeError::Ambiguous { request, message }),
-                RetryDecision::GiveUp => {
-                    return Err(to_forge_error(host, request, failure, message, status));
-                }
-            }
+            self.inner.sender.wait(&request, purpose, attempt, failed).await?;
             attempt += 1;
         }
     }
@@ -298,9 +259,9 @@ impl RestClient {
         body: Option<&Value>,
     ) -> Result<HttpReply, ReplyError> {
         // The semaphore is never closed.
-        let _slot = self.inner.slots.acquire().await;
+        let _slot = self.inner.sender.slots.acquire().await;
         let url = format!("{}{path}", self.inner.host.api());
-        let mut request = self.inner.http.request(method.clone(), url);
+        let mut request = self.inner.sender.http.request(method.clone(), url);
         request = request.header(ACCEPT, "application/json").header(AGENT, USER_AGENT);
         if let Some((name, value, _)) = &self.inner.token {
             request = request.header(name, value);
@@ -308,7 +269,15 @@ impl RestClient {
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         }
-        fetch_reply(request, self.inner.timeouts, self.token()).await
+        fetch_reply(request, self.inner.sender.timeouts, self.token()).await
+    }
+
+    fn failed_attempt(&self, reply: &HttpReply) -> FailedAttempt {
+        let (status, message) = (reply.status, self.error_message(reply));
+        let server_error = format!("status {status}: {message}");
+        let failure = classify(reply, (self.inner.now)());
+        let reply = Some(FailedReply { status, needs: None, server_error });
+        FailedAttempt { failure, message, reply }
     }
 
     /// The server's reason, in one line: the first field of the reply that has one, otherwise the
@@ -335,36 +304,6 @@ impl RestClient {
 /// Method and path of a request for messages, without the query.
 fn describe(method: &Method, path: &str) -> String {
     format!("{method} {}", path.split('?').next().unwrap_or(path))
-}
-
-/// The error after the last attempt.
-fn to_forge_error(
-    host: &str,
-    request: String,
-    failure: RequestFailure,
-    message: String,
-    status: Option<u16>,
-) -> ForgeError {
-    let host = host.to_owned();
-    match (failure, status) {
-        (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
-        (RequestFailure::Refused, Some(401)) => ForgeError::BadToken { host, message },
-        (RequestFailure::Refused, Some(403)) => {
-            ForgeError::Forbidden { request, message, needs: None }
-        }
-        (RequestFailure::Refused, Some(404 | 410)) => ForgeError::NotFound { request },
-        (RequestFailure::Refused, Some(status)) => ForgeError::Refused { request, status, message },
-        (RequestFailure::ServerError(_), Some(status)) => {
-            ForgeError::Failing { host, message: format!("status {status}: {message}") }
-        }
-        (
-            RequestFailure::NotSent
-            | RequestFailure::Unanswered
-            | RequestFailure::ServerError(_)
-            | RequestFailure::Refused,
-            _,
-        ) => ForgeError::Unreachable { host, message },
-    }
 }
 
 fn classify(reply: &HttpReply, now: SystemTime) -> RequestFailure {

@@ -8,11 +8,11 @@ use futures_util::{StreamExt, stream};
 use url::form_urlencoded;
 use wire::{Bug, Comment, GitRef, InlineComment, Merge, Person, PreviewDiff, Report, Vote};
 
-use super::client::CONCURRENT_MAX;
 use super::merge_proposal_ref::is_plain;
 use super::{Collection, CollectionCompleteness, LaunchpadClient, MergeProposalRef};
 use crate::http::message;
 use crate::http::message::NO_SECRET;
+use crate::http::sender::CONCURRENT_MAX;
 use crate::posting::ProposalState;
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::reply_head::mentions_rate_limit;
-use super::send::{ApiKind, ApiRequest, Method};
+use super::send::{ApiKind, ApiRequest};
 use super::{GitHubClient, parse_body};
 use crate::ForgeError;
 use crate::http::message;
@@ -89,7 +90,7 @@ impl GitHubClient {
     ) -> Result<(T, Vec<GraphError>), ForgeError> {
         let body = json!({ "query": query, "variables": variables }).to_string().into_bytes();
         let api_request = ApiRequest {
-            method: Method::Post,
+            method: Method::POST,
             purpose: purpose(query),
             url: self.host().graphql().to_owned(),
             body: Some(body),

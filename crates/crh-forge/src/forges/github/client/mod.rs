@@ -12,7 +12,6 @@ mod send;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -22,23 +21,18 @@ pub use graphql::GraphError;
 use identity::GitHubIdentity;
 pub use pages::{PageCompleteness, Pages};
 pub use reply_head::RateLimit;
-use send::{ApiRequest, Method};
+use send::ApiRequest;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
-use tokio::sync::Semaphore;
 
 use super::{GitHubCredentials, GitHubHost};
 use crate::ForgeError;
 use crate::http::reply::parse_body;
 use crate::http::retry::ForgeRetryPolicy;
-use crate::http::wait_notifier::WaitNotifier;
+use crate::http::sender::RequestSender;
 use crate::posting::Verb;
 use crh_http::{NetworkSettings, Timeouts};
-
-/// Maximum number of concurrent requests. To read a pull request, crh starts about as many at once.
-/// GitHub allows a hundred.
-const CONCURRENT_MAX: usize = 8;
 
 /// GitHub gives up a request after ten seconds. With retries, crh gives up a silent host within two
 /// minutes.
@@ -85,18 +79,12 @@ pub struct GitHubClient {
 }
 
 struct GitHubClientInner {
-    http: reqwest::Client,
+    sender: RequestSender,
     host: GitHubHost,
     account: GitHubIdentity,
     cache: ReplyCache,
-    retry: ForgeRetryPolicy,
     now: fn() -> SystemTime,
-    /// Source of retry jitter.
-    jitter: AtomicU64,
-    timeouts: Timeouts,
-    wait_notifier: WaitNotifier,
     limits: Mutex<BTreeMap<String, RateLimit>>,
-    slots: Semaphore,
 }
 
 struct GetReply {
@@ -130,17 +118,12 @@ impl GitHubClient {
         let GitHubClientConfig { host, credentials, cache, retry, now, seed } = config;
         let account = GitHubIdentity::new(credentials, &host).ok_or(GitHubSetupError::Token)?;
         let inner = GitHubClientInner {
-            http: crh_http::build_client(network)?,
+            sender: RequestSender::new(network, host.name(), retry, seed)?,
             host,
             account,
             cache,
-            retry,
             now,
-            jitter: AtomicU64::new(seed),
-            timeouts: network.timeouts,
-            wait_notifier: WaitNotifier::default(),
             limits: Mutex::default(),
-            slots: Semaphore::new(CONCURRENT_MAX),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -158,12 +141,12 @@ impl GitHubClient {
 
     /// Sets the callback for wait messages. The default is silence.
     pub fn on_wait(&self, callback: fn(&str)) {
-        self.inner.wait_notifier.set_callback(callback);
+        self.inner.sender.wait_notifier.set_callback(callback);
     }
 
     /// Waits `failures` times the first retry delay, at most the longest.
     pub(super) async fn pause(&self, failures: u32) {
-        let policy = &self.inner.retry;
+        let policy = &self.inner.sender.retry;
         let wait = policy.first_wait.saturating_mul(failures).min(policy.longest_wait);
         tokio::time::sleep(wait).await;
     }
@@ -177,13 +160,8 @@ impl GitHubClient {
     /// Sends a write and returns the reply; an empty reply is null. Retries only if GitHub
     /// certainly did nothing. An unconfirmed write is [`ForgeError::Ambiguous`].
     pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
-        let method = match verb {
-            Verb::Post => Method::Post,
-            Verb::Patch => Method::Patch,
-            Verb::Put => Method::Put,
-            Verb::Delete => Method::Delete,
-        };
-        let request = format!("{} {path}", method.name());
+        let method = verb.method();
+        let request = format!("{method} {path}");
         let reply = self.send(&ApiRequest::write(method, self.address(path), body)).await?;
         if reply.body.is_empty() {
             return Ok(Value::Null);

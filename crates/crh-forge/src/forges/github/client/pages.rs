@@ -7,8 +7,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::task::JoinHandle;
 
 use super::link::PageLinks;
-use super::{CONCURRENT_MAX, GetReply, GetSource, GitHubClient, parse_body};
+use super::{GetReply, GetSource, GitHubClient, parse_body};
 use crate::ForgeError;
+use crate::http::sender::CONCURRENT_MAX;
 
 /// Entries per page: GitHub's maximum.
 const PAGE_ENTRIES: usize = 100;

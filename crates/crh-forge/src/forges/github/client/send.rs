@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::{StatusCode, header};
+use reqwest::{Method, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::super::GitHubApp;
 use super::identity::{IdentityKind, InstallationToken};
 use super::reply_head::ReplyHead;
 use super::{ACCEPT, GitHubClient, error_message, graphql, parse_body};
 use crate::ForgeError;
-use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_reply};
-use crate::http::retry;
-use crate::http::retry::{RequestFailure, RequestPurpose, RetryDecision};
+use crate::http::reply::{HttpReply, ReplyError, USER_AGENT, fetch_reply, status_text};
+use crate::http::retry::{RequestFailure, RequestPurpose};
+use crate::http::sender::{FailedAttempt, FailedReply};
 
 /// Version of GitHub's REST API. GitHub supports each version for at least two years.
 const API_VERSION: &str = "2022-11-28";
@@ -35,27 +34,6 @@ const APP_PERMISSIONS: [(&str, &str); 7] = [
     ("security_events", "write"),
     ("statuses", "read"),
 ];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
-    Get,
-    Post,
-    Patch,
-    Put,
-    Delete,
-}
-
-impl Method {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Put => "PUT",
-            Self::Delete => "DELETE",
-        }
-    }
-}
 
 pub(super) struct ApiRequest {
     pub(super) method: Method,
@@ -85,7 +63,7 @@ struct Bearer(SecretString);
 
 impl ApiRequest {
     pub(super) fn read(url: String, etag: Option<String>) -> Self {
-        let (method, purpose, api) = (Method::Get, RequestPurpose::Read, ApiKind::Rest);
+        let (method, purpose, api) = (Method::GET, RequestPurpose::Read, ApiKind::Rest);
         Self { method, purpose, url, body: None, etag, api }
     }
 
@@ -180,7 +158,7 @@ impl GitHubClient {
         let installation: Installation = parse_body(&format!("GET {path}"), &reply.body)?;
         let path = format!("/app/installations/{}/access_tokens", installation.id);
         let body = installation.token_request(app);
-        let mut api_request = ApiRequest::write(Method::Post, self.address(&path), &body);
+        let mut api_request = ApiRequest::write(Method::POST, self.address(&path), &body);
         // Retries are safe, because an unused token does no harm.
         api_request.purpose = RequestPurpose::Read;
         let reply = self.send_as(&api_request, &bearer).await?;
@@ -199,7 +177,7 @@ impl GitHubClient {
         let request = self.describe(api_request);
         let (mut attempt, mut redirects, mut url) = (1, 0, api_request.url.clone());
         loop {
-            let (failure, message, head) = match self.attempt(api_request, &url, bearer).await {
+            let failed = match self.attempt(api_request, &url, bearer).await {
                 Ok(reply) => match self.classify(api_request, reply, bearer) {
                     ClassifiedReply::Success(reply) => return Ok(reply),
                     ClassifiedReply::Redirect(target) if redirects < REDIRECTS_MAX => {
@@ -210,36 +188,12 @@ impl GitHubClient {
                         return Err(self.unreachable("redirect loop".to_owned()));
                     }
                     ClassifiedReply::Failed(failure, message, head) => {
-                        (failure, message, Some(head))
+                        failed_attempt(failure, message, head)
                     }
                 },
-                Err(ReplyError::TooLarge) => {
-                    return Err(ForgeError::TooLarge { request, megabytes: REPLY_MAX >> 20 });
-                }
-                Err(ReplyError::Failed(failure, message)) => (failure, message, None),
+                Err(error) => error.into_failed(&request)?,
             };
-            match retry::decide(
-                failure,
-                api_request.purpose,
-                attempt,
-                &self.inner.retry,
-                retry::jitter(&self.inner.jitter),
-            ) {
-                RetryDecision::Wait(wait) => {
-                    let host = self.inner.host.name();
-                    self.inner.wait_notifier.announce(
-                        host,
-                        failure,
-                        &message,
-                        attempt,
-                        wait,
-                        Instant::now(),
-                    );
-                    tokio::time::sleep(wait).await;
-                }
-                RetryDecision::Ambiguous => return Err(ForgeError::Ambiguous { request, message }),
-                RetryDecision::GiveUp => return Err(self.error(request, failure, message, head)),
-            }
+            self.inner.sender.wait(&request, api_request.purpose, attempt, failed).await?;
             attempt += 1;
         }
     }
@@ -252,18 +206,12 @@ impl GitHubClient {
         bearer: &Bearer,
     ) -> Result<ApiReply, ReplyError> {
         // The semaphore is never closed.
-        let _slot = self.inner.slots.acquire().await;
-        let method = match api_request.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Patch => reqwest::Method::PATCH,
-            Method::Put => reqwest::Method::PUT,
-            Method::Delete => reqwest::Method::DELETE,
-        };
+        let _slot = self.inner.sender.slots.acquire().await;
         let mut request = self
             .inner
+            .sender
             .http
-            .request(method, url)
+            .request(api_request.method.clone(), url)
             .bearer_auth(bearer.0.expose_secret())
             .header(header::ACCEPT, ACCEPT)
             .header(header::USER_AGENT, USER_AGENT)
@@ -275,7 +223,7 @@ impl GitHubClient {
             request = request.header(header::CONTENT_TYPE, "application/json").body(body.clone());
         }
         let HttpReply { status, headers, body } =
-            fetch_reply(request, self.inner.timeouts, Some(&bearer.0)).await?;
+            fetch_reply(request, self.inner.sender.timeouts, Some(&bearer.0)).await?;
         let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         Ok(ApiReply { head: ReplyHead::parse(status, get), body })
     }
@@ -312,7 +260,7 @@ impl GitHubClient {
             }
             200..=299 => ClassifiedReply::Success(ApiReply { head, body }),
             304 if api_request.etag.is_some() => ClassifiedReply::Success(ApiReply { head, body }),
-            301 | 302 | 307 | 308 if api_request.method == Method::Get => {
+            301 | 302 | 307 | 308 if api_request.method == Method::GET => {
                 match self.redirect_target(&head) {
                     Some(address) => ClassifiedReply::Redirect(address),
                     None => {
@@ -335,42 +283,6 @@ impl GitHubClient {
         path.starts_with('/').then(|| location.to_owned())
     }
 
-    fn error(
-        &self,
-        request: String,
-        failure: RequestFailure,
-        message: String,
-        head: Option<ReplyHead>,
-    ) -> ForgeError {
-        let host = self.inner.host.name().to_owned();
-        match (failure, head) {
-            (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
-            (RequestFailure::Refused, Some(head)) => match head.status {
-                401 => ForgeError::BadToken { host, message },
-                403 => ForgeError::Forbidden { request, message, needs: head.accepted_permissions },
-                404 | 410 => ForgeError::NotFound { request },
-                status => ForgeError::Refused { request, status, message },
-            },
-            (RequestFailure::ServerError(_), Some(head)) if head.status < 300 => {
-                ForgeError::Failing { host, message }
-            }
-            (RequestFailure::ServerError(_), Some(head)) => {
-                let status_code = StatusCode::from_u16(head.status).ok();
-                let reason = status_code.and_then(|status| status.canonical_reason());
-                let reason_suffix = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-                let message = format!("status {}{reason_suffix}", head.status);
-                ForgeError::Failing { host, message }
-            }
-            (
-                RequestFailure::NotSent
-                | RequestFailure::Unanswered
-                | RequestFailure::ServerError(_)
-                | RequestFailure::Refused,
-                _,
-            ) => self.unreachable(message),
-        }
-    }
-
     fn unreachable(&self, message: String) -> ForgeError {
         ForgeError::Unreachable { host: self.inner.host.name().to_owned(), message }
     }
@@ -383,7 +295,7 @@ impl GitHubClient {
             ApiKind::Rest => api_request.url.strip_prefix(api).unwrap_or(&api_request.url),
         };
         let path = target.split('?').next().unwrap_or(target);
-        format!("{} {path}", api_request.method.name())
+        format!("{} {path}", api_request.method)
     }
 }
 
@@ -391,6 +303,15 @@ enum ClassifiedReply {
     Success(ApiReply),
     Redirect(String),
     Failed(RequestFailure, String, ReplyHead),
+}
+
+fn failed_attempt(failure: RequestFailure, message: String, head: ReplyHead) -> FailedAttempt {
+    let server_error = match head.status {
+        ..300 => message.clone(),
+        status => status_text(status),
+    };
+    let (status, needs) = (head.status, head.accepted_permissions);
+    FailedAttempt { failure, message, reply: Some(FailedReply { status, needs, server_error }) }
 }
 
 fn unreadable(request: &str, message: &str) -> ForgeError {

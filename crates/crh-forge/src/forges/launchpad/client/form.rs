@@ -3,13 +3,14 @@
 use reqwest::header;
 use url::form_urlencoded;
 
-use super::{classify_failure, failure_message, redirect_location, to_forge_error};
+use super::{failed_attempt, redirect_location};
 use crate::ForgeError;
 use crate::forges::launchpad::{LaunchpadCredentials, LaunchpadService};
 use crate::http::message;
 use crate::http::message::NO_SECRET;
-use crate::http::reply::{REPLY_MAX, ReplyError, USER_AGENT, fetch_reply};
+use crate::http::reply::{USER_AGENT, fetch_reply};
 use crate::http::retry::RequestFailure;
+use crate::http::sender::{FailedAttempt, FailedReply};
 use crh_http::NetworkSettings;
 
 pub(in crate::forges::launchpad) struct FormError {
@@ -29,12 +30,14 @@ pub(in crate::forges::launchpad) async fn post_form(
     form: &[(&str, &str)],
 ) -> Result<(u16, String), FormError> {
     let (host, request_name) = (service.name(), format!("POST {page}"));
-    let form_error = |failure, message: String, status| {
-        let error = to_forge_error(host, request_name.clone(), failure, message.clone(), status);
-        FormError { failure, message, error }
+    let form_error = |failed: FailedAttempt| {
+        let (failure, message) = (failed.failure, failed.message.clone());
+        FormError { failure, message, error: failed.into_error(host, &request_name) }
     };
-    let http = crh_http::build_client(network)
-        .map_err(|error| form_error(RequestFailure::Refused, error.to_string(), None))?;
+    let refused = |message: String, reply| {
+        form_error(FailedAttempt { failure: RequestFailure::Refused, message, reply })
+    };
+    let http = crh_http::build_client(network).map_err(|error| refused(error.to_string(), None))?;
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let request = http
         .post(format!("{}/{page}", service.web()))
@@ -52,17 +55,18 @@ pub(in crate::forges::launchpad) async fn post_form(
                 let address = location.split(['?', '#']).next().unwrap_or_default();
                 let message =
                     format!("it redirects to `{}`", message::single_line(address, NO_SECRET));
-                Err(form_error(RequestFailure::Refused, message, Some(status)))
+                let (needs, server_error) = (None, message.clone());
+                Err(refused(message, Some(FailedReply { status, needs, server_error })))
             }
-            (status, None) => {
-                let message = failure_message(&reply, &LaunchpadCredentials::anonymous());
-                Err(form_error(classify_failure(&reply), message, Some(status)))
+            (_, None) => {
+                Err(form_error(failed_attempt(&reply, &LaunchpadCredentials::anonymous())))
             }
         },
-        Err(ReplyError::Failed(failure, message)) => Err(form_error(failure, message, None)),
-        Err(ReplyError::TooLarge) => {
-            let error = ForgeError::TooLarge { request: request_name, megabytes: REPLY_MAX >> 20 };
-            Err(FormError { failure: RequestFailure::Refused, message: error.to_string(), error })
-        }
+        Err(error) => Err(match error.into_failed(&request_name) {
+            Ok(failed) => form_error(failed),
+            Err(error) => {
+                FormError { failure: RequestFailure::Refused, message: error.to_string(), error }
+            }
+        }),
     }
 }

@@ -8,24 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use reqwest::{Method, StatusCode, header};
+use reqwest::{Method, header};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
 use url::form_urlencoded;
 
 use super::{LaunchpadCredentials, LaunchpadService};
 use crate::ForgeError;
-use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_reply, parse_body};
-use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose, RetryDecision};
-use crate::http::wait_notifier::WaitNotifier;
-use crate::http::{message, retry};
+use crate::http::message;
+use crate::http::reply::{HttpReply, ReplyError, USER_AGENT, fetch_reply, parse_body, status_text};
+use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose};
+use crate::http::sender::{FailedAttempt, FailedReply, RequestSender};
 use crh_http::{BaseUrl, ClientSetupError, NetworkSettings, Timeouts};
-
-/// Maximum number of concurrent requests. Launchpad is slow and shared.
-pub(super) const CONCURRENT_MAX: usize = 8;
 
 /// crh waits longer than the half minute that Launchpad may work on a request.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -66,17 +61,11 @@ pub struct LaunchpadClient {
 }
 
 struct LaunchpadClientInner {
-    http: reqwest::Client,
+    sender: RequestSender,
     service: LaunchpadService,
     credentials: LaunchpadCredentials,
-    retry: ForgeRetryPolicy,
     now: fn() -> SystemTime,
-    /// Source of retry jitter.
-    jitter: AtomicU64,
     nonce: AtomicU64,
-    timeouts: Timeouts,
-    wait_notifier: WaitNotifier,
-    slots: Semaphore,
 }
 
 /// A list, possibly truncated.
@@ -137,16 +126,11 @@ impl LaunchpadClient {
     ) -> Result<Self, ClientSetupError> {
         let LaunchpadClientConfig { service, credentials, retry, now, seed } = config;
         let inner = LaunchpadClientInner {
-            http: crh_http::build_client(network)?,
+            sender: RequestSender::new(network, service.name(), retry, seed)?,
             service,
             credentials,
-            retry,
             now,
-            jitter: AtomicU64::new(seed),
             nonce: AtomicU64::new(seed),
-            timeouts: network.timeouts,
-            wait_notifier: WaitNotifier::default(),
-            slots: Semaphore::new(CONCURRENT_MAX),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -163,7 +147,7 @@ impl LaunchpadClient {
 
     /// Sets the callback for wait messages. The default is silence.
     pub fn on_wait(&self, callback: fn(&str)) {
-        self.inner.wait_notifier.set_callback(callback);
+        self.inner.sender.wait_notifier.set_callback(callback);
     }
 
     /// Gets the JSON at a path of the web service, such as `~ann/shop/+git/shop/+merge/1`.
@@ -282,48 +266,15 @@ impl LaunchpadClient {
         service_request: &ServiceRequest,
         purpose: RequestPurpose,
     ) -> Result<HttpReply, ForgeError> {
+        let request = self.describe(service_request);
         let mut attempt = 1;
         loop {
-            let (failure, message, status) = match self.attempt(service_request).await {
+            let failed = match self.attempt(service_request).await {
                 Ok(reply) if (200..400).contains(&reply.status) => return Ok(reply),
-                Ok(reply) => {
-                    let message = failure_message(&reply, &self.inner.credentials);
-                    (classify_failure(&reply), message, Some(reply.status))
-                }
-                Err(ReplyError::TooLarge) => {
-                    let request_name = self.describe(service_request);
-                    return Err(ForgeError::TooLarge {
-                        request: request_name,
-                        megabytes: REPLY_MAX >> 20,
-                    });
-                }
-                Err(ReplyError::Failed(failure, message)) => (failure, message, None),
+                Ok(reply) => failed_attempt(&reply, &self.inner.credentials),
+                Err(error) => error.into_failed(&request)?,
             };
-            let policy = &self.inner.retry;
-            match retry::decide(
-                failure,
-                purpose,
-                attempt,
-                policy,
-                retry::jitter(&self.inner.jitter),
-            ) {
-                RetryDecision::Wait(time) => {
-                    let (host, now) = (self.inner.service.name(), Instant::now());
-                    self.inner.wait_notifier.announce(host, failure, &message, attempt, time, now);
-                    tokio::time::sleep(time).await;
-                }
-                RetryDecision::Ambiguous => {
-                    return Err(ForgeError::Ambiguous {
-                        request: self.describe(service_request),
-                        message,
-                    });
-                }
-                RetryDecision::GiveUp => {
-                    let (host, request_name) =
-                        (self.inner.service.name(), self.describe(service_request));
-                    return Err(to_forge_error(host, request_name, failure, message, status));
-                }
-            }
+            self.inner.sender.wait(&request, purpose, attempt, failed).await?;
             attempt += 1;
         }
     }
@@ -331,9 +282,10 @@ impl LaunchpadClient {
     /// Sends once and reads the reply.
     async fn attempt(&self, service_request: &ServiceRequest) -> Result<HttpReply, ReplyError> {
         // The semaphore is never closed.
-        let _slot = self.inner.slots.acquire().await;
+        let _slot = self.inner.sender.slots.acquire().await;
         let inner = &self.inner;
         let mut request = inner
+            .sender
             .http
             .request(service_request.method.clone(), &service_request.url)
             .header(header::ACCEPT, "application/json")
@@ -349,7 +301,7 @@ impl LaunchpadClient {
             let kind = "application/x-www-form-urlencoded";
             request = request.header(header::CONTENT_TYPE, kind).body(form.clone());
         }
-        fetch_reply(request, inner.timeouts, inner.credentials.secret()).await
+        fetch_reply(request, inner.sender.timeouts, inner.credentials.secret()).await
     }
 
     fn unreachable(&self, message: &str) -> ForgeError {
@@ -371,32 +323,11 @@ impl ServiceRequest {
     }
 }
 
-/// The error after the last attempt.
-fn to_forge_error(
-    host: &str,
-    request: String,
-    failure: RequestFailure,
-    message: String,
-    status: Option<u16>,
-) -> ForgeError {
-    let host = host.to_owned();
-    match (failure, status) {
-        (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
-        (RequestFailure::Refused, Some(401)) => ForgeError::BadToken { host, message },
-        (RequestFailure::Refused, Some(403)) => {
-            ForgeError::Forbidden { request, message, needs: None }
-        }
-        (RequestFailure::Refused, Some(404 | 410)) => ForgeError::NotFound { request },
-        (RequestFailure::Refused, Some(status)) => ForgeError::Refused { request, status, message },
-        (RequestFailure::ServerError(_), Some(_)) => ForgeError::Failing { host, message },
-        (
-            RequestFailure::NotSent
-            | RequestFailure::Unanswered
-            | RequestFailure::ServerError(_)
-            | RequestFailure::Refused,
-            _,
-        ) => ForgeError::Unreachable { host, message },
-    }
+fn failed_attempt(reply: &HttpReply, credentials: &LaunchpadCredentials) -> FailedAttempt {
+    let (failure, message) = (classify_failure(reply), failure_message(reply, credentials));
+    let server_error = message.clone();
+    let reply = Some(FailedReply { status: reply.status, needs: None, server_error });
+    FailedAttempt { failure, message, reply }
 }
 
 fn header_value(reply: &HttpReply, name: &str) -> Option<String> {
@@ -425,10 +356,7 @@ fn failure_message(reply: &HttpReply, credentials: &LaunchpadCredentials) -> Str
         let text = message::single_line(&text, secret);
         return if text.is_empty() { "no reason given".to_owned() } else { text };
     }
-    let status_code = StatusCode::from_u16(reply.status).ok();
-    let reason = status_code.and_then(|status| status.canonical_reason());
-    let reason_suffix = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let oops = header_value(reply, "x-lazr-oopsid").map(|oops| message::single_line(&oops, secret));
     let oops = oops.map(|oops| format!(", {oops}")).unwrap_or_default();
-    format!("status {}{reason_suffix}{oops}", reply.status)
+    format!("{}{oops}", status_text(reply.status))
 }
