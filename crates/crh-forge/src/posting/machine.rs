@@ -239,34 +239,27 @@ impl<'a> PostingMachine<'a> {
             }
             (WriteAnswer::Misplaced(why), WriteKind::Review { .. }) => self.halve(write, why),
             (
-                WriteAnswer::Refused(why) | WriteAnswer::Forbidden(why) | WriteAnswer::Failed(why),
-                WriteKind::Review { .. },
-            ) => {
-                self.constraints.reason_for_no_review = Some(why);
-                self.plan();
-            }
-            (
                 WriteAnswer::Misplaced(why)
                 | WriteAnswer::Refused(why)
                 | WriteAnswer::Forbidden(why)
                 | WriteAnswer::Failed(why),
-                WriteKind::Vote { .. },
-            ) => {
-                self.constraints.reason_for_no_vote = Some(why);
-                self.plan();
-            }
-            (
-                WriteAnswer::Misplaced(why)
-                | WriteAnswer::Refused(why)
-                | WriteAnswer::Forbidden(why)
-                | WriteAnswer::Failed(why),
+                kind,
+            ) => match kind {
+                WriteKind::Review { .. } => {
+                    self.constraints.reason_for_no_review = Some(why);
+                    self.plan();
+                }
+                WriteKind::Vote { .. } => {
+                    self.constraints.reason_for_no_vote = Some(why);
+                    self.plan();
+                }
                 WriteKind::Withdraw { .. }
                 | WriteKind::Submit { .. }
                 | WriteKind::NewSummary { .. }
                 | WriteKind::Summary { .. }
                 | WriteKind::Resolve { .. }
-                | WriteKind::WholeReview { .. },
-            ) => self.fail(&write, &why),
+                | WriteKind::WholeReview { .. } => self.fail(&write, &why),
+            },
         }
     }
 
