@@ -1,6 +1,7 @@
 //! State of a proposed change before posting, for all forges. The plan of a posting depends only on
 //! this state and the review.
 
+use crate::{DiffSpot, DiscussionComment, DiscussionThread};
 use crh_review::finding::Side;
 
 /// State of a pull request, merge request or merge proposal.
@@ -173,6 +174,27 @@ pub struct InlineThread {
     pub side: Option<Side>,
     /// Comments, oldest first.
     pub comments: Vec<InlineComment>,
+}
+
+impl InlineThread {
+    /// The thread for the reviewers. The id of a comment is the prefix with its number.
+    pub(crate) fn to_discussion(&self, id_prefix: &str) -> DiscussionThread {
+        let comments = self.comments.iter().map(|comment| DiscussionComment {
+            id: format!("{id_prefix}{}", comment.id),
+            author: comment.author.clone(),
+            created_at: Some(comment.created_at.clone()),
+            content: comment.body.clone(),
+        });
+        let spot = self.line.zip(self.side);
+        DiscussionThread {
+            id: self.node_id.clone(),
+            spot: spot.map(|(line, side)| DiffSpot { file: self.path.clone(), side, line }),
+            file: self.path.clone(),
+            resolved: self.resolved,
+            outdated: self.outdated,
+            comments: comments.collect(),
+        }
+    }
 }
 
 /// A comment in a thread on lines.

@@ -10,8 +10,7 @@ use crate::posting::{
 };
 use crate::rest::RestChangeRef;
 use crate::{
-    BranchEnd, ChangeProposal, DiffSpot, DiscussionComment, DiscussionThread, ForgeCheck,
-    ProposalKind, ProposalRound,
+    BranchEnd, ChangeProposal, DiscussionComment, ForgeCheck, ProposalKind, ProposalRound,
 };
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
@@ -62,7 +61,7 @@ pub(super) fn convert(
         checks: checks(&raw.statuses),
         linked_issues: Vec::new(),
         comments: general_comments(&raw),
-        threads: state.threads.iter().map(discussion_thread).collect(),
+        threads: state.threads.iter().map(|it| it.to_discussion("discussion_r")).collect(),
         votes: Vec::new(),
         rounds: rounds(&raw, &state, instance),
         notes: raw.notes,
@@ -219,24 +218,6 @@ fn general_comments(raw: &RawPullRequest) -> Vec<DiscussionComment> {
     let mut discussion: Vec<DiscussionComment> = comments.chain(reviews).collect();
     discussion.sort_by(|one, other| one.created_at.cmp(&other.created_at));
     discussion
-}
-
-fn discussion_thread(thread: &InlineThread) -> DiscussionThread {
-    let spot = thread.line.zip(thread.side);
-    let comments = thread.comments.iter().map(|comment| DiscussionComment {
-        id: format!("discussion_r{}", comment.id),
-        author: comment.author.clone(),
-        created_at: Some(comment.created_at.clone()),
-        content: comment.body.clone(),
-    });
-    DiscussionThread {
-        id: thread.node_id.clone(),
-        spot: spot.map(|(line, side)| DiffSpot { file: thread.path.clone(), side, line }),
-        file: thread.path.clone(),
-        resolved: thread.resolved,
-        outdated: thread.outdated,
-        comments: comments.collect(),
-    }
 }
 
 /// The first status of each context, which is the newest: Gitea lists the newest first.

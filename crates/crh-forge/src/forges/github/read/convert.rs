@@ -8,7 +8,7 @@ use crate::posting::{
     Association, FilePatch, ForgeUser, InlineComment, InlineThread, ProposalComment,
     ProposalProperties, ProposalReview, ProposalState, last_saved_review,
 };
-use crate::{ChangeProposal, DiffSpot, ForgeCheck, ForgeIssue, ProposalKind, ProposalRound};
+use crate::{ChangeProposal, ForgeCheck, ForgeIssue, ProposalKind, ProposalRound};
 use crh_review::finding::Side;
 use crh_review::identity::{inline_review_marker, is_commit_id};
 
@@ -78,7 +78,7 @@ pub(super) fn convert(
         checks: checks(check_runs, statuses),
         linked_issues: conversations.issues.into_iter().map(linked_issue).collect(),
         comments: discussion,
-        threads: proposal_state.threads.iter().map(discussion_thread).collect(),
+        threads: proposal_state.threads.iter().map(|it| it.to_discussion("discussion_r")).collect(),
         votes: Vec::new(),
         rounds: rounds(&pull, reviewed_heads, last_head(&proposal_state, instance)),
         notes,
@@ -200,27 +200,6 @@ fn inline_comment(comment: wire::ThreadComment) -> InlineComment {
         created_at: comment.created_at,
         body: comment.body,
         url: comment.url,
-    }
-}
-
-fn discussion_thread(thread: &InlineThread) -> crate::DiscussionThread {
-    let spot = match (thread.line, thread.side) {
-        (Some(line), Some(side)) => Some(DiffSpot { file: thread.path.clone(), side, line }),
-        (_, _) => None,
-    };
-    let comments = thread.comments.iter().map(|comment| crate::DiscussionComment {
-        id: format!("discussion_r{}", comment.id),
-        author: comment.author.clone(),
-        created_at: Some(comment.created_at.clone()),
-        content: comment.body.clone(),
-    });
-    crate::DiscussionThread {
-        id: thread.node_id.clone(),
-        spot,
-        file: thread.path.clone(),
-        resolved: thread.resolved,
-        outdated: thread.outdated,
-        comments: comments.collect(),
     }
 }
 

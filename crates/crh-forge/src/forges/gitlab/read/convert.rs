@@ -10,8 +10,8 @@ use crate::posting::{
 };
 use crate::rest::RestChangeRef;
 use crate::{
-    BranchEnd, ChangeProposal, DiffSpot, DiscussionComment, DiscussionThread, ForgeCheck,
-    ForgeIssue, ProposalKind, ProposalRound, ReviewVote,
+    BranchEnd, ChangeProposal, DiscussionComment, ForgeCheck, ForgeIssue, ProposalKind,
+    ProposalRound, ReviewVote,
 };
 use crh_review::finding::Side;
 use crh_review::identity::{inline_review_marker, is_commit_id};
@@ -66,7 +66,7 @@ pub(super) fn convert(
         checks: checks(&raw.jobs),
         linked_issues: raw.issues.iter().map(linked_issue).collect(),
         comments: general_notes(&raw).map(discussion_comment).collect(),
-        threads: discussion_threads(&raw, &state),
+        threads: state.threads.iter().map(|it| it.to_discussion("note_")).collect(),
         votes: votes(&raw),
         rounds: rounds(&raw, head, start),
         notes: raw.notes,
@@ -240,29 +240,6 @@ fn discussion_comment(note: &wire::Note) -> DiscussionComment {
         created_at: Some(note.created_at.clone()),
         content: note.body.clone(),
     }
-}
-
-fn discussion_threads(raw: &RawMergeRequest, state: &ProposalState) -> Vec<DiscussionThread> {
-    let notes: BTreeMap<&str, &wire::Discussion> =
-        raw.discussions.iter().map(|discussion| (discussion.id.as_str(), discussion)).collect();
-    let to_thread = |thread: &InlineThread| {
-        let discussion = notes.get(thread.node_id.as_str())?;
-        let spot = thread.line.zip(thread.side);
-        Some(DiscussionThread {
-            id: thread.node_id.clone(),
-            spot: spot.map(|(line, side)| DiffSpot { file: thread.path.clone(), side, line }),
-            file: thread.path.clone(),
-            resolved: thread.resolved,
-            outdated: thread.outdated,
-            comments: discussion
-                .notes
-                .iter()
-                .filter(|note| !note.system)
-                .map(discussion_comment)
-                .collect(),
-        })
-    };
-    state.threads.iter().filter_map(to_thread).collect()
 }
 
 fn votes(raw: &RawMergeRequest) -> Vec<ReviewVote> {
