@@ -151,6 +151,12 @@ pub fn encode(text: &str) -> String {
         .collect()
 }
 
+/// Percent-encodes a text as one part of an address, as OAuth does: all but letters, digits and
+/// `-._~`.
+pub(crate) fn encode_part(text: &str) -> String {
+    encode(text).replace('/', "%2F")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::filing::{LabelMode, TicketTracker};
 use super::{FiledTicket, TrackerError, TrackerTicket, filing, has_marker, with_marker};
 use crate::ForgeError;
+use crate::forge_code::encode_part;
 use crate::forges::github::{GitHubClient, Repo};
 use crate::posting::Verb;
 use crh_review::identity::issue_marker;
@@ -140,7 +141,7 @@ impl GitHubIssues {
     async fn labels(&self, ticket: &TrackerTicket) -> Vec<String> {
         let mut existing = Vec::new();
         for label in &ticket.labels {
-            let path = format!("/repos/{}/labels/{}", self.repo, percent_encode(label));
+            let path = format!("/repos/{}/labels/{}", self.repo, encode_part(label));
             // Labels are optional, so crh skips a label that it cannot check.
             if self.get::<Value>(&path).await.is_ok() {
                 existing.push(label.clone());
@@ -179,7 +180,7 @@ impl TicketTracker for GitHubIssues {
         let list = format!(
             "/repos/{}/issues?state=all&sort=created&direction=desc&creator={}&per_page={PAGE_SIZE}",
             self.repo,
-            percent_encode(&viewer.login)
+            encode_part(&viewer.login)
         );
         for page in 1..=PAGES_MAX {
             let issues: Vec<ListedIssue> = self.get(&format!("{list}&page={page}")).await?;
@@ -236,16 +237,4 @@ fn parse_reply<T: for<'de> Deserialize<'de>>(path: &str, value: Value) -> Result
         request: format!("GET {}", path.split('?').next().unwrap_or(path)),
         message: error.to_string(),
     })
-}
-
-/// Percent-encodes a word for an address.
-fn percent_encode(word: &str) -> String {
-    let is_unreserved =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    word.bytes()
-        .map(|byte| match is_unreserved(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
-        .collect()
 }

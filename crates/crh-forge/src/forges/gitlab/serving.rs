@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{GitLab, is_program};
-use crate::forge_code::{FileCommit, FixSuggestion, OwnConversation, encode};
+use crate::forge_code::{FileCommit, FixSuggestion, OwnConversation, encode_part};
 use crate::posting::{DiffRefs, ForgeRequest, Verb};
 use crate::rest::{
     ChangeAction, ChangeEvent, CommentEvent, RestChange, RestChangeRef, RestEvent, RestForge,
@@ -237,13 +237,13 @@ impl RestServing for GitLab {
     }
 
     fn file_path(&self, repository: &str, commit: &str, path: &str) -> String {
-        let path = encode(path).replace('/', "%2F");
+        let path = encode_part(path);
         format!("{}/repository/files/{path}?ref={commit}", self.repository_path(repository))
     }
 
     /// Unlike the reply about a file, the list of its folder tells symlinks from files.
     fn folder_path(&self, repository: &str, commit: &str, path: &str) -> Option<String> {
-        let folder = path.rsplit_once('/').map(|(folder, _)| encode(folder).replace('/', "%2F"));
+        let folder = path.rsplit_once('/').map(|(folder, _)| encode_part(folder));
         let folder = folder.unwrap_or_default();
         let project = self.repository_path(repository);
         Some(format!("{project}/repository/tree?path={folder}&ref={commit}"))

@@ -5,6 +5,7 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
+use crate::forge_code::encode_part;
 use crate::http::message::MASK;
 
 /// Default consumer key.
@@ -170,9 +171,9 @@ impl LaunchpadCredentials {
             "OAuth realm=\"{realm}\", oauth_consumer_key=\"{}\", oauth_token=\"{}\", \
              oauth_signature_method=\"PLAINTEXT\", oauth_signature=\"{}\", oauth_timestamp=\"{seconds}\", \
              oauth_nonce=\"{nonce}\", oauth_version=\"1.0\"",
-            percent_encode(&self.consumer),
-            percent_encode(token),
-            percent_encode(&format!("&{secret}")),
+            encode_part(&self.consumer),
+            encode_part(token),
+            encode_part(&format!("&{secret}")),
         );
         header.into()
     }
@@ -186,19 +187,6 @@ impl fmt::Debug for LaunchpadCredentials {
             .field("is_anonymous", &self.is_anonymous())
             .finish_non_exhaustive()
     }
-}
-
-/// Percent-encodes as OAuth requires: everything except letters, digits and `-._~`.
-fn percent_encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]
