@@ -88,11 +88,6 @@ impl Repo {
     pub fn name(&self) -> &str {
         &self.name
     }
-
-    /// Compares names as GitHub does, ignoring case.
-    pub fn equals_ignoring_case(&self, other: &Self) -> bool {
-        self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
-    }
 }
 
 impl fmt::Display for Repo {
@@ -337,12 +332,5 @@ mod tests {
                 ftp://github.com/o/r/pull/1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
             "#]],
         );
-    }
-
-    #[test]
-    fn repository_names_ignore_case() {
-        let repo = |text| Repo::parse(text).unwrap();
-        assert!(repo("Octo/Cat").equals_ignoring_case(&repo("octo/cat")));
-        assert!(!repo("octo/cat").equals_ignoring_case(&repo("octo/cats")));
     }
 }
