@@ -114,6 +114,13 @@ pub enum ForgeError {
     },
 }
 
+impl ForgeError {
+    /// The reply to a request has not the expected content.
+    pub(crate) fn unreadable(request: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Unreadable { request: request.into(), message: message.into() }
+    }
+}
+
 fn needs_suffix(permissions: Option<&str>) -> String {
     permissions.map(|permissions| format!("; it needs `{permissions}`")).unwrap_or_default()
 }

@@ -177,8 +177,7 @@ async fn read_head(
     let PullRequestRef { repo, number, .. } = pull_ref;
     let pull: Pull = client.get_json(path).await?;
     if let Some(problem) = problem(&pull, *number) {
-        let (request, message) = (format!("GET {path}"), problem.to_owned());
-        return Err(ForgeError::Unreadable { request, message });
+        return Err(ForgeError::unreadable(format!("GET {path}"), problem));
     }
     let commit = format!("/repos/{repo}/commits/{}", pull.head.sha);
     let runs_path = format!("{commit}/check-runs");

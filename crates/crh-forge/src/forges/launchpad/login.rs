@@ -246,8 +246,7 @@ fn parse_token_pair(reply_text: &SecretString) -> Option<(String, SecretString)>
 }
 
 fn unreadable(page: &str) -> ForgeError {
-    let message = "it has no token".to_owned();
-    ForgeError::Unreadable { request: format!("POST {page}"), message }
+    ForgeError::unreadable(format!("POST {page}"), "it has no token")
 }
 
 #[cfg(test)]

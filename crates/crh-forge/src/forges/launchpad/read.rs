@@ -115,13 +115,12 @@ fn check_tips(path: &str, raw: &RawMergeProposal) -> Result<(), ForgeError> {
     let missing_tip = tips.into_iter().find(|(_, tip)| tip.commit.is_none());
     match missing_tip.filter(|_| raw.rounds.is_empty()) {
         None => Ok(()),
-        Some((name, tip)) => Err(ForgeError::Unreadable {
-            request: format!("GET {path}"),
-            message: format!(
-                "its {name} branch `{}` is gone and Launchpad has no diff of it",
-                message::single_line(&tip.branch, NO_SECRET)
-            ),
-        }),
+        Some((name, tip)) => {
+            let branch = message::single_line(&tip.branch, NO_SECRET);
+            let message =
+                format!("its {name} branch `{branch}` is gone and Launchpad has no diff of it");
+            Err(ForgeError::unreadable(format!("GET {path}"), message))
+        }
     }
 }
 
@@ -141,10 +140,7 @@ async fn read_proposal_and_tips(
 ) -> Result<RawMergeProposal, ForgeError> {
     let merge: Merge = client.get_json(path).await?;
     let request_name = format!("GET {path}");
-    let unreadable = |message: &str| ForgeError::Unreadable {
-        request: request_name.clone(),
-        message: message.to_owned(),
-    };
+    let unreadable = |message: &str| ForgeError::unreadable(&request_name, message);
     let (Some(source), Some(target)) =
         (&merge.source_git_repository_link, &merge.target_git_repository_link)
     else {
@@ -208,10 +204,7 @@ async fn read_tip(
     let git_ref: GitRef = client.get_json(&path).await?;
     match is_commit_id(&git_ref.commit_sha1) {
         true => Ok(git_ref.commit_sha1),
-        false => Err(ForgeError::Unreadable {
-            request: format!("GET {path}"),
-            message: "it has no commit".to_owned(),
-        }),
+        false => Err(ForgeError::unreadable(format!("GET {path}"), "it has no commit")),
     }
 }
 

@@ -109,10 +109,9 @@ impl GitHubClient {
             (Ok(GraphReply { data: None, .. }) | Err(_), errors) if !errors.is_empty() => {
                 Err(errors[0].to_forge_error())
             }
-            (Ok(GraphReply { data: None, .. }), _) => Err(ForgeError::Unreadable {
-                request: QUERY_NAME.to_owned(),
-                message: "it has no data".to_owned(),
-            }),
+            (Ok(GraphReply { data: None, .. }), _) => {
+                Err(ForgeError::unreadable(QUERY_NAME, "it has no data"))
+            }
             (Err(error), _) => Err(error),
         }
     }

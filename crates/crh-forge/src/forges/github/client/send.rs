@@ -163,7 +163,7 @@ impl GitHubClient {
         api_request.purpose = RequestPurpose::Read;
         let reply = self.send_as(&api_request, &bearer).await?;
         let AccessToken { token: token_text } = parse_body(&format!("POST {path}"), &reply.body)
-            .map_err(|_| unreadable(&format!("POST {path}"), "it has no token"))?;
+            .map_err(|_| ForgeError::unreadable(format!("POST {path}"), "it has no token"))?;
         let new_token = SecretString::from(token_text);
         *token = Some(InstallationToken { token: new_token.clone(), issued_at: now });
         Ok(Bearer(new_token))
@@ -312,8 +312,4 @@ fn failed_attempt(failure: RequestFailure, message: String, head: ReplyHead) -> 
     };
     let (status, needs) = (head.status, head.accepted_permissions);
     FailedAttempt { failure, message, reply: Some(FailedReply { status, needs, server_error }) }
-}
-
-fn unreadable(request: &str, message: &str) -> ForgeError {
-    ForgeError::Unreadable { request: request.to_owned(), message: message.to_owned() }
 }

@@ -171,10 +171,10 @@ fn path_with_id(path: &str, id: Option<u64>) -> Result<String, ForgeError> {
     match id {
         Some(id) => Ok(path.replace(NEW_ID_PLACEHOLDER, &id.to_string())),
         None if !path.contains(NEW_ID_PLACEHOLDER) => Ok(path.to_owned()),
-        None => Err(ForgeError::Unreadable {
-            request: format!("PATCH {path}"),
-            message: "GitHub's reply has no id of the new check run".to_owned(),
-        }),
+        None => {
+            let message = "GitHub's reply has no id of the new check run";
+            Err(ForgeError::unreadable(format!("PATCH {path}"), message))
+        }
     }
 }
 

@@ -182,10 +182,8 @@ impl LaunchpadClient {
     /// credentials.
     pub(super) fn own_path(&self, request_path: &str, link: &str) -> Result<String, ForgeError> {
         let path = self.inner.service.api_path(link).map(str::to_owned);
-        path.ok_or_else(|| ForgeError::Unreadable {
-            request: format!("GET {request_path}"),
-            message: "it has an address on another host".to_owned(),
-        })
+        let request = format!("GET {request_path}");
+        path.ok_or_else(|| ForgeError::unreadable(request, "it has an address on another host"))
     }
 
     /// Reads a file that the web service redirects to another host. The other host gets no
