@@ -83,6 +83,27 @@ pub trait RestForge: ForgeRules + RestLogins + RestServing + fmt::Debug {
     }
 }
 
+/// What the error of any write means. `needs` says which permissions the token needs.
+pub(crate) fn classify_error(error: &ForgeError, needs: &str) -> WriteAnswer {
+    let error_text = error.to_string();
+    match error {
+        ForgeError::BadToken { .. }
+        | ForgeError::Forbidden { .. }
+        | ForgeError::NotFound { .. } => {
+            WriteAnswer::Forbidden(format!("{error_text}; it needs {needs}"))
+        }
+        ForgeError::Ambiguous { .. }
+        | ForgeError::TooLarge { .. }
+        | ForgeError::Unreadable { .. } => WriteAnswer::Unconfirmed(error_text),
+        ForgeError::Refused { .. }
+        | ForgeError::RateLimited { .. }
+        | ForgeError::Failing { .. }
+        | ForgeError::Unreachable { .. }
+        | ForgeError::TooOld { .. }
+        | ForgeError::Bazaar { .. } => WriteAnswer::Failed(error_text),
+    }
+}
+
 /// Names and texts of a forge with a plain REST API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RestProfile {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use change_ref::{RestChangeRef, RestChangeRefError, is_rest_reference};
+pub(crate) use forge::classify_error;
 pub use forge::{RestForge, RestPoster, RestProfile};
 pub use host::{RestHost, RestHostError, is_repository_path};
 pub(crate) use host::{parse_number, split_reference};
@@ -115,6 +116,22 @@ pub struct RestList<T> {
     pub entries: Vec<T>,
     /// Whether crh did not read all entries, because of its limits.
     pub is_truncated: bool,
+}
+
+impl<T> RestList<T> {
+    /// The entries of a list that posting depends on.
+    pub(crate) fn required(
+        self,
+        name: &str,
+        notes: &mut Vec<String>,
+        incomplete_lists: &mut Vec<String>,
+    ) -> Vec<T> {
+        if self.is_truncated {
+            notes.push(format!("There are more {name} than crh reads."));
+            incomplete_lists.push(name.to_owned());
+        }
+        self.entries
+    }
 }
 
 impl fmt::Debug for RestClient {

@@ -11,7 +11,7 @@ use crate::posting::{
     Anchor, ForgeProfile, ForgeRequest, ForgeRules, PlannedComment, PostingDelays, PostingWrite,
     ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer, WriteKind, commit_status,
 };
-use crate::rest::{RestChangeRef, RestClient, RestForge};
+use crate::rest::{self, RestChangeRef, RestClient, RestForge};
 use crate::{ForgeError, ProposalKind};
 use crh_review::finding::Side;
 
@@ -119,20 +119,7 @@ pub(super) fn classify_error(error: &ForgeError, write: &PostingWrite) -> WriteA
             WriteAnswer::Misplaced(error_text)
         }
         ForgeError::Refused { status: 400 | 422, .. } => WriteAnswer::Refused(error_text),
-        ForgeError::BadToken { .. }
-        | ForgeError::Forbidden { .. }
-        | ForgeError::NotFound { .. } => WriteAnswer::Forbidden(format!(
-            "{error_text}; it needs the scopes `write:repository` and `write:issue`"
-        )),
-        ForgeError::Ambiguous { .. }
-        | ForgeError::TooLarge { .. }
-        | ForgeError::Unreadable { .. } => WriteAnswer::Unconfirmed(error_text),
-        ForgeError::Refused { .. }
-        | ForgeError::RateLimited { .. }
-        | ForgeError::Failing { .. }
-        | ForgeError::Unreachable { .. }
-        | ForgeError::TooOld { .. }
-        | ForgeError::Bazaar { .. } => WriteAnswer::Failed(error_text),
+        _ => rest::classify_error(error, "the scopes `write:repository` and `write:issue`"),
     }
 }
 

@@ -66,9 +66,9 @@ pub(super) async fn pull_request(
     }
     let mut raw = RawPullRequest { pull: pull?, viewer: viewer?, ..RawPullRequest::default() };
     check(&path, &raw.pull, change.number)?;
-    raw.files = required("files", files?, &mut raw);
-    raw.comments = required("comments", comments?, &mut raw);
-    raw.reviews = required("reviews", reviews?, &mut raw);
+    raw.files = files?.required("files", &mut raw.notes, &mut raw.incomplete_lists);
+    raw.comments = comments?.required("comments", &mut raw.notes, &mut raw.incomplete_lists);
+    raw.reviews = reviews?.required("reviews", &mut raw.notes, &mut raw.incomplete_lists);
     raw.diff = diff.unwrap_or_else(|error| {
         raw.notes.push(format!("Cannot read the diff: {error}."));
         String::new()
@@ -120,7 +120,8 @@ async fn read_review_comments(
     }
     comments.sort_by_key(|comment| comment.id);
     let list = RestList { entries: comments, is_truncated };
-    raw.review_comments = required("inline comments", list, raw);
+    raw.review_comments =
+        list.required("inline comments", &mut raw.notes, &mut raw.incomplete_lists);
     Ok(())
 }
 
@@ -135,20 +136,8 @@ fn check(path: &str, pull: &Pull, number: u64) -> Result<(), ForgeError> {
     };
     match problem {
         None => Ok(()),
-        Some(problem) => Err(ForgeError::Unreadable {
-            request: format!("GET {path}"),
-            message: problem.to_owned(),
-        }),
+        Some(problem) => Err(ForgeError::unreadable(format!("GET {path}"), problem)),
     }
-}
-
-/// Entries of a list that posting depends on. Adds a note if the list is incomplete.
-fn required<T>(name: &str, list: RestList<T>, raw: &mut RawPullRequest) -> Vec<T> {
-    if list.is_truncated {
-        raw.notes.push(format!("There are more {name} than crh reads."));
-        raw.incomplete_lists.push(name.to_owned());
-    }
-    list.entries
 }
 
 /// Roles of the author and of the people who wrote inline comments.

@@ -12,7 +12,7 @@ use crate::posting::{
     Anchor, DiffPoint, ForgeProfile, ForgeRequest, ForgeRules, PlannedComment, PostingDelays,
     ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer, WriteKind, commit_status,
 };
-use crate::rest::{RestChangeRef, RestClient, RestForge};
+use crate::rest::{self, RestChangeRef, RestClient, RestForge};
 use crate::{ForgeError, ProposalKind};
 use crh_review::diff::LineKind;
 use crh_review::finding::Side;
@@ -159,20 +159,7 @@ pub(super) fn classify_error(error: &ForgeError) -> WriteAnswer {
         }
         ForgeError::Refused { status: 400 | 409 | 422, .. } => WriteAnswer::Refused(error_text),
         // GitLab answers 401 if the account may not approve.
-        ForgeError::BadToken { .. }
-        | ForgeError::Forbidden { .. }
-        | ForgeError::NotFound { .. } => WriteAnswer::Forbidden(format!(
-            "{error_text}; it needs the scope `api` and at least the role Reporter"
-        )),
-        ForgeError::Ambiguous { .. }
-        | ForgeError::TooLarge { .. }
-        | ForgeError::Unreadable { .. } => WriteAnswer::Unconfirmed(error_text),
-        ForgeError::Refused { .. }
-        | ForgeError::RateLimited { .. }
-        | ForgeError::Failing { .. }
-        | ForgeError::Unreachable { .. }
-        | ForgeError::TooOld { .. }
-        | ForgeError::Bazaar { .. } => WriteAnswer::Failed(error_text),
+        _ => rest::classify_error(error, "the scope `api` and at least the role Reporter"),
     }
 }
 

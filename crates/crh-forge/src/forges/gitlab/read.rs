@@ -78,8 +78,9 @@ pub(super) async fn merge_request(
     let mut raw = RawMergeRequest { merge_request, ..RawMergeRequest::default() };
     // A job token cannot read its account. It needs none, because it cannot comment.
     raw.viewer = viewer_or_none(viewer)?;
-    raw.files = required("files", files?, &mut raw);
-    raw.discussions = required("discussions", discussions?, &mut raw);
+    raw.files = files?.required("files", &mut raw.notes, &mut raw.incomplete_lists);
+    raw.discussions =
+        discussions?.required("discussions", &mut raw.notes, &mut raw.incomplete_lists);
     raw.approvals = approvals.unwrap_or_else(|error| {
         raw.notes.push(format!("Cannot read the approvals: {error}."));
         Approvals::default()
@@ -130,10 +131,7 @@ fn check(path: &str, merge_request: &MergeRequest, number: u64) -> Result<(), Fo
     };
     match problem {
         None => Ok(()),
-        Some(problem) => Err(ForgeError::Unreadable {
-            request: format!("GET {path}"),
-            message: problem.to_owned(),
-        }),
+        Some(problem) => Err(ForgeError::unreadable(format!("GET {path}"), problem)),
     }
 }
 
@@ -143,15 +141,6 @@ fn viewer_or_none(viewer: Result<User, ForgeError>) -> Result<Option<User>, Forg
         Err(ForgeError::BadToken { .. } | ForgeError::Forbidden { .. }) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Entries of a list that posting depends on. Adds a note if the list is incomplete.
-fn required<T>(name: &str, list: RestList<T>, raw: &mut RawMergeRequest) -> Vec<T> {
-    if list.is_truncated {
-        raw.notes.push(format!("There are more {name} than crh reads."));
-        raw.incomplete_lists.push(name.to_owned());
-    }
-    list.entries
 }
 
 /// A list that a review can do without. An error becomes a note.
