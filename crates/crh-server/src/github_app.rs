@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -12,9 +12,9 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::clock::UnixMillis;
-use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, ForgeResult, OpenChange};
+use crate::forge_access::{CheckNotice, ForgeFailure, ForgeResult, OpenChange};
 use crate::forge_time::parse_forge_time;
-use crate::job::{ChangeId, InstallationId};
+use crate::job::ChangeId;
 use crate::webhook::admission::PullRequestFacts;
 use crate::webhook::plan::{CommentPlace, CommentRef};
 use crh_forge::github::{
@@ -436,34 +436,20 @@ pub(crate) fn forge_failure(error: ForgeError, now: SystemTime) -> ForgeFailure 
     }
 }
 
-impl ForgeAccess for Arc<GitHubAccess> {
-    async fn token(
-        &self,
-        _forge: &str,
-        _installation: InstallationId,
-        repository: &str,
-    ) -> ForgeResult<SecretString> {
+impl GitHubAccess {
+    pub(crate) async fn token(&self, repository: &str) -> ForgeResult<SecretString> {
         let client = self.client(repository)?;
         client.git_token().await.map_err(|error| self.failure(error))
     }
 
-    async fn open_change(
-        &self,
-        _installation: InstallationId,
-        change: &ChangeId,
-    ) -> ForgeResult<Option<OpenChange>> {
+    pub(crate) async fn open_change(&self, change: &ChangeId) -> ForgeResult<Option<OpenChange>> {
         let path = format!("/repos/{}/pulls/{}", change.repository, change.number);
         let reply: PullReply = self.get(&change.repository, &path).await?;
         let is_open = reply.state == "open";
         Ok(is_open.then(|| self.open_change_from(reply, &change.repository)))
     }
 
-    async fn open_changes(
-        &self,
-        _forge: &str,
-        _installation: InstallationId,
-        repository: &str,
-    ) -> ForgeResult<Vec<OpenChange>> {
+    pub(crate) async fn open_changes(&self, repository: &str) -> ForgeResult<Vec<OpenChange>> {
         let path = format!("/repos/{repository}/pulls?state=open");
         let client = self.client(repository)?;
         let pulls = list_pages(&client, &path, |page: Vec<PullReply>| page).await;
@@ -471,13 +457,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
         Ok(pulls.into_iter().map(|pull| self.open_change_from(pull, repository)).collect())
     }
 
-    async fn may_write(
-        &self,
-        _forge: &str,
-        _installation: InstallationId,
-        repository: &str,
-        account: &str,
-    ) -> ForgeResult<bool> {
+    pub(crate) async fn may_write(&self, repository: &str, account: &str) -> ForgeResult<bool> {
         if !is_login(account) {
             return Ok(false);
         }
@@ -490,9 +470,8 @@ impl ForgeAccess for Arc<GitHubAccess> {
         }
     }
 
-    async fn report_check(
+    pub(crate) async fn report_check(
         &self,
-        _installation: InstallationId,
         change: &ChangeId,
         head: &str,
         notice: &CheckNotice,
@@ -544,8 +523,6 @@ mod tests {
     use crh_testkit::FakeGitHub;
     use crh_testkit::fake_github::{APP_KEY, Permission, Pull, PullHandle};
 
-    const NONE: InstallationId = InstallationId(0);
-
     #[expect(clippy::disallowed_methods, reason = "the fake compares tokens with real time")]
     fn now() -> SystemTime {
         SystemTime::now()
@@ -556,19 +533,13 @@ mod tests {
         ChangeId { forge: "127.0.0.1".to_owned(), repository, number }
     }
 
-    fn access(github: &FakeGitHub, key: SecretSource) -> Result<Arc<GitHubAccess>, AppAccessError> {
+    fn access(github: &FakeGitHub, key: SecretSource) -> Result<GitHubAccess, AppAccessError> {
         let id = github.app("crh", "acme", &Permission::ALL).to_string();
         let variables = [github.url(), github.api_url(), github.graphql_url()];
         let [server, api, graphql] = variables.each_ref().map(|text| Some(text.as_str()));
         let host = GitHubHost::from_variables(server, api, graphql).unwrap();
-        let access = GitHubAccess::new(GitHubAppSettings {
-            host,
-            id,
-            key,
-            network: NetworkSettings::default(),
-            now,
-        });
-        access.map(Arc::new)
+        let network = NetworkSettings::default();
+        GitHubAccess::new(GitHubAppSettings { host, id, key, network, now })
     }
 
     fn shop() -> (FakeGitHub, PullHandle) {
@@ -593,7 +564,7 @@ mod tests {
         for login in
             ["read", "triage", "write", "maintain", "admin", "acme", "author", "gone", "a/../b", ""]
         {
-            if access.may_write("", NONE, "acme/shop", login).await.unwrap() {
+            if access.may_write("acme/shop", login).await.unwrap() {
                 allowed.push(login);
             }
         }
@@ -612,12 +583,12 @@ mod tests {
         let comment = CommentRef { id: first, author: "ann".to_owned(), place: CommentPlace::Line };
         access.react("acme/shop", &comment, "eyes").await.unwrap();
         let change = change(&pull);
-        let open = access.open_change(NONE, &change).await.unwrap().unwrap();
+        let open = access.open_change(&change).await.unwrap().unwrap();
         assert_eq!(open.head, github.head(&pull));
         assert_eq!(open.authorship, crate::queue::Authorship::Stranger);
         let notice = CheckNotice { title: "Waits".to_owned(), summary: "why".to_owned() };
         for _ in 0..2 {
-            access.report_check(NONE, &change, &open.head, &notice).await.unwrap();
+            access.report_check(&change, &open.head, &notice).await.unwrap();
         }
         let number = pull.number.to_string();
         for (mark, expected) in [("hello", true), ("hell", false), ("<mark>", false)] {
@@ -627,10 +598,10 @@ mod tests {
         assert_eq!(github.comments(&pull)[0].body, "hello");
         assert_eq!(github.reactions("acme/shop"), [(first, "eyes".to_owned())]);
         assert_eq!(github.check_runs("acme/shop").len(), 1);
-        assert_eq!(access.open_changes("", NONE, "acme/shop").await.unwrap(), [open]);
+        assert_eq!(access.open_changes("acme/shop").await.unwrap(), [open]);
         github.close(&pull);
-        assert_eq!(access.open_change(NONE, &change).await.unwrap(), None);
-        let gone = access.open_changes("", NONE, "acme/other").await.unwrap_err();
+        assert_eq!(access.open_change(&change).await.unwrap(), None);
+        let gone = access.open_changes("acme/other").await.unwrap_err();
         assert!(matches!(gone, ForgeFailure::Gone(_)), "{gone}");
         assert_eq!(github.surprises(), Vec::<String>::new());
     }
@@ -645,11 +616,11 @@ mod tests {
         assert!(matches!(access(&github, key.clone()), Err(AppAccessError::App(_))));
         std::fs::write(&path, APP_KEY).unwrap();
         let access = access(&github, key).unwrap();
-        access.open_change(NONE, &change(&pull)).await.unwrap();
+        access.open_change(&change(&pull)).await.unwrap();
         std::fs::write(&path, "revoked").unwrap();
         let later = now() + Duration::from_secs(5);
         std::fs::File::open(&path).unwrap().set_modified(later).unwrap();
-        let failure = access.open_change(NONE, &change(&pull)).await.unwrap_err();
+        let failure = access.open_change(&change(&pull)).await.unwrap_err();
         assert!(matches!(failure, ForgeFailure::Denied(_)), "{failure}");
     }
 }

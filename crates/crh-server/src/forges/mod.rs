@@ -228,22 +228,22 @@ impl ForgeAccess for ServerForges {
     async fn token(
         &self,
         forge: &str,
-        installation: InstallationId,
+        _: InstallationId,
         repository: &str,
     ) -> ForgeResult<SecretString> {
         match self.find(forge)? {
-            FoundForge::GitHub(github) => github.token(forge, installation, repository).await,
+            FoundForge::GitHub(github) => github.token(repository).await,
             FoundForge::Rest(rest) => rest.token(),
         }
     }
 
     async fn open_change(
         &self,
-        installation: InstallationId,
+        _: InstallationId,
         change: &ChangeId,
     ) -> ForgeResult<Option<OpenChange>> {
         match self.find(&change.forge)? {
-            FoundForge::GitHub(github) => github.open_change(installation, change).await,
+            FoundForge::GitHub(github) => github.open_change(change).await,
             FoundForge::Rest(rest) => rest.open_change(change).await,
         }
     }
@@ -251,13 +251,11 @@ impl ForgeAccess for ServerForges {
     async fn open_changes(
         &self,
         forge: &str,
-        installation: InstallationId,
+        _: InstallationId,
         repository: &str,
     ) -> ForgeResult<Vec<OpenChange>> {
         match self.find(forge)? {
-            FoundForge::GitHub(github) => {
-                github.open_changes(forge, installation, repository).await
-            }
+            FoundForge::GitHub(github) => github.open_changes(repository).await,
             FoundForge::Rest(rest) => rest.open_changes(repository).await,
         }
     }
@@ -265,29 +263,25 @@ impl ForgeAccess for ServerForges {
     async fn may_write(
         &self,
         forge: &str,
-        installation: InstallationId,
+        _: InstallationId,
         repository: &str,
         account: &str,
     ) -> ForgeResult<bool> {
         match self.find(forge)? {
-            FoundForge::GitHub(github) => {
-                github.may_write(forge, installation, repository, account).await
-            }
+            FoundForge::GitHub(github) => github.may_write(repository, account).await,
             FoundForge::Rest(rest) => rest.may_write(repository, account).await,
         }
     }
 
     async fn report_check(
         &self,
-        installation: InstallationId,
+        _: InstallationId,
         change: &ChangeId,
         head: &str,
         notice: &CheckNotice,
     ) -> ForgeResult<()> {
         match self.find(&change.forge)? {
-            FoundForge::GitHub(github) => {
-                github.report_check(installation, change, head, notice).await
-            }
+            FoundForge::GitHub(github) => github.report_check(change, head, notice).await,
             FoundForge::Rest(rest) => rest.report_notice(change, notice).await,
         }
     }
