@@ -18,19 +18,16 @@ const DAY_MS: i64 = 86_400_000;
 
 impl UnixMillis {
     /// This time plus a number of milliseconds.
-    #[must_use]
     pub fn plus_ms(self, ms: i64) -> Self {
         Self(self.0.saturating_add(ms))
     }
 
     /// Days since 1970 UTC.
-    #[must_use]
     pub fn day(self) -> i64 {
         self.0.div_euclid(DAY_MS)
     }
 
     /// The first moment of a day, given in days since 1970 UTC.
-    #[must_use]
     pub fn from_day(day: i64) -> Self {
         Self(day * DAY_MS)
     }
@@ -38,7 +35,6 @@ impl UnixMillis {
 
 /// The first day of the month of `day`, and the first day of the next month. All are days since
 /// 1970 UTC.
-#[must_use]
 pub fn month_of(day: i64) -> (i64, i64) {
     let day_of_month = civil_day_of_month(day);
     let first = day - (day_of_month - 1);
@@ -77,19 +73,16 @@ enum ClockKind {
 
 impl Clock {
     /// The clock of this machine, until the store corrects it.
-    #[must_use]
     pub fn system() -> Self {
         Self { kind: ClockKind::System, value: Arc::new(AtomicI64::new(0)) }
     }
 
     /// A clock that stands still.
-    #[must_use]
     pub fn fixed(at: UnixMillis) -> Self {
         Self { kind: ClockKind::Fixed, value: Arc::new(AtomicI64::new(at.0)) }
     }
 
     /// The current time.
-    #[must_use]
     pub fn now(&self) -> UnixMillis {
         let value = self.value.load(Ordering::Relaxed);
         match self.kind {

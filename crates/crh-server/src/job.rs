@@ -79,7 +79,6 @@ impl JobKind {
         [Self::Review, Self::Command, Self::Reply, Self::Outcomes, Self::Reconcile, Self::Cleanup];
 
     /// Name in the database and on the page.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Review => "review",
@@ -131,7 +130,6 @@ pub enum JobOrigin {
 
 impl JobOrigin {
     /// Name in the database.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Automatic => "automatic",
@@ -241,7 +239,6 @@ impl JobState {
     ];
 
     /// Name in the database and on the page.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

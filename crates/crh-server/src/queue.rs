@@ -27,7 +27,6 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Delay after a number of failed attempts. Differs by job, so that jobs that failed together
     /// do not return together.
-    #[must_use]
     pub fn delay_ms(&self, attempts: u32, job: JobId) -> i64 {
         let exponent = attempts.saturating_sub(1).min(20);
         let delay =
@@ -48,7 +47,6 @@ pub enum NextState {
 }
 
 /// Decides what happens to a job after a failed attempt.
-#[must_use]
 pub fn after_failure(
     job: JobId,
     attempts: u32,
@@ -90,7 +88,6 @@ pub enum StrangerPolicy {
 
 /// Whether crh may review a head that no command asked for. `labelled` says whether a maintainer
 /// approved this head with the label.
-#[must_use]
 pub fn may_start_review(authorship: Authorship, labelled: bool, policy: StrangerPolicy) -> bool {
     match (authorship, policy) {
         (Authorship::Trusted, _) | (Authorship::Stranger, StrangerPolicy::Review) => true,

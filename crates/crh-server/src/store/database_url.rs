@@ -33,7 +33,6 @@ impl DatabaseUrl {
     }
 
     /// Where the database is, without user and password.
-    #[must_use]
     pub fn place(&self) -> String {
         match self {
             Self::Sqlite(path) => path.display().to_string(),

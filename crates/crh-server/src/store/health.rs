@@ -40,7 +40,6 @@ impl Store {
     }
 
     /// Why the last write that [`Store::note`] saw failed. `None` if it succeeded.
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         self.last_write(|last| last.problem.clone())
     }

@@ -160,7 +160,6 @@ impl Store {
     }
 
     /// The current time, as the database sees it.
-    #[must_use]
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
     }

@@ -31,14 +31,12 @@ pub struct MicroUsd(pub i64);
 impl MicroUsd {
     /// Converts dollars, rounded up, so that no cost is lost. Negative and not finite amounts are
     /// 0.
-    #[must_use]
     pub fn from_usd(usd: f64) -> Self {
         // A cast saturates, so a huge amount stays huge.
         if usd.is_finite() && usd > 0.0 { Self((usd * 1e6).ceil() as i64) } else { Self(0) }
     }
 
     /// Dollars.
-    #[must_use]
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / 1e6
     }

@@ -46,20 +46,17 @@ pub enum ChildAccess {
 
 impl Attempt<'_> {
     /// The job.
-    #[must_use]
     pub fn job(&self) -> &Job {
         &self.leased.job
     }
 
     /// Folders of the job's installation.
-    #[must_use]
     pub fn folders(&self) -> InstallationFolders {
         let job = self.job();
         InstallationFolders::new(&self.settings.state, &job.key.change.forge, job.installation)
     }
 
     /// Folder of the job.
-    #[must_use]
     pub fn folder(&self) -> JobFolder {
         self.folders().job(self.job())
     }

@@ -17,7 +17,6 @@ pub struct InstallationFolders {
 
 impl InstallationFolders {
     /// Folders of an installation at a forge.
-    #[must_use]
     pub fn new(state: &Path, forge: &str, installation: InstallationId) -> Self {
         Self {
             root: state.join(INSTALLATIONS).join(folder_name(forge)).join(installation.to_string()),
@@ -25,31 +24,26 @@ impl InstallationFolders {
     }
 
     /// Git objects and cached answers of the forge.
-    #[must_use]
     pub fn store(&self) -> PathBuf {
         self.root.join("store")
     }
 
     /// State of `crh`: the key with which it signs runs, and dismissals.
-    #[must_use]
     pub fn state(&self) -> PathBuf {
         self.root.join("state")
     }
 
     /// Home folder of the children.
-    #[must_use]
     pub fn home(&self) -> PathBuf {
         self.root.join("home")
     }
 
     /// Folders of the jobs.
-    #[must_use]
     pub fn jobs(&self) -> PathBuf {
         self.root.join("jobs")
     }
 
     /// Folder of one job.
-    #[must_use]
     pub fn job(&self, job: &Job) -> JobFolder {
         JobFolder { root: self.jobs().join(job.id.to_string()) }
     }
@@ -64,45 +58,38 @@ pub struct JobFolder {
 
 impl JobFolder {
     /// The archive that `crh prepare` wrote completely.
-    #[must_use]
     pub fn pack(&self) -> PathBuf {
         self.root.join("change.tar")
     }
 
     /// The archive while `crh prepare` writes it.
-    #[must_use]
     pub fn unfinished_pack(&self) -> PathBuf {
         self.root.join("unfinished.tar")
     }
 
     /// Dismissed issues of the repository, for `crh review`.
-    #[must_use]
     pub fn dismissals(&self) -> PathBuf {
         self.root.join("dismissals.json")
     }
 
     /// File with the id of the comment `/crh review full` to which the archive and the unposted
     /// runs belong.
-    #[must_use]
     pub fn full_request(&self) -> PathBuf {
         self.root.join("full-request")
     }
 
     /// Run folders.
-    #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.root.join("runs")
     }
 
     /// File that exists if the review in a run folder is posted and its job is done. If the job
     /// runs again, it makes a new run.
-    #[must_use]
     pub fn posted_mark(&self, run: &Path) -> PathBuf {
         self.root.join("posted").join(run.file_name().unwrap_or_default())
     }
 
     /// File that exists if the store of runs has a copy of a run folder.
-    #[must_use]
     pub fn copied_mark(&self, run: &Path) -> PathBuf {
         self.root.join("copied").join(run.file_name().unwrap_or_default())
     }

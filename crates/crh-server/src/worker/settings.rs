@@ -123,7 +123,6 @@ impl Default for StepTimeouts {
 
 impl WorkerSettings {
     /// The usual settings of a worker with this name, program and state folder.
-    #[must_use]
     pub fn new(name: &str, program: PathBuf, state: PathBuf) -> Self {
         Self {
             name: name.to_owned(),

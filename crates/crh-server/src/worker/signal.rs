@@ -38,7 +38,6 @@ impl StopSignal {
     }
 
     /// The reason, if the signal is set.
-    #[must_use]
     pub fn reason(&self) -> Option<StopReason> {
         *self.sender.borrow()
     }
