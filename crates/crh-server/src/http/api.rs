@@ -5,12 +5,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::pages::{
-    JobChoice, PageResult, require_viewer, visible_counts, visible_jobs, visible_reviews,
-};
+use super::pages::{PageResult, require_viewer, visible_counts, visible_jobs, visible_reviews};
 use super::sign_in::has_page_token;
 use super::{ServerState, Shared};
 use crate::session::Viewer;
+use crate::store::JobFilter;
 
 pub(super) async fn queue(State(state): State<Shared>, headers: HeaderMap) -> PageResult {
     let viewer = api_viewer(&state, &headers).await?;
@@ -19,7 +18,7 @@ pub(super) async fn queue(State(state): State<Shared>, headers: HeaderMap) -> Pa
 
 pub(super) async fn jobs(State(state): State<Shared>, headers: HeaderMap) -> PageResult {
     let viewer = api_viewer(&state, &headers).await?;
-    Ok(json_response(&visible_jobs(&state, &viewer, JobChoice::All).await?))
+    Ok(json_response(&visible_jobs(&state, &viewer, JobFilter::default()).await?))
 }
 
 pub(super) async fn reviews(State(state): State<Shared>, headers: HeaderMap) -> PageResult {

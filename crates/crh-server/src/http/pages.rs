@@ -186,14 +186,6 @@ pub(super) fn hidden(state: &ServerState, who: &SignedIn) -> Response {
     response
 }
 
-/// Which jobs to list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum JobChoice<'a> {
-    All,
-    State(JobState),
-    Repository { forge: &'a str, name: &'a str },
-}
-
 fn sees_job(viewer: &Viewer, job: &Job) -> bool {
     viewer.sees(job.installation, &job.key.change.repository)
 }
@@ -206,16 +198,9 @@ pub(super) fn sees_review(viewer: &Viewer, review: &StoredReview) -> bool {
 pub(super) async fn visible_jobs(
     state: &ServerState,
     viewer: &Viewer,
-    choice: JobChoice<'_>,
+    filter: JobFilter,
 ) -> StoreResult<Vec<Job>> {
-    let mut filter = JobFilter { limit: BATCH_ROWS, ..JobFilter::default() };
-    match choice {
-        JobChoice::All => {}
-        JobChoice::State(job_state) => filter.state = Some(job_state),
-        JobChoice::Repository { forge, name } => {
-            filter.repository = Some((forge.to_owned(), name.to_owned()));
-        }
-    }
+    let mut filter = JobFilter { limit: BATCH_ROWS, ..filter };
     let mut visible = Vec::new();
     for _ in 0..BATCHES_MAX {
         let jobs = state.store.jobs(&filter).await?;
@@ -261,9 +246,9 @@ pub(super) async fn visible_counts(
     if *viewer == Viewer::Operator {
         return state.store.queue_counts().await;
     }
-    let waiting = visible_jobs(state, viewer, JobChoice::State(JobState::Waiting)).await?;
-    let running = visible_jobs(state, viewer, JobChoice::State(JobState::Running)).await?;
-    let dead = visible_jobs(state, viewer, JobChoice::State(JobState::Dead)).await?;
+    let waiting = visible_jobs(state, viewer, JobFilter::in_state(JobState::Waiting)).await?;
+    let running = visible_jobs(state, viewer, JobFilter::in_state(JobState::Running)).await?;
+    let dead = visible_jobs(state, viewer, JobFilter::in_state(JobState::Dead)).await?;
     Ok(QueueCounts {
         waiting: waiting.len() as u64,
         running: running.len() as u64,
@@ -282,9 +267,9 @@ async fn overview_values(state: &ServerState, viewer: &Viewer) -> StoreResult<Va
     let counts = visible_counts(state, viewer).await?;
     let job_values =
         |jobs: Vec<Job>| -> Vec<Value> { jobs.iter().map(|job| job_values(state, job)).collect() };
-    let mut active = visible_jobs(state, viewer, JobChoice::State(JobState::Running)).await?;
-    active.extend(visible_jobs(state, viewer, JobChoice::State(JobState::Waiting)).await?);
-    let dead = visible_jobs(state, viewer, JobChoice::State(JobState::Dead)).await?;
+    let mut active = visible_jobs(state, viewer, JobFilter::in_state(JobState::Running)).await?;
+    active.extend(visible_jobs(state, viewer, JobFilter::in_state(JobState::Waiting)).await?);
+    let dead = visible_jobs(state, viewer, JobFilter::in_state(JobState::Dead)).await?;
     let reviews = visible_reviews(state, viewer, None).await?;
     let workers = store.workers().await?;
     let workers: Vec<Value> = workers
@@ -465,7 +450,9 @@ async fn repository_values(state: &ServerState, viewer: &Viewer, name: &str) -> 
         ..ReviewFilter::default()
     };
     let reviews = store.reviews(&filter).await?;
-    let jobs = visible_jobs(state, viewer, JobChoice::Repository { forge, name }).await?;
+    let repository = Some((forge.to_owned(), name.to_owned()));
+    let filter = JobFilter { repository, ..JobFilter::default() };
+    let jobs = visible_jobs(state, viewer, filter).await?;
     let limit = |limit: Option<MicroUsd>| limit.map_or("none".to_owned(), dollars);
     let limits = &state.settings.limits.repository;
     Ok(json!({

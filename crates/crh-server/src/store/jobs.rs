@@ -46,6 +46,13 @@ pub struct JobFilter {
     pub limit: u32,
 }
 
+impl JobFilter {
+    /// Jobs in a state.
+    pub(crate) fn in_state(state: JobState) -> Self {
+        Self { state: Some(state), ..Self::default() }
+    }
+}
+
 /// Size of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct QueueCounts {
