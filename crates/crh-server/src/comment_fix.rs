@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::comment_jobs::{CommentJobRunner, answer_mark, find_issue, issue_text};
-use crate::job::{AttemptFailure, RetryAdvice};
+use crate::job::AttemptFailure;
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, ChildAccess, ChildEnd};
 use crh_forge::forge_code::{CommitResult, FileCommit, FixSuggestion};
@@ -92,9 +92,8 @@ impl CommentJobRunner {
         path: &str,
         text: &str,
     ) -> Result<Option<String>, AttemptFailure> {
-        let disk_failure = |error: std::io::Error| AttemptFailure {
-            reason: format!("cannot write the files of the job: {error}"),
-            retry: RetryAdvice::Backoff,
+        let disk_failure = |error: std::io::Error| {
+            AttemptFailure::retried(format!("cannot write the files of the job: {error}"))
         };
         attempt.create_folders().map_err(disk_failure)?;
         self.pack_change(attempt, head).await?;
@@ -111,10 +110,8 @@ impl CommentJobRunner {
             end => return Err(end.failure("check")),
         };
         std::fs::remove_file(&pack).map_err(disk_failure)?;
-        let check: FixCheck = serde_json::from_str(&stdout).map_err(|error| AttemptFailure {
-            reason: format!("check: {error}"),
-            retry: RetryAdvice::Backoff,
-        })?;
+        let check: FixCheck = serde_json::from_str(&stdout)
+            .map_err(|error| AttemptFailure::retried(format!("check: {error}")))?;
         Ok(check.objection.map(|found| {
             let line = found.line.map(|line| format!(":{line}")).unwrap_or_default();
             let [title, file, rule] =

@@ -15,7 +15,7 @@ use crate::job::{
     AttemptFailure, Enqueued, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice,
 };
 use crate::run_store::load_report;
-use crate::store::{AuditEntry, NewDismissal, ReviewFilter, StoreError, StoreResult, StoredReview};
+use crate::store::{NewDismissal, ReviewFilter, StoreError, StoreResult, StoredReview};
 use crate::tasks::{CommandTask, ReplyTask};
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, CommentJobs};
@@ -239,14 +239,8 @@ pub(crate) fn answer_mark(comment: u64) -> String {
 }
 
 pub(crate) async fn record(attempt: &Attempt<'_>, who: &str, command: &str) -> StoreResult<()> {
-    let entry = AuditEntry {
-        at: attempt.store.now(),
-        who: who.to_owned(),
-        action: format!("/crh {command}"),
-        target: attempt.job().key.change.to_string(),
-        detail: String::new(),
-    };
-    attempt.store.record(&entry).await
+    let (action, change) = (format!("/crh {command}"), &attempt.job().key.change);
+    attempt.store.record_action(who, &action, change, "").await
 }
 
 /// The last review of the pull request, its report and one of its issues, or an answer that says
@@ -273,13 +267,7 @@ pub(crate) async fn last_report(
     attempt: &Attempt<'_>,
 ) -> Result<Option<(StoredReview, Report)>, AttemptFailure> {
     let change = &attempt.job().key.change;
-    let filter = ReviewFilter {
-        repository: Some((change.forge.clone(), change.repository.clone())),
-        number: Some(change.number.clone()),
-        installation: Some(attempt.job().installation),
-        before: None,
-        limit: 1,
-    };
+    let filter = ReviewFilter::newest_of(change, attempt.job().installation, 1);
     let Some(review) = attempt.store.reviews(&filter).await?.into_iter().next() else {
         return Ok(None);
     };
@@ -293,8 +281,10 @@ pub(crate) async fn last_report(
         Some(report) => Ok(Some((review, report))),
         None => {
             // A report that is too large for the database may be on another worker's machine.
-            let reason = format!("the report of review {} is not on this machine", review.id);
-            Err(AttemptFailure { reason, retry: RetryAdvice::Backoff })
+            Err(AttemptFailure::retried(format!(
+                "the report of review {} is not on this machine",
+                review.id
+            )))
         }
     }
 }

@@ -329,6 +329,13 @@ pub struct AttemptFailure {
     pub retry: RetryAdvice,
 }
 
+impl AttemptFailure {
+    /// A failure after which crh tries again later.
+    pub(crate) fn retried(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), retry: RetryAdvice::Backoff }
+    }
+}
+
 /// Whether another attempt can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryAdvice {

@@ -3,7 +3,7 @@
 use sqlx::{Any, Transaction};
 
 use super::{Store, StoreResult, jobs::LONGEST_LIST, text, time};
-use crate::clock::UnixMillis;
+use crate::{clock::UnixMillis, job::ChangeId};
 
 /// A line of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -26,6 +26,20 @@ impl Store {
         let mut transaction = self.write().await?;
         let AuditEntry { at: _, who, action, target, detail } = entry;
         insert(&mut transaction, self.now(), who, action, target, detail).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Records an action on a change.
+    pub(crate) async fn record_action(
+        &self,
+        who: &str,
+        action: &str,
+        change: &ChangeId,
+        detail: &str,
+    ) -> StoreResult<()> {
+        let mut transaction = self.write().await?;
+        insert(&mut transaction, self.now(), who, action, &change.to_string(), detail).await?;
         transaction.commit().await?;
         Ok(())
     }

@@ -357,10 +357,8 @@ async fn expire_leases(
             delete_job(transaction, job).await?;
             continue;
         }
-        let failure = AttemptFailure {
-            reason: format!("worker {} stopped responding", text(row, "owner")?),
-            retry: RetryAdvice::Backoff,
-        };
+        let failure =
+            AttemptFailure::retried(format!("worker {} stopped responding", text(row, "owner")?));
         held.after_failure(job, &failure, retry, now).write(transaction, job, now).await?;
     }
     Ok(())

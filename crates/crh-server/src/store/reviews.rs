@@ -90,6 +90,19 @@ pub struct ReviewFilter {
     pub limit: u32,
 }
 
+impl ReviewFilter {
+    /// The newest reviews of a change.
+    pub(crate) fn newest_of(change: &ChangeId, installation: InstallationId, limit: u32) -> Self {
+        Self {
+            repository: Some((change.forge.clone(), change.repository.clone())),
+            number: Some(change.number.clone()),
+            installation: Some(installation),
+            before: None,
+            limit,
+        }
+    }
+}
+
 /// Sums of the reviews of a repository on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct TrendDay {

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{
     forge_access::ForgeAccess,
-    job::{AttemptFailure, Heartbeat, Job, LeasedJob, RetryAdvice},
+    job::{AttemptFailure, Heartbeat, Job, LeasedJob},
     store::{
-        BudgetDecision, BudgetPurpose, BudgetRequest, BudgetScope, MicroUsd, Store, StoreResult,
+        BudgetDecision, BudgetPurpose, BudgetRequest, BudgetScope, Deferral, LeaseEnd, MicroUsd,
+        Store, StoreResult,
     },
 };
 
@@ -69,6 +70,17 @@ impl Attempt<'_> {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         Ok(())
+    }
+
+    /// How an attempt ends that was stopped.
+    pub(super) fn stopped_end(&self) -> LeaseEnd {
+        match self.stop.reason() {
+            Some(StopReason::Shutdown) => LeaseEnd::Deferred(Deferral {
+                until: self.store.now(),
+                reason: "the worker shut down".to_owned(),
+            }),
+            Some(StopReason::Requested | StopReason::LeaseLost) | None => LeaseEnd::Stopped,
+        }
     }
 
     /// Marks the run of a finished review as posted. The store has the end of the attempt already.
@@ -127,8 +139,7 @@ impl Attempt<'_> {
         match self.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
             ChildEnd::Exited { code: 0, stdout, .. } => {
                 std::fs::rename(folder.unfinished_pack(), folder.pack()).map_err(|error| {
-                    let reason = format!("cannot keep the prepared change: {error}");
-                    AttemptFailure { reason, retry: RetryAdvice::Backoff }
+                    AttemptFailure::retried(format!("cannot keep the prepared change: {error}"))
                 })?;
                 Ok(Ok(stdout))
             }

@@ -33,8 +33,8 @@ pub use signal::{StopReason, StopSignal};
 
 use crate::{
     forge_access::{CheckNotice, ForgeAccess},
-    job::{AttemptFailure, Job, JobKind, JobState, LeasedJob, RetryAdvice},
-    store::{ClaimRequest, Deferral, LeaseEnd, Store, StoreError, StoreResult},
+    job::{AttemptFailure, Job, JobKind, JobState, LeasedJob},
+    store::{ClaimRequest, LeaseEnd, Store, StoreError, StoreResult},
 };
 
 /// Time between two signs of life of a worker.
@@ -203,16 +203,10 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             }
             JobKind::Command | JobKind::Reply => {
                 let handled = self.comments.handle(attempt).await;
-                Ok(match (handled, attempt.stop.reason()) {
-                    (Ok(()), _) => LeaseEnd::Done(None),
-                    (Err(_), Some(StopReason::Shutdown)) => LeaseEnd::Deferred(Deferral {
-                        until: self.store.now(),
-                        reason: "the worker shut down".to_owned(),
-                    }),
-                    (Err(_), Some(StopReason::Requested | StopReason::LeaseLost)) => {
-                        LeaseEnd::Stopped
-                    }
-                    (Err(failure), None) => LeaseEnd::Failed(failure),
+                Ok(match handled {
+                    Ok(()) => LeaseEnd::Done(None),
+                    Err(_) if attempt.stop.reason().is_some() => attempt.stopped_end(),
+                    Err(failure) => LeaseEnd::Failed(failure),
                 })
             }
         }
@@ -247,10 +241,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
         let id = attempt.job().id.0;
         let end = result.unwrap_or_else(|error| match error {
             StoreError::StaleLease => LeaseEnd::Stopped,
-            other => LeaseEnd::Failed(AttemptFailure {
-                reason: other.to_string(),
-                retry: RetryAdvice::Backoff,
-            }),
+            other => LeaseEnd::Failed(AttemptFailure::retried(other.to_string())),
         });
         tracing::info!(%end, "ended");
         while attempt.stop.reason() != Some(StopReason::LeaseLost) {

@@ -8,12 +8,11 @@ use serde::Deserialize;
 use super::{
     attempt::{Attempt, ChildAccess},
     child::ChildEnd,
-    signal::StopReason,
 };
 use crate::{
     forge_access::{ForgeAccess, ForgeFailure},
-    job::{AttemptFailure, RetryAdvice},
-    store::{Deferral, IssueOutcome, LeaseEnd, ReviewFilter, StoreResult},
+    job::AttemptFailure,
+    store::{IssueOutcome, LeaseEnd, ReviewFilter, StoreResult},
 };
 
 /// Maximum reviews of a pull request that count: the newest ones.
@@ -58,9 +57,7 @@ pub(super) async fn run_outcomes(
 ) -> StoreResult<LeaseEnd> {
     let job = attempt.job();
     let change = &job.key.change;
-    let failed = |reason: String| {
-        Ok(LeaseEnd::Failed(AttemptFailure { reason, retry: RetryAdvice::Backoff }))
-    };
+    let failed = |reason: String| Ok(LeaseEnd::Failed(AttemptFailure::retried(reason)));
     match forge.open_change(job.installation, change).await {
         Ok(None) => {}
         // A draft, a reopened pull request, or one that the reconciliation's list did not have.
@@ -102,13 +99,7 @@ pub(super) async fn run_outcomes(
         ChildEnd::Killed => failed("stats: a signal ended the process".to_owned()),
         ChildEnd::TimedOut => failed("stats: the time limit is reached".to_owned()),
         ChildEnd::NotStarted(error) => failed(format!("stats: {error}")),
-        ChildEnd::Stopped => Ok(match attempt.stop.reason() {
-            Some(StopReason::Shutdown) => LeaseEnd::Deferred(Deferral {
-                until: attempt.store.now(),
-                reason: "the worker shut down".to_owned(),
-            }),
-            Some(StopReason::Requested | StopReason::LeaseLost) | None => LeaseEnd::Stopped,
-        }),
+        ChildEnd::Stopped => Ok(attempt.stopped_end()),
     }
 }
 
@@ -116,13 +107,7 @@ pub(super) async fn run_outcomes(
 /// returns the arguments that name them. Oldest first.
 async fn write_reports(attempt: &Attempt<'_>) -> StoreResult<Vec<String>> {
     let change = &attempt.job().key.change;
-    let filter = ReviewFilter {
-        repository: Some((change.forge.clone(), change.repository.clone())),
-        number: Some(change.number.clone()),
-        installation: Some(attempt.job().installation),
-        limit: REPORTS_MAX,
-        ..ReviewFilter::default()
-    };
+    let filter = ReviewFilter::newest_of(change, attempt.job().installation, REPORTS_MAX);
     let reviews = attempt.store.reviews(&filter).await?;
     let mut arguments = Vec::new();
     for review in reviews.iter().rev().filter(|review| review.posted) {

@@ -6,15 +6,14 @@ use super::{
     attempt::{Attempt, ChildAccess},
     child::{ChildEnd, error_line},
     runs::{FinishedRun, StoredRun, failed_run_reason, find_run},
-    signal::StopReason,
 };
 use crate::{
     forge_access::{CheckNotice, ForgeAccess, ForgeFailure},
-    job::{AttemptFailure, Enqueued, JobOrigin, NewJob, Priority, RetryAdvice},
+    job::{AttemptFailure, Enqueued, JobOrigin, NewJob, Priority},
     queue::may_start_review,
     store::{
-        AuditEntry, BudgetDecision, BudgetPurpose, BudgetReservation, Deferral, LeaseEnd, MicroUsd,
-        NewReview, Store, StoreError, StoreResult,
+        BudgetDecision, BudgetPurpose, BudgetReservation, Deferral, LeaseEnd, MicroUsd, NewReview,
+        Store, StoreError, StoreResult,
     },
 };
 
@@ -65,13 +64,7 @@ pub(super) async fn run_review(
         Err(Interruption::End(end)) => Ok(end),
         Err(Interruption::Store(error)) => Err(error),
         Err(Interruption::Outdated) => follow_head(attempt, forge).await,
-        Err(Interruption::Stopped) => Ok(match attempt.stop.reason() {
-            Some(StopReason::Shutdown) => LeaseEnd::Deferred(Deferral {
-                until: attempt.store.now(),
-                reason: "the worker shut down".to_owned(),
-            }),
-            Some(StopReason::Requested | StopReason::LeaseLost) | None => LeaseEnd::Stopped,
-        }),
+        Err(Interruption::Stopped) => Ok(attempt.stopped_end()),
     }
 }
 
@@ -81,13 +74,10 @@ async fn review(
 ) -> Result<NewReview, Interruption> {
     let started_at = attempt.store.now();
     attempt.create_folders().map_err(|error| {
-        let reason = format!("cannot create the folders of the job: {error}");
-        AttemptFailure { reason, retry: RetryAdvice::Backoff }
+        AttemptFailure::retried(format!("cannot create the folders of the job: {error}"))
     })?;
-    forget_earlier_result(attempt).map_err(|error| {
-        let reason = format!("cannot begin a full review: {error}");
-        AttemptFailure { reason, retry: RetryAdvice::Backoff }
-    })?;
+    forget_earlier_result(attempt)
+        .map_err(|error| AttemptFailure::retried(format!("cannot begin a full review: {error}")))?;
     // An earlier attempt on this machine may have finished the review and failed to post it.
     let run = match find_run(&attempt.folder()) {
         Some(StoredRun::Finished(run)) => run,
@@ -216,8 +206,7 @@ async fn write_dismissals(attempt: &Attempt<'_>) -> Result<PathBuf, Interruption
     let dismissals = attempt.store.dismissals(&change.forge, &change.repository).await?;
     let file = attempt.folder().dismissals();
     std::fs::write(&file, serde_json::json!(dismissals).to_string()).map_err(|error| {
-        let reason = format!("cannot write the dismissed issues: {error}");
-        AttemptFailure { reason, retry: RetryAdvice::Backoff }
+        AttemptFailure::retried(format!("cannot write the dismissed issues: {error}"))
     })?;
     Ok(file)
 }
@@ -261,11 +250,9 @@ async fn ask_models(
     }
     match (end, run) {
         (ChildEnd::Exited { code: 0, .. }, Some(StoredRun::Finished(run))) => Ok(run),
-        (ChildEnd::Exited { code: 0, .. }, _) => Err(AttemptFailure {
-            reason: "review: crh stored no report".to_owned(),
-            retry: RetryAdvice::Backoff,
+        (ChildEnd::Exited { code: 0, .. }, _) => {
+            Err(AttemptFailure::retried("review: crh stored no report").into())
         }
-        .into()),
         // The report of a review that failed as a whole has the reason.
         (ChildEnd::Exited { code, stdout, stderr }, _) if stderr.trim().is_empty() => {
             let stderr = failed_run_reason(&folder).unwrap_or_default();
@@ -308,14 +295,9 @@ async fn post(
 }
 
 async fn record_post(store: &Store, attempt: &Attempt<'_>) -> StoreResult<()> {
-    let entry = AuditEntry {
-        at: store.now(),
-        who: attempt.settings.name.clone(),
-        action: "post".to_owned(),
-        target: attempt.job().key.change.to_string(),
-        detail: format!("review of {}", attempt.job().key.head),
-    };
-    store.record(&entry).await
+    let (who, key) = (&attempt.settings.name, &attempt.job().key);
+    let detail = format!("review of {}", key.head);
+    store.record_action(who, "post", &key.change, &detail).await
 }
 
 /// Why a step that uses the forge failed. The head may have moved meanwhile.

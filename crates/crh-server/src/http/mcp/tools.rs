@@ -22,9 +22,7 @@ use crate::job::{
     Priority,
 };
 use crate::run_store::load_report;
-use crate::store::{
-    AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoreResult, StoredReview,
-};
+use crate::store::{JobFilter, NewDismissal, ReviewFilter, StoreError, StoreResult, StoredReview};
 use crh_mcp::mcp::{
     AgentTools, IssueView, LabelledData, ReportView, ToolContext, explain, fence, numbered_diff,
     review_resources, shortened, structured_result, tell_step, text_result,
@@ -263,13 +261,7 @@ impl ReviewTools {
     ) -> ToolResult<ReadReview> {
         let SeenChange { change, installation } =
             self.find_change(caller, repository, number).await?;
-        let filter = ReviewFilter {
-            repository: Some((change.forge.clone(), change.repository.clone())),
-            number: Some(change.number.clone()),
-            installation: Some(installation),
-            before: None,
-            limit: 1,
-        };
+        let filter = ReviewFilter::newest_of(&change, installation, 1);
         let review = self.state.store.reviews(&filter).await?.into_iter().next();
         self.read_report(review.ok_or_else(|| ToolFailure::NoReview(name_of(&change)))?).await
     }
@@ -292,14 +284,8 @@ impl ReviewTools {
     }
 
     async fn record(&self, caller: &Caller, tool: &str, change: &ChangeId) -> StoreResult<()> {
-        let entry = AuditEntry {
-            at: self.state.store.now(),
-            who: caller.viewer.name().to_owned(),
-            action: format!("mcp {tool}"),
-            target: change.to_string(),
-            detail: String::new(),
-        };
-        self.state.store.record(&entry).await
+        let action = format!("mcp {tool}");
+        self.state.store.record_action(caller.viewer.name(), &action, change, "").await
     }
 }
 
