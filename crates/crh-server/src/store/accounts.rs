@@ -63,13 +63,10 @@ impl Store {
 
     /// All installations.
     pub async fn installations(&self) -> StoreResult<Vec<Installation>> {
-        sqlx::query(
+        let query = sqlx::query(
             "SELECT forge, id, account, suspended, created_at FROM installations ORDER BY forge, id",
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(Installation {
                 forge: text(row, "forge")?,
                 id: InstallationId(integer(row, "id")?),
@@ -78,7 +75,7 @@ impl Store {
                 created_at: time(row, "created_at")?,
             })
         })
-        .collect()
+        .await
     }
 
     /// Whether the store knows an installation.
@@ -148,21 +145,18 @@ impl Store {
         forge: &str,
         installation: InstallationId,
     ) -> StoreResult<Vec<InstalledRepository>> {
-        query!(
+        let query = query!(
             "SELECT name, private, settings FROM repositories WHERE forge = $1 AND installation = $2 ORDER BY name",
             [forge, installation.0]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(InstalledRepository {
                 name: text(row, "name")?,
                 private: integer(row, "private")? != 0,
                 settings: text(row, "settings")?,
             })
         })
-        .collect()
+        .await
     }
 
     /// The installation that may use a repository.

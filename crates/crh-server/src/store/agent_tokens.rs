@@ -80,15 +80,12 @@ impl Store {
 
     /// Valid tokens of a person, or of all people, newest first.
     pub async fn agent_tokens(&self, who: Option<&str>) -> StoreResult<Vec<AgentTokenRow>> {
-        query!(
+        let query = query!(
             "SELECT id, hash, who, name, created_at, expires_at FROM agent_tokens \
              WHERE expires_at > $1 AND ($2 = '' OR who = $2) ORDER BY id DESC",
             [self.now().0, who.unwrap_or_default()]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(AgentTokenRow {
                 id: integer(row, "id")?,
                 hash: text(row, "hash")?,
@@ -98,7 +95,7 @@ impl Store {
                 expires_at: time(row, "expires_at")?,
             })
         })
-        .collect()
+        .await
     }
 
     /// Deletes a token. `who` is the person who does it.

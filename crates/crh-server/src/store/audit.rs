@@ -46,14 +46,11 @@ impl Store {
 
     /// The newest lines, newest first.
     pub async fn audit(&self, limit: u32) -> StoreResult<Vec<AuditEntry>> {
-        query!(
+        let query = query!(
             "SELECT at, who, action, target, detail FROM audit ORDER BY id DESC LIMIT $1",
             [i64::from(limit.min(LONGEST_LIST))]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(AuditEntry {
                 at: time(row, "at")?,
                 who: text(row, "who")?,
@@ -62,7 +59,7 @@ impl Store {
                 detail: text(row, "detail")?,
             })
         })
-        .collect()
+        .await
     }
 }
 

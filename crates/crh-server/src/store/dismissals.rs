@@ -64,15 +64,12 @@ impl Store {
         forge: &str,
         repository: &str,
     ) -> StoreResult<BTreeMap<String, String>> {
-        query!(
+        let query = query!(
             "SELECT issue_key, reason, who FROM dismissals WHERE forge = $1 AND repository = $2 \
              ORDER BY at DESC, issue_key LIMIT $3",
             [forge, repository, DISMISSALS_MAX]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             let (reason, who) = (text(row, "reason")?, text(row, "who")?);
             let reason = match reason.as_str() {
                 "" => format!("dismissed by {who}"),
@@ -80,6 +77,6 @@ impl Store {
             };
             Ok((text(row, "issue_key")?, reason))
         })
-        .collect()
+        .await
     }
 }

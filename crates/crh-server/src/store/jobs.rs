@@ -236,7 +236,7 @@ impl Store {
             None => list_jobs!("$1 = ''"),
         };
         let (forge, repository) = filter.repository.clone().unwrap_or_default();
-        query!(
+        let query = query!(
             sql,
             [
                 filter.state.map_or("", JobState::name),
@@ -245,12 +245,8 @@ impl Store {
                 filter.before.map_or(i64::MAX, |id| id.0),
                 i64::from(filter.limit.min(LONGEST_LIST)),
             ]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(job_from_row)
-        .collect()
+        );
+        self.read_all(query, job_from_row).await
     }
 
     /// Size of the queue. Of ended jobs, it counts only dead ones, because there may be very many

@@ -31,7 +31,8 @@ mod workers;
 
 use sqlx::{
     Any, AnyPool, ConnectOptions as _, Connection as _, Transaction,
-    any::{AnyPoolOptions, AnyRow},
+    any::{AnyArguments, AnyPoolOptions, AnyRow},
+    query::Query,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -188,6 +189,15 @@ impl Store {
             Dialect::Sqlite => self.writer.begin_with("BEGIN IMMEDIATE").await?,
             Dialect::Postgres => self.writer.begin().await?,
         })
+    }
+
+    /// What `read` makes of the rows of a query.
+    async fn read_all<T, C: FromIterator<T>>(
+        &self,
+        query: Query<'_, Any, AnyArguments>,
+        read: impl Fn(&AnyRow) -> StoreResult<T>,
+    ) -> StoreResult<C> {
+        query.fetch_all(&self.reader).await?.iter().map(read).collect()
     }
 
     /// Waits for an advisory lock that ends with the transaction. Does nothing with SQLite, which

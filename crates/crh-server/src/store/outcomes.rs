@@ -45,7 +45,7 @@ impl Store {
         repository: &str,
         number: &str,
     ) -> StoreResult<Vec<ReviewedPull>> {
-        query!(
+        let query = query!(
             "SELECT change_id, last_review FROM ( \
              SELECT change_id, MAX(id) AS last_review FROM reviews \
              WHERE forge = $1 AND repository = $2 AND posted = 1 AND ($3 = '' OR change_id = $3) \
@@ -55,18 +55,15 @@ impl Store {
              AND jobs.head = $4 || CAST(last_review AS TEXT)) \
              ORDER BY last_review DESC LIMIT $5",
             [forge, repository, number, OUTCOMES_HEAD, i64::from(LONGEST_LIST)]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             let (forge, repository) = (forge.to_owned(), repository.to_owned());
             Ok(ReviewedPull {
                 change: ChangeId { forge, repository, number: text(row, "change_id")? },
                 last_review: integer(row, "last_review")?,
             })
         })
-        .collect()
+        .await
     }
 
     /// Stores the outcomes of a pull request. Later outcomes replace earlier ones.
@@ -103,7 +100,7 @@ impl Store {
         forge: &str,
         repository: &str,
     ) -> StoreResult<Vec<OutcomeSum>> {
-        query!(
+        let query = query!(
             "SELECT month, category, outcome, reception, COUNT(*) AS issues FROM ( \
              SELECT o.month AS month, o.category AS category, \
              CASE WHEN d.issue_key IS NULL OR o.reception = 'acted_on' THEN o.outcome ELSE 'dismissed' END AS outcome, \
@@ -114,11 +111,8 @@ impl Store {
              WHERE o.forge = $1 AND o.repository = $2) AS decided \
              GROUP BY month, category, outcome, reception ORDER BY month DESC, category, outcome",
             [forge, repository]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(OutcomeSum {
                 month: text(row, "month")?,
                 category: text(row, "category")?,
@@ -127,6 +121,6 @@ impl Store {
                 issues: count(row, "issues")?,
             })
         })
-        .collect()
+        .await
     }
 }

@@ -133,7 +133,7 @@ impl Store {
     /// Reviews, newest first.
     pub async fn reviews(&self, filter: &ReviewFilter) -> StoreResult<Vec<StoredReview>> {
         let (forge, repository) = filter.repository.clone().unwrap_or_default();
-        query!(
+        let query = query!(
             LIST_REVIEWS,
             [
                 filter.before.unwrap_or(i64::MAX),
@@ -144,12 +144,8 @@ impl Store {
                 i64::from(filter.limit.min(LONGEST_LIST)),
                 filter.installation.map_or(-1, |id| id.0),
             ]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(review_from_row)
-        .collect()
+        );
+        self.read_all(query, review_from_row).await
     }
 
     /// One review.
@@ -212,7 +208,7 @@ impl Store {
         days: u32,
     ) -> StoreResult<Vec<TrendDay>> {
         let since = UnixMillis::from_day(self.now().day() + 1 - i64::from(days));
-        query!(
+        let query = query!(
             "SELECT ended_at / 86400000 AS day, COUNT(*) AS reviews, \
              CAST(SUM(issues_shown) AS BIGINT) AS shown, CAST(SUM(issues_dismissed) AS BIGINT) AS dismissed, \
              CAST(SUM(issues_fixed) AS BIGINT) AS fixed, CAST(SUM(micro_usd) AS BIGINT) AS cost, \
@@ -220,11 +216,8 @@ impl Store {
              FROM reviews WHERE forge = $1 AND repository = $2 AND ended_at >= $3 AND installation = $4 \
              GROUP BY ended_at / 86400000 ORDER BY 1",
             [forge, repository, since.0, installation.0]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(TrendDay {
                 day: integer(row, "day")?,
                 reviews: count(row, "reviews")?,
@@ -236,7 +229,7 @@ impl Store {
                 longest_ms: integer(row, "longest")?,
             })
         })
-        .collect()
+        .await
     }
 }
 

@@ -52,16 +52,13 @@ impl Store {
 
     /// Workers with a recent sign of life, by name.
     pub async fn workers(&self) -> StoreResult<Vec<WorkerRow>> {
-        query!(
+        let query = query!(
             "SELECT name, version, slots, started_at, seen_at, \
              (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND owner = workers.name) AS running \
              FROM workers WHERE seen_at >= $1 ORDER BY name",
             [self.now().plus_ms(-FORGET_AFTER_MS).0]
-        )
-        .fetch_all(&self.reader)
-        .await?
-        .iter()
-        .map(|row| {
+        );
+        self.read_all(query, |row| {
             Ok(WorkerRow {
                 name: text(row, "name")?,
                 version: text(row, "version")?,
@@ -71,6 +68,6 @@ impl Store {
                 seen_at: time(row, "seen_at")?,
             })
         })
-        .collect()
+        .await
     }
 }
