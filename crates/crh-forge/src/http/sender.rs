@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use reqwest::Method;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -9,6 +10,7 @@ use super::reply::{REPLY_MAX, ReplyError};
 use super::retry::{self, ForgeRetryPolicy, RequestFailure, RequestPurpose, RetryDecision};
 use super::wait_notifier::WaitNotifier;
 use crate::ForgeError;
+use crate::posting::Verb;
 use crh_http::{ClientSetupError, NetworkSettings, Timeouts};
 
 /// Maximum number of concurrent requests of a client: about as many as crh sends to read one
@@ -42,6 +44,14 @@ pub(crate) struct FailedReply {
     pub(crate) needs: Option<String>,
     /// Message if the host fails.
     pub(crate) server_error: String,
+}
+
+pub(crate) fn method(verb: Verb) -> Method {
+    match verb {
+        Verb::Post => Method::POST,
+        Verb::Patch => Method::PATCH,
+        Verb::Put => Method::PUT,
+    }
 }
 
 impl RequestSender {

@@ -1,6 +1,5 @@
 //! A write request as a value.
 
-use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,16 +13,6 @@ pub enum Verb {
     Patch,
     /// Creates or replaces.
     Put,
-}
-
-impl Verb {
-    pub(crate) fn method(self) -> Method {
-        match self {
-            Self::Post => Method::POST,
-            Self::Patch => Method::PATCH,
-            Self::Put => Method::PUT,
-        }
-    }
 }
 
 /// A write request.

@@ -35,7 +35,7 @@ use crate::ForgeError;
 use crate::http::message;
 use crate::http::reply::{HttpReply, ReplyError, USER_AGENT, fetch_reply, parse_body};
 use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose};
-use crate::http::sender::{FailedAttempt, FailedReply, RequestSender};
+use crate::http::sender::{self, FailedAttempt, FailedReply, RequestSender};
 use crate::posting::Verb;
 use crh_http::{ClientSetupError, NetworkSettings, Timeouts};
 
@@ -235,7 +235,7 @@ impl RestClient {
     /// Sends a write and returns the reply; an empty reply is null. Retries only if the server
     /// certainly did nothing. An unconfirmed write is [`ForgeError::Ambiguous`].
     pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
-        let method = verb.method();
+        let method = sender::method(verb);
         let request = describe(&method, path);
         let reply = self.send(method, path, Some(body)).await?;
         if reply.body.is_empty() {

@@ -96,7 +96,7 @@ fn repository_without_commit_is_an_error() {
         &expect![[r#"
             exit 2
             error: nothing to review: there are no files yet
-            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
+            hint: name a base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );
@@ -133,8 +133,8 @@ fn main_without_remote_has_only_uncommitted_changes() {
         &[],
         &expect![[r#"
             exit 2
-            error: nothing to review: `main` has no uncommitted changes, and crh found no base for it: there is no remote and no other main branch
-            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
+            error: nothing to review: `main` has no uncommitted changes, and there is nothing to compare it with: the repository has no remote and no other main branch
+            hint: name a base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );
@@ -159,7 +159,7 @@ fn missing_base_is_an_error() {
         &expect![[r#"
             exit 2
             error: cannot determine the base of `work`: there is no remote and no branch named `main`, `master`, `develop`, `trunk`
-            hint: set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+            hint: name a base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
             ---
         "#]],
     );

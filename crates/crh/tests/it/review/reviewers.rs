@@ -49,7 +49,7 @@ fn findings_are_shown_with_quotes() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 1
-        Not ready · 1 P0, 1 P1, 1 P2 · 2 findings not shown · 0.03 USD · TIME · REPO/.crh/runs/RUN
+        Not ready · 1 P0, 1 P1, 1 P2 · 2 findings left out · 0.03 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Reviewers:
@@ -59,8 +59,8 @@ fn findings_are_shown_with_quotes() {
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
-        3 issues (1 P0, 1 P1, 1 P2) in 2 reviewed files. 2 findings not shown (1 minor,
-          1 nitpick).
+        3 issues (1 P0, 1 P1, 1 P2) in 2 reviewed files. 2 findings left out (1 minor, 1
+          nitpick).
         The change rewrites how orders are added up.
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
@@ -69,29 +69,32 @@ fn findings_are_shown_with_quotes() {
             An unpaid order is refunded
             |     return order.amount
             An unpaid order is refunded: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must decide this
+            category bug; found by delegate; confidence 0.75; probability that
+            maintainers agree 0.75; confirmed by a second model run; a person must
+            decide this
 
         2 P1 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must decide this
+            category bug; found by delegate; confidence 0.75; probability that
+            maintainers agree 0.75; confirmed by a second model run; a person must
+            decide this
 
         3 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; probability that maintainers agree
-            0.75; confirmed by a second model run; a person must decide this
+            category bug; found by delegate; confidence 0.75; probability that
+            maintainers agree 0.75; confirmed by a second model run; a person must
+            decide this
 
         Open work
           - 1 P0 shop/orders.py:9: a person must decide this
           - 2 P1 shop/orders.py:5: a person must decide this
 
         Review coverage
-          - 2 findings not shown (1 minor, 1 nitpick)
+          - 2 findings left out (1 minor, 1 nitpick)
 
         Not ready: 2 issues must be fixed before the merge, 1 of them P0
         Fix in this order: 1, 2
@@ -149,7 +152,7 @@ fn invented_quote_is_dropped() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 4
-        Incomplete · no issues · 4 findings not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 4 findings left out · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Reviewers:
@@ -159,15 +162,15 @@ fn invented_quote_is_dropped() {
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
-        No issues in 2 reviewed files. 4 findings not shown (quote not found).
+        No issues in 2 reviewed files. 4 findings left out (quote not found).
         The change rewrites how orders are added up.
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
 
         Review coverage
-          - 4 findings not shown (quote not found)
+          - 4 findings left out (quote not found)
 
-        Incomplete: crh did not find the quoted code of 4 P0 or P1 findings
+        Incomplete: crh did not find the quoted code of 4 findings of severity P0 or P1
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     assert_eq!(reviewed.issues(), "");
@@ -205,8 +208,7 @@ fn wrong_api_key_is_reported_once() {
           - shop/mail.py: not reviewed (orchestrator failed)
           - shop/orders.py: not reviewed (orchestrator failed)
 
-        Incomplete: failed reviewers: orchestrator; 2 files not fully reviewed
-          (shop/mail.py, shop/orders.py); nothing was reviewed
+        Incomplete: failed reviewers: orchestrator; nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }

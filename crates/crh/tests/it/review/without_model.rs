@@ -74,8 +74,8 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             Fix: Revoke the credential now: each reader of the branch knows it. Then
                  take it out of the change and out of the branch's history, and read it
                  from the environment or a secret store.
-            security; found by secrets, rule secrets/github-token; confidence 0.80;
-            static check; a person must decide this
+            category security; found by secrets, rule secrets/github-token; confidence
+            0.80; static check; a person must decide this
 
         2 P1 b.py:1
             The file does not parse
@@ -83,8 +83,8 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             The file is no longer valid python: unmatched `(`. Loading or building it
             fails.
             Fix: Correct the syntax at or just before this line.
-            bug; found by syntax, rule syntax/does-not-parse; confidence 0.90; static
-            check; needs a manual fix
+            category bug; found by syntax, rule syntax/does-not-parse; confidence 0.90;
+            static check; needs a manual fix
 
         Open work
           - 1 P0 a.py:2: a person must decide this
@@ -193,7 +193,7 @@ fn max_issues_does_not_limit_static_findings_in_sarif() {
     };
     let issues = |text: &str| text.matches("| breakpoint()").count();
     let usual = shown(&["--max-issues", "49"]);
-    assert!(usual.contains("1 more issue is not shown because of the limit of 49"), "{usual}");
+    assert!(usual.contains("11 more issues are hidden, but count"), "{usual}");
     assert_eq!(issues(&shown(&["--max-issues", "40"])), 40);
     let sarif: serde_json::Value = serde_json::from_str(&shown(&["--format", "sarif"])).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
@@ -243,10 +243,10 @@ fn doctor_reports_setup_with_remedies() {
         exit 0
         ---
         ok       git         git version N
-        ok       settings    all config files and variables have valid values; a review checks the names of rules and reviewers
+        ok       settings    all config files and variables have valid values; names of rules and reviewers are checked only during a review
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
-        missing  base        cannot determine the base of `main`: there is no remote, and the only branch that could be the base is `main` itself
-                             -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
+        missing  base        there is nothing to compare `main` with: the repository has no remote and no other main branch
+                             -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or name a base with `--base REF`
         ok       runs        stored in `REPO/.crh/runs`
         missing  keys        no API key is set
                              -> `crh model list` shows the variables; local models need no key

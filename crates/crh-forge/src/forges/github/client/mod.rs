@@ -30,7 +30,7 @@ use super::{GitHubCredentials, GitHubHost};
 use crate::ForgeError;
 use crate::http::reply::parse_body;
 use crate::http::retry::ForgeRetryPolicy;
-use crate::http::sender::RequestSender;
+use crate::http::sender::{self, RequestSender};
 use crate::posting::Verb;
 use crh_http::{NetworkSettings, Timeouts};
 
@@ -160,7 +160,7 @@ impl GitHubClient {
     /// Sends a write and returns the reply; an empty reply is null. Retries only if GitHub
     /// certainly did nothing. An unconfirmed write is [`ForgeError::Ambiguous`].
     pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
-        let method = verb.method();
+        let method = sender::method(verb);
         let request = format!("{method} {path}");
         let reply = self.send(&ApiRequest::write(method, self.address(path), body)).await?;
         if reply.body.is_empty() {
