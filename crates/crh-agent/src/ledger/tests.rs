@@ -29,16 +29,16 @@ fn usage(input: u64, output: u64) -> TokenUsage {
 }
 
 /// Plays the first column of a snapshot. The other columns are the decisions and the committed
-/// money. Events: `ask a last 100+10` (input and output tokens of model `m`, or `m2` with a fifth
+/// money. `budget 9 100 50` starts anew with 9 calls, 100 input tokens and 50 cents. Events: `ask a last 100+10` (input and output tokens of model `m`, or `m2` with a fifth
 /// word), `ask a last 100+10..50` (usual and maximum output), `used a 80+5`, `unknown a`, `free
 /// a`, `at 30` (seconds).
 #[track_caller]
-fn check(budget: Budget, expected: Expect) {
+fn check(expected: Expect) {
     let tokens = |text: &str| -> (u64, u64) {
         let (input, output) = text.split_once('+').unwrap();
         (input.parse().unwrap(), output.parse().unwrap())
     };
-    let mut account = BudgetAccount::new(budget, UsageTotals::default());
+    let mut account = BudgetAccount::new(budget(0, 0, 0), UsageTotals::default());
     let mut names: BTreeMap<CallTicket, &str> = BTreeMap::new();
     let mut elapsed = Duration::ZERO;
     let mut report = String::new();
@@ -47,6 +47,14 @@ fn check(budget: Budget, expected: Expect) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ticket = |name: &str| *names.iter().find(|(_, other)| **other == name).unwrap().0;
         match words.as_slice() {
+            ["budget", calls, tokens, cents] => {
+                let [tokens, cents] = [tokens, cents].map(|number| number.parse().unwrap());
+                let budget = budget(calls.parse().unwrap(), tokens, cents);
+                account = BudgetAccount::new(budget, UsageTotals::default());
+                (names, elapsed) = (BTreeMap::new(), Duration::ZERO);
+                writeln!(report, "{line}").unwrap();
+                continue;
+            }
             ["at", seconds] => elapsed = Duration::from_secs(seconds.parse().unwrap()),
             ["ask", name, purpose, size, model @ ..] => {
                 let (size, max_output) = size.split_once("..").unwrap_or((size, ""));
@@ -98,185 +106,149 @@ fn check(budget: Budget, expected: Expect) {
 
 #[test]
 fn call_waits_while_others_may_free_budget() {
-    check(
-        budget(9, 10_000, 150),
-        expect![[r#"
-            ask a work 50+10       | a+10 | 0.6
-            ask b work 50+11       | | 0.6
-            used a 50+1            | b+11 | 1.12
-            ask c work 50+1        | | 1.12
-            used b 50+11           | c: Money, 0.51 of 0.08 | 1.12
-            ask d work 5+1         | d+1 | 1.18
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 150
+        ask a work 50+10       | a+10 | 0.6
+        ask b work 50+11       | | 0.6
+        used a 50+1            | b+11 | 1.12
+        ask c work 50+1        | | 1.12
+        used b 50+11           | c: Money, 0.51 of 0.08 | 1.12
+        ask d work 5+1         | d+1 | 1.18
+    "#]]);
 }
 
 #[test]
 fn small_calls_do_not_overtake_a_large_one() {
-    check(
-        budget(9, 10_000, 125),
-        expect![[r#"
-            ask a work 50+0        | a+0 | 0.5
-            ask big work 90+0      | | 0.5
-            ask small work 1+0     | | 0.5
-            free a                 | big+0 small+0 | 0.91
-            used big 90+0          | | 0.91
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 125
+        ask a work 50+0        | a+0 | 0.5
+        ask big work 90+0      | | 0.5
+        ask small work 1+0     | | 0.5
+        free a                 | big+0 small+0 | 0.91
+        used big 90+0          | | 0.91
+    "#]]);
 }
 
 #[test]
 fn cancelled_call_unblocks_the_queue() {
-    check(
-        budget(9, 10_000, 125),
-        expect![[r#"
-            ask a work 50+0        | a+0 | 0.5
-            ask big work 90+0      | | 0.5
-            ask small work 1+0     | | 0.5
-            unknown big            | small+0 | 0.51
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 125
+        ask a work 50+0        | a+0 | 0.5
+        ask big work 90+0      | | 0.5
+        ask small work 1+0     | | 0.5
+        unknown big            | small+0 | 0.51
+    "#]]);
 }
 
 #[test]
 fn last_turns_and_validation_use_the_reserved_fifth() {
-    check(
-        budget(9, 10_000, 100),
-        expect![[r#"
-            ask a work 70+0        | a+0 | 0.7
-            ask b work 11+0        | | 0.7
-            ask c last 20+0        | c+0 | 0.9
-            ask d validation 11+0  | | 0.9
-            used c 20+0            | | 0.9
-            used a 70+0            | d: Money, 0.11 of 0.1 b: Money, 0.11 of 0.1 | 0.9
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 100
+        ask a work 70+0        | a+0 | 0.7
+        ask b work 11+0        | | 0.7
+        ask c last 20+0        | c+0 | 0.9
+        ask d validation 11+0  | | 0.9
+        used c 20+0            | | 0.9
+        used a 70+0            | d: Money, 0.11 of 0.1 b: Money, 0.11 of 0.1 | 0.9
+    "#]]);
 }
 
 #[test]
 fn reserved_counts_are_rounded_down() {
-    check(
-        budget(9, 10_000, 10_000),
-        expect![[r#"
-            ask a work 1+0         | a+0 | 0.01
-            ask b work 1+0         | b+0 | 0.02
-            ask c work 1+0         | c+0 | 0.03
-            ask d work 1+0         | d+0 | 0.04
-            ask e work 1+0         | e+0 | 0.05
-            ask f work 1+0         | f+0 | 0.06
-            ask g work 1+0         | g+0 | 0.07
-            ask h work 1+0         | h+0 | 0.08
-            ask i work 1+0         | | 0.08
-            ask j last 1+0         | j+0 | 0.09
-            ask k last 1+0         | | 0.09
-            free a                 | k+0 | 0.09
-        "#]],
-    );
-    check(
-        budget(2, 10_000, 10_000),
-        expect![[r#"
-            ask a work 1+0         | a+0 | 0.01
-            used a 1+0             | | 0.01
-            ask b work 1+0         | b+0 | 0.02
-            used b 1+0             | | 0.02
-            ask c last 1+0         | c: Turns | 0.02
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 10000
+        ask a work 1+0         | a+0 | 0.01
+        ask b work 1+0         | b+0 | 0.02
+        ask c work 1+0         | c+0 | 0.03
+        ask d work 1+0         | d+0 | 0.04
+        ask e work 1+0         | e+0 | 0.05
+        ask f work 1+0         | f+0 | 0.06
+        ask g work 1+0         | g+0 | 0.07
+        ask h work 1+0         | h+0 | 0.08
+        ask i work 1+0         | | 0.08
+        ask j last 1+0         | j+0 | 0.09
+        ask k last 1+0         | | 0.09
+        free a                 | k+0 | 0.09
+        budget 2 10000 10000
+        ask a work 1+0         | a+0 | 0.01
+        used a 1+0             | | 0.01
+        ask b work 1+0         | b+0 | 0.02
+        used b 1+0             | | 0.02
+        ask c last 1+0         | c: Turns | 0.02
+    "#]]);
 }
 
 #[test]
 fn refusal_names_the_exceeded_limit() {
-    check(
-        budget(1, 100, 10_000),
-        expect![[r#"
-            ask a last 101+0       | a: Tokens | 0
-        "#]],
-    );
-    check(
-        budget(1, 100, 50),
-        expect![[r#"
-            ask a last 40+11       | a: Money, 0.51 of 0.5 | 0
-        "#]],
-    );
-    check(
-        budget(0, 100, 50),
-        expect![[r#"
-            ask a last 1+1         | a: Turns | 0
-        "#]],
-    );
-    check(
-        budget(1, 100, 50),
-        expect![[r#"
-            at 60                  | | 0
-            ask a last 1+1         | a: Wall | 0
-        "#]],
-    );
+    check(expect![[r#"
+        budget 1 100 10000
+        ask a last 101+0       | a: Tokens | 0
+        budget 1 100 50
+        ask a last 40+11       | a: Money, 0.51 of 0.5 | 0
+        budget 0 100 50
+        ask a last 1+1         | a: Turns | 0
+        budget 1 100 50
+        at 60                  | | 0
+        ask a last 1+1         | a: Wall | 0
+    "#]]);
 }
 
 #[test]
 fn unknown_usage_counts_as_worst_case() {
-    check(
-        budget(9, 10_000, 10_000),
-        expect![[r#"
-            ask a work 50+10       | a+10 | 0.6
-            unknown a              | | 0.6
-            ask b work 50+10       | b+10 | 1.2
-            free b                 | | 0.6
-            ask c work 50+10       | c+10 | 1.2
-            used c 0+0             | | 1.2
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 10000
+        ask a work 50+10       | a+10 | 0.6
+        unknown a              | | 0.6
+        ask b work 50+10       | b+10 | 1.2
+        free b                 | | 0.6
+        ask c work 50+10       | c+10 | 1.2
+        used c 0+0             | | 1.2
+    "#]]);
 }
 
 #[test]
 fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
-    check(
-        budget(99, 100_000, 100_000),
-        expect![[r#"
-            ask a work 1000+0      | a+0 | 10
-            used a 100+0           | | 1
-            ask b work 1000+0      | b+0 | 11
-            used b 1200+0          | | 13
-            ask c work 1000+0      | c+0 | 27.4
-            used c 1100+0          | | 24
-            ask d work 1000+0      | d+0 | 38.4
-            free d                 | | 24
-            ask e work 1000+0 m2   | e+0 | 34
-        "#]],
-    );
+    check(expect![[r#"
+        budget 99 100000 100000
+        ask a work 1000+0      | a+0 | 10
+        used a 100+0           | | 1
+        ask b work 1000+0      | b+0 | 11
+        used b 1200+0          | | 13
+        ask c work 1000+0      | c+0 | 27.4
+        used c 1100+0          | | 24
+        ask d work 1000+0      | d+0 | 38.4
+        free d                 | | 24
+        ask e work 1000+0 m2   | e+0 | 34
+    "#]]);
 }
 
 #[test]
 fn output_is_cut_to_what_the_money_pays_for() {
-    check(
-        budget(9, 10_000, 200),
-        expect![[r#"
-            ask a work 20+10..100  | a+42 | 0.62
-            ask b work 20+10..100  | b+27 | 1.09
-            ask c work 20+10..15   | c+15 | 1.44
-            ask d work 20+90..100  | | 1.44
-            used a 20+5            | | 1.07
-            used b 20+5            | | 0.85
-            used c 20+5            | d: Money, 1.1 of 0.85 | 0.75
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 200
+        ask a work 20+10..100  | a+42 | 0.62
+        ask b work 20+10..100  | b+27 | 1.09
+        ask c work 20+10..15   | c+15 | 1.44
+        ask d work 20+90..100  | | 1.44
+        used a 20+5            | | 1.07
+        used b 20+5            | | 0.85
+        used c 20+5            | d: Money, 1.1 of 0.85 | 0.75
+    "#]]);
 }
 
 #[test]
 fn usual_output_follows_the_average_of_the_model() {
-    check(
-        budget(9, 10_000, 400),
-        expect![[r#"
-            ask a last 10+5..100   | a+100 | 1.1
-            used a 10+40           | | 0.5
-            ask b last 10+5..20    | b+20 | 0.8
-            used b 10+20           | | 0.8
-            ask c last 10+5..300   | c+100 | 1.9
-            used c 10+200          | | 2.9
-            ask d last 10+5..300   | d+89 | 3.89
-            ask e last 10+5..300 m2 | | 3.89
-        "#]],
-    );
+    check(expect![[r#"
+        budget 9 10000 400
+        ask a last 10+5..100   | a+100 | 1.1
+        used a 10+40           | | 0.5
+        ask b last 10+5..20    | b+20 | 0.8
+        used b 10+20           | | 0.8
+        ask c last 10+5..300   | c+100 | 1.9
+        used c 10+200          | | 2.9
+        ask d last 10+5..300   | d+89 | 3.89
+        ask e last 10+5..300 m2 | | 3.89
+    "#]]);
 }
 
 #[test]

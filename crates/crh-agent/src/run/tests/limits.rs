@@ -9,20 +9,6 @@ use crate::{CallCost, CostBasis, LimitKind, RunStep};
 use crh_llm::{Money, TokenUsage};
 
 #[test]
-fn last_turn_must_submit() {
-    case().limits(|limits| limits.turns = 2).check(expect![[r#"
-        ask Work
-        > read a
-        call read a
-        > ok text
-        ask LastTurn, has to submit
-            user: The limit on turns is reached. This is your last turn: submit your answer now (`… (139 characters)
-        > submit done
-        stop Answered("done"), limited by Turns
-    "#]]);
-}
-
-#[test]
 fn run_ends_after_the_last_turn() {
     let case = case().limits(|limits| limits.turns = 2);
     case.check(expect![[r#"

@@ -314,15 +314,3 @@ fn answer_to_an_unknown_tool_is_read_as_a_submit_call() {
         stop Answered("done")
     "#]]);
 }
-
-#[test]
-fn model_that_writes_prose_is_reminded_and_then_fails() {
-    case_with_verdict().check(expect![[r#"
-        ask Work
-        > "The change looks fine to me.
-        ask Work, has to call
-            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
-        > "As I said, it is fine.
-        stop NoAnswer
-    "#]]);
-}
