@@ -269,32 +269,6 @@ async fn dismissed_issue_is_not_raised_again() {
 }
 
 #[tokio::test]
-async fn dismissal_survives_edit_of_the_line() {
-    let scene = scene();
-    post(&scene, &review(&scene, &[10, 20])).await;
-    let threads = scene.github.threads(&scene.pull);
-    scene.github.association("acme/shop", "ben", "MEMBER");
-    scene.github.reply(&threads[1].id, "ben", "Won't fix.");
-    let edited = lines(1, 60).replace("line(10)", "line(ten)").replace("line(20)", "line(twenty)");
-    scene.repo.write("a.rs", edited);
-    scene.repo.commit("rename");
-    scene.github.push(&scene.pull);
-    let mut second = review(&scene, &[10, 20]);
-    // Other texts have other keys.
-    for issue in &mut second.issues {
-        issue.dedupe_key = format!("f{}", &issue.dedupe_key[1..]);
-        issue.severity = serde_json::from_value(json!("P2")).unwrap();
-    }
-    let outcome = post(&scene, &second).await;
-    let deliveries: Vec<_> =
-        outcome.receipts.iter().take(2).map(|receipt| receipt.delivery.clone()).collect();
-    let skipped = |why: &str| ItemDelivery::Skipped(why.to_owned());
-    assert_eq!(deliveries, [skipped("already posted"), skipped("dismissed by ben")]);
-    let threads = scene.github.threads(&scene.pull);
-    assert!(threads.len() == 2 && threads.iter().all(|thread| thread.outdated && !thread.resolved));
-}
-
-#[tokio::test]
 async fn own_pending_review_is_submitted_and_persons_kept() {
     let scene = scene();
     let report = review(&scene, &[10, 20]);
@@ -315,22 +289,6 @@ async fn own_pending_review_is_submitted_and_persons_kept() {
     other_review.review_id = "1111111111111111".to_owned();
     let outcome = post(&scene, &other_review).await;
     assert_eq!(outcome.refusal, Some(PostingRefusal::Unsubmitted));
-}
-
-#[tokio::test]
-async fn stale_approval_is_dismissed() {
-    let scene = scene();
-    let mut clean_report = review(&scene, &[]);
-    clean_report.issues.clear();
-    clean_report.verdict = Verdict::ReadyToMerge;
-    let mut options = PostingOptions::default();
-    options.votes.approve = true;
-    post_with(&scene, &scene.client(), &clean_report, options).await;
-    let outcome = post(&scene, &review(&scene, &[10])).await;
-    assert!(outcome.is_complete(), "{outcome:?}");
-    let reviews = scene.github.reviews(&scene.pull);
-    let states: Vec<&str> = reviews.iter().map(|review| review.state.as_str()).collect();
-    assert_eq!(states, ["DISMISSED", "COMMENTED"]);
 }
 
 #[tokio::test]
