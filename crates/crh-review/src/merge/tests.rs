@@ -261,15 +261,6 @@ fn title_overlap_merges_or_makes_a_pair() {
 }
 
 #[test]
-fn advisory_member_does_not_silence_manual_one() {
-    check(expect![[r#"
-        > a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
-        > b f.rs:20 P2 bug 0.90 manual/downstream-resolver "Same thing"
-        #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1, the more severe; b (manual fix), a (no fix) -- kept manual fix, the more cautious; b (for a developer or a coding agent), a (for a person to decide) -- kept for a developer or a coding agent, the more cautious]
-    "#]]);
-}
-
-#[test]
 fn most_cautious_route_wins() {
     check(expect![[r#"
         > security    f.rs:20 P0 security 0.80 safe_auto/review-fixer         "Same thing" fix
@@ -762,13 +753,7 @@ fn fixed_issue_over_the_limit_is_not_open() {
         a f.rs:24 P1 bug 0.85 safe_auto/review-fixer "Two"
     "#;
     let mut report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
-    let fix = |number| AppliedFix {
-        number,
-        description: String::new(),
-        files: Vec::new(),
-        outcome: FixOutcome::Done,
-        ..AppliedFix::default()
-    };
+    let fix = |number| AppliedFix { number, outcome: FixOutcome::Done, ..AppliedFix::default() };
     assert_eq!(report.over_cap[0].number, 2);
     report.applied_fixes = vec![fix(1)];
     refresh_verdict(&mut report, CommandKind::Review);

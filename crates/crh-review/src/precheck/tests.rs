@@ -9,7 +9,7 @@ use super::*;
 use crate::diff::Diff;
 use crate::finding::{Finding, Severity, Side};
 use crate::merge::{PastDecisions, apply_judgements, consolidate, into_report};
-use crate::report::{CoverageState, FileCoverage, Report, Strategy};
+use crate::report::{CoverageState, DroppedFinding, FileCoverage, Report, Strategy};
 use crate::returns::{Dialect, parse_return_value};
 use crate::shape::drop_diff_prefixes;
 use crate::verdict::CommandKind;
@@ -284,16 +284,7 @@ fn issue_of_an_earlier_review_whose_code_is_gone_is_no_gap() {
         Member::new("a", serde_json::from_value(finding(json!({ "evidence": [] }))).unwrap());
     member.finding.severity = Severity::P0;
     let mut report = Report { strategy: Strategy::Panel, ..Report::default() };
-    report.suppressed.push(crate::report::DroppedFinding {
-        fate: Fate::Unsupported,
-        reason: "the quoted code no longer exists".to_owned(),
-        cause: None,
-        into: None,
-        open: None,
-        validation: None,
-        reviewer: "a".to_owned(),
-        member: Some(member),
-        raw: None,
-    });
+    let reason = "the quoted code no longer exists";
+    report.suppressed.push(DroppedFinding::new(member, Fate::Unsupported, reason));
     assert!(!crate::verdict::is_incomplete(&report, CommandKind::Review));
 }

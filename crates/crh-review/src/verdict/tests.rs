@@ -252,13 +252,7 @@ fn second_look_is_asked_for_alike_by_shown_and_hidden_issues() {
 #[test]
 fn fixed_issue_is_not_open() {
     let mut report = report("P0 P1");
-    let fix = |number| AppliedFix {
-        number,
-        description: String::new(),
-        files: Vec::new(),
-        outcome: FixOutcome::Done,
-        ..AppliedFix::default()
-    };
+    let fix = |number| AppliedFix { number, outcome: FixOutcome::Done, ..AppliedFix::default() };
     report.applied_fixes = vec![fix(1)];
     assert_eq!(review_verdict(&report), "Ready with fixes: 1 issue to fix");
     report.applied_fixes.push(fix(2));
