@@ -58,90 +58,75 @@ fn facts(text: &str, tree: &[&str]) -> ChangeFacts {
     ChangeFacts::from_inputs(&files, &inputs)
 }
 
-fn check(text: &str, tree: &[&str], expected: Expect) {
-    let facts = facts(text, tree);
-    let mut actual: String =
-        facts.with_evidence().map(|(fact, witness)| format!("{fact}: {witness}\n")).collect();
-    actual += &format!("{:?}, {} lines\n", facts.extent(), facts.lines());
+/// Facts of the changes of a snapshot. Its lines with `> ` are the files of a change with their
+/// lines after `|`, and perhaps the paths of the repository after `with`. The others are the result.
+fn check(expected: Expect) {
+    let mut lines = expected.data.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    let mut actual = String::new();
+    while lines.peek().is_some() {
+        let (mut text, mut tree) = (String::new(), Vec::new());
+        while let Some(line) = lines.next_if(|line| line.starts_with("> ")) {
+            actual += &format!("{line}\n");
+            match line[2..].strip_prefix("with ") {
+                Some(paths) => tree = paths.split(' ').collect(),
+                None => text += &format!("{}\n", line[2..].replace(" | ", "\n  ")),
+            }
+        }
+        while lines.next_if(|line| !line.starts_with("> ")).is_some() {}
+        let facts = facts(&text, &tree);
+        let evidence = facts.with_evidence();
+        actual.extend(evidence.map(|(fact, witness)| format!("{fact}: {witness}\n")));
+        actual += &format!("{:?}, {} lines\n", facts.extent(), facts.lines());
+    }
     expected.assert_eq(&actual);
 }
 
 #[test]
 fn docs_and_comments_are_prose() {
-    check(
-        "README.md\n  +Words.\na.py\n  +# A comment.\n",
-        &[],
-        expect![[r#"
-            docs: `README.md` is read by people
-            Prose, 0 lines
-        "#]],
-    );
-    check(
-        "a.py\n  -# Old.\n  +# New.\n",
-        &[],
-        expect![[r#"
-            docs: `a.py` has comments that changed
-            Prose, 0 lines
-        "#]],
-    );
-    check(
-        "a.py\n  +# Why.\n  +go()\n  +stop()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            docs: `a.py` has comments that changed
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > README.md | +Words.
+        > a.py | +# A comment.
+        docs: `README.md` is read by people
+        Prose, 0 lines
+        > a.py | -# Old. | +# New.
+        docs: `a.py` has comments that changed
+        Prose, 0 lines
+        > a.py | +# Why. | +go() | +stop()
+        code: lines that run changed in `a.py`
+        docs: `a.py` has comments that changed
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn one_changed_code_line_is_one_line() {
-    check(
-        "a.py\n  -go(1)\n  +go(2)\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            OneLine, 2 lines
-        "#]],
-    );
-    check(
-        "a.json\n  +1\nREADME.md\n  +Words.\n",
-        &[],
-        expect![[r#"
-            docs: `README.md` is read by people
-            OneLine, 0 lines
-        "#]],
-    );
-    check(
-        "a.py\n  +go()\ntests/test_a.py\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            tests: `tests/test_a.py` is a test
-            More, 1 lines
-        "#]],
-    );
-    check(
-        "a.py\n  +go()\nweird\n  +?\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > a.py | -go(1) | +go(2)
+        code: lines that run changed in `a.py`
+        OneLine, 2 lines
+        > a.json | +1
+        > README.md | +Words.
+        docs: `README.md` is read by people
+        OneLine, 0 lines
+        > a.py | +go()
+        > tests/test_a.py | +go()
+        code: lines that run changed in `a.py`
+        tests: `tests/test_a.py` is a test
+        More, 1 lines
+        > a.py | +go()
+        > weird | +?
+        code: lines that run changed in `a.py`
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn files_that_instruct_agents_are_not_prose() {
-    check(
-        "skills/pdf/SKILL.md\n  +Fill in the form.\n  +Ask before you send it.\n",
-        &[],
-        expect![[r#"
-            docs: `skills/pdf/SKILL.md` is read by agents
-            More, 0 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > skills/pdf/SKILL.md | +Fill in the form. | +Ask before you send it.
+        docs: `skills/pdf/SKILL.md` is read by agents
+        More, 0 lines
+    "#]]);
 }
 
 fn is_risk(path: &str, line: &str) -> bool {
@@ -244,353 +229,205 @@ fn lines_that_can_inject_commands_or_queries_are_risks() {
 
 #[test]
 fn code_without_tests_requires_existing_tests() {
-    check(
-        "src/a.rs\n  +go();\n  +stop();\n",
-        &["src/a.rs", "tests/it.rs"],
-        expect![[r#"
-            code: lines that run changed in `src/a.rs`
-            code_without_tests: `src/a.rs` changed, and no test did, of which there are some (`tests/it.rs`)
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "src/a.rs\n  +go();\n  +stop();\n",
-        &["src/a.rs"],
-        expect![[r#"
-            code: lines that run changed in `src/a.rs`
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "src/a.rs\n  +go();\n  +#[test]\n  +fn works() {}\n",
-        &["src/a.rs", "tests/it.rs"],
-        expect![[r#"
-            code: lines that run changed in `src/a.rs`
-            tests: line 2 of `src/a.rs` is that of a test
-            More, 3 lines
-        "#]],
-    );
-    check(
-        "src/a.rs\n  +go();\n  +stop();\ntests/it.rs\n  +check();\n",
-        &["src/a.rs", "tests/it.rs"],
-        expect![[r#"
-            code: lines that run changed in `src/a.rs`
-            tests: `tests/it.rs` is a test
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > src/a.rs | +go(); | +stop();
+        > with src/a.rs tests/it.rs
+        code: lines that run changed in `src/a.rs`
+        code_without_tests: `src/a.rs` changed, and no test did, of which there are some (`tests/it.rs`)
+        More, 2 lines
+        > src/a.rs | +go(); | +stop();
+        > with src/a.rs
+        code: lines that run changed in `src/a.rs`
+        More, 2 lines
+        > src/a.rs | +go(); | +#[test] | +fn works() {}
+        > with src/a.rs tests/it.rs
+        code: lines that run changed in `src/a.rs`
+        tests: line 2 of `src/a.rs` is that of a test
+        More, 3 lines
+        > src/a.rs | +go(); | +stop();
+        > tests/it.rs | +check();
+        > with src/a.rs tests/it.rs
+        code: lines that run changed in `src/a.rs`
+        tests: `tests/it.rs` is a test
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn migrations_and_schemas_are_found_by_path() {
-    check(
-        "db/migrate/20260101000000_add_x.rb new\n  +add_column :a, :x\n  +end\ndb/schema.rb\n  +t.string x\n  +end\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `db/migrate/20260101000000_add_x.rb`
-            migrations: `db/migrate/20260101000000_add_x.rb` is a migration
-            schema: `db/schema.rb` describes stored data
-            structure: `db/migrate/20260101000000_add_x.rb` is new
-            More, 4 lines
-        "#]],
-    );
-    check(
-        "prisma/migrations/1_x/migration.sql new\n  +alter table a;\n  +commit;\nprisma/schema.prisma\n  +x Int\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `prisma/migrations/1_x/migration.sql`
-            migrations: `prisma/migrations/1_x/migration.sql` is a migration
-            schema: `prisma/schema.prisma` describes stored data
-            structure: `prisma/migrations/1_x/migration.sql` is new
-            More, 3 lines
-        "#]],
-    );
-    check(
-        "alembic/versions/ab_x.py new\n  +op.add_column()\n  +op.x()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `alembic/versions/ab_x.py`
-            migrations: `alembic/versions/ab_x.py` is a migration
-            structure: `alembic/versions/ab_x.py` is new
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "docs/migrations/how.md\n  +Words.\nsrc/migrate/hosts.go\n  +go()\n  +stop()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `src/migrate/hosts.go`
-            docs: `docs/migrations/how.md` is read by people
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > db/migrate/20260101000000_add_x.rb new | +add_column :a, :x | +end
+        > db/schema.rb | +t.string x | +end
+        code: lines that run changed in `db/migrate/20260101000000_add_x.rb`
+        migrations: `db/migrate/20260101000000_add_x.rb` is a migration
+        schema: `db/schema.rb` describes stored data
+        structure: `db/migrate/20260101000000_add_x.rb` is new
+        More, 4 lines
+        > prisma/migrations/1_x/migration.sql new | +alter table a; | +commit;
+        > prisma/schema.prisma | +x Int
+        code: lines that run changed in `prisma/migrations/1_x/migration.sql`
+        migrations: `prisma/migrations/1_x/migration.sql` is a migration
+        schema: `prisma/schema.prisma` describes stored data
+        structure: `prisma/migrations/1_x/migration.sql` is new
+        More, 3 lines
+        > alembic/versions/ab_x.py new | +op.add_column() | +op.x()
+        code: lines that run changed in `alembic/versions/ab_x.py`
+        migrations: `alembic/versions/ab_x.py` is a migration
+        structure: `alembic/versions/ab_x.py` is new
+        More, 2 lines
+        > docs/migrations/how.md | +Words.
+        > src/migrate/hosts.go | +go() | +stop()
+        code: lines that run changed in `src/migrate/hosts.go`
+        docs: `docs/migrations/how.md` is read by people
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn public_api_is_route_contract_or_changed_signature() {
-    check(
-        "api/v1.proto\n  +string x = 1;\n  +string y = 2;\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `api/v1.proto`
-            public_api: `api/v1.proto` is what others call
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `app.py`
-            public_api: line 1 of `app.py` is a route
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "src/lib.rs\n  -pub fn total(a: u32) -> u32 {\n  +pub fn total(a: u64) -> u64 {\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `src/lib.rs`
-            public_api: the public signature in line 1 of `src/lib.rs` before the change is another one
-            More, 3 lines
-        "#]],
-    );
-    check(
-        "src/lib.rs\n  -pub fn total() {}\n  +go();\n  +    pub fn total() {}\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `src/lib.rs`
-            More, 3 lines
-        "#]],
-    );
-    check(
-        "src/lib.rs\n  +pub fn more() {}\n  +pub fn most() {}\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `src/lib.rs`
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "a.py\n  -def _own(x):\n  +def _own(x, y):\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            More, 3 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > api/v1.proto | +string x = 1; | +string y = 2;
+        code: lines that run changed in `api/v1.proto`
+        public_api: `api/v1.proto` is what others call
+        More, 2 lines
+        > app.py | +@app.route('/orders') | +def orders(): pass
+        code: lines that run changed in `app.py`
+        public_api: line 1 of `app.py` is a route
+        More, 2 lines
+        > src/lib.rs | -pub fn total(a: u32) -> u32 { | +pub fn total(a: u64) -> u64 { | +go()
+        code: lines that run changed in `src/lib.rs`
+        public_api: the public signature in line 1 of `src/lib.rs` before the change is another one
+        More, 3 lines
+        > src/lib.rs | -pub fn total() {} | +go(); | +    pub fn total() {}
+        code: lines that run changed in `src/lib.rs`
+        More, 3 lines
+        > src/lib.rs | +pub fn more() {} | +pub fn most() {}
+        code: lines that run changed in `src/lib.rs`
+        More, 2 lines
+        > a.py | -def _own(x): | +def _own(x, y): | +go()
+        code: lines that run changed in `a.py`
+        More, 3 lines
+    "#]]);
 }
 
 #[test]
 fn guard_is_found_by_path_or_changed_permission_check() {
-    check(
-        ".github/workflows/ci.yml\n  +run: true\n",
-        &[],
-        expect![[r#"
-            guard: `.github/workflows/ci.yml` is run by CI
-            OneLine, 0 lines
-        "#]],
-    );
-    check(
-        "CODEOWNERS\n  -* @ops\n",
-        &[],
-        expect![[r#"
-            guard: `CODEOWNERS` says who has to agree to a change
-            OneLine, 0 lines
-        "#]],
-    );
-    check(
-        "web/jest.config.js\n  +x\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `web/jest.config.js`
-            guard: `web/jest.config.js` sets up the tests
-            OneLine, 1 lines
-        "#]],
-    );
-    check(
-        "src/auth/login.go\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `src/auth/login.go`
-            guard: `src/auth/login.go` decides who may do what
-            OneLine, 1 lines
-        "#]],
-    );
-    check(
-        "src/auth/README.md\n  +Words.\n",
-        &[],
-        expect![[r#"
-            docs: `src/auth/README.md` is read by people
-            Prose, 0 lines
-        "#]],
-    );
-    check(
-        "views.py\n  -@login_required\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `views.py`
-            guard: line 1 of `views.py` says `login_required`, which decides who may do what
-            OneLine, 1 lines
-        "#]],
-    );
-    check(
-        "views.py\n  +relogin_required()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `views.py`
-            OneLine, 1 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > .github/workflows/ci.yml | +run: true
+        guard: `.github/workflows/ci.yml` is run by CI
+        OneLine, 0 lines
+        > CODEOWNERS | -* @ops
+        guard: `CODEOWNERS` says who has to agree to a change
+        OneLine, 0 lines
+        > web/jest.config.js | +x
+        code: lines that run changed in `web/jest.config.js`
+        guard: `web/jest.config.js` sets up the tests
+        OneLine, 1 lines
+        > src/auth/login.go | +go()
+        code: lines that run changed in `src/auth/login.go`
+        guard: `src/auth/login.go` decides who may do what
+        OneLine, 1 lines
+        > src/auth/README.md | +Words.
+        docs: `src/auth/README.md` is read by people
+        Prose, 0 lines
+        > views.py | -@login_required
+        code: lines that run changed in `views.py`
+        guard: line 1 of `views.py` says `login_required`, which decides who may do what
+        OneLine, 1 lines
+        > views.py | +relogin_required()
+        code: lines that run changed in `views.py`
+        OneLine, 1 lines
+    "#]]);
 }
 
 #[test]
 fn frontend_and_cli_are_found_by_names() {
-    check(
-        "ui/List.tsx\n  +<b/>\n  +<i/>\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `ui/List.tsx`
-            frontend: `ui/List.tsx` runs in a browser
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "ui/list.ts\n  +window.addEventListener('x', f)\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `ui/list.ts`
-            frontend: line 1 of `ui/list.ts` says `addEventListener`, which browsers know
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "server/list.ts\n  +listen()\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `server/list.ts`
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "tool.py\n  +parser.add_argument('--x')\n  +go()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `tool.py`
-            cli: line 1 of `tool.py` is about arguments of a program
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "src/cli/show.rs\n  +go();\n  +stop();\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `src/cli/show.rs`
-            cli: `src/cli/show.rs` is a command line
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > ui/List.tsx | +<b/> | +<i/>
+        code: lines that run changed in `ui/List.tsx`
+        frontend: `ui/List.tsx` runs in a browser
+        More, 2 lines
+        > ui/list.ts | +window.addEventListener('x', f) | +go()
+        code: lines that run changed in `ui/list.ts`
+        frontend: line 1 of `ui/list.ts` says `addEventListener`, which browsers know
+        More, 2 lines
+        > server/list.ts | +listen() | +go()
+        code: lines that run changed in `server/list.ts`
+        More, 2 lines
+        > tool.py | +parser.add_argument('--x') | +go()
+        code: lines that run changed in `tool.py`
+        cli: line 1 of `tool.py` is about arguments of a program
+        More, 2 lines
+        > src/cli/show.rs | +go(); | +stop();
+        code: lines that run changed in `src/cli/show.rs`
+        cli: `src/cli/show.rs` is a command line
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn rails_requires_an_application_around_the_file() {
-    check(
-        "app/models/a.rb\n  +go\n  +stop\n",
-        &["app/models/a.rb", "config/application.rb"],
-        expect![[r#"
-            code: lines that run changed in `app/models/a.rb`
-            rails: `app/models/a.rb` belongs to a Rails application
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "shop/app/models/a.rb\n  +go\n  +stop\n",
-        &["shop/config/application.rb"],
-        expect![[r#"
-            code: lines that run changed in `shop/app/models/a.rb`
-            rails: `shop/app/models/a.rb` belongs to a Rails application
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "app/models/a.rb\n  +go\n  +stop\n",
-        &["app/models/a.rb"],
-        expect![[r#"
-            code: lines that run changed in `app/models/a.rb`
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "tool/a.rb\n  +go\n  +stop\n",
-        &["config/application.rb"],
-        expect![[r#"
-            code: lines that run changed in `tool/a.rb`
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > app/models/a.rb | +go | +stop
+        > with app/models/a.rb config/application.rb
+        code: lines that run changed in `app/models/a.rb`
+        rails: `app/models/a.rb` belongs to a Rails application
+        More, 2 lines
+        > shop/app/models/a.rb | +go | +stop
+        > with shop/config/application.rb
+        code: lines that run changed in `shop/app/models/a.rb`
+        rails: `shop/app/models/a.rb` belongs to a Rails application
+        More, 2 lines
+        > app/models/a.rb | +go | +stop
+        > with app/models/a.rb
+        code: lines that run changed in `app/models/a.rb`
+        More, 2 lines
+        > tool/a.rb | +go | +stop
+        > with config/application.rb
+        code: lines that run changed in `tool/a.rb`
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn new_user_feature_is_agent_surface_with_agent_tools() {
-    check(
-        "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
-        &["mcp/server.py"],
-        expect![[r#"
-            code: lines that run changed in `app.py`
-            public_api: line 1 of `app.py` is a route
-            agent_surface: line 1 of `app.py` offers something new, and agents work with `mcp/server.py`
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
-        &["server.py"],
-        expect![[r#"
-            code: lines that run changed in `app.py`
-            public_api: line 1 of `app.py` is a route
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "app.py\n  -parser.add_argument('--old')\n  +parser.add_argument('--new')\n",
-        &["mcp/server.py"],
-        expect![[r#"
-            code: lines that run changed in `app.py`
-            agent_surface: line 1 of `app.py` offers something new, and agents work with `mcp/server.py`
-            cli: line 1 of `app.py` is about arguments of a program
-            OneLine, 2 lines
-        "#]],
-    );
-    check(
-        "app.py\n  +go()\n  +stop()\n",
-        &["mcp/server.py"],
-        expect![[r#"
-            code: lines that run changed in `app.py`
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > app.py | +@app.route('/orders') | +def orders(): pass
+        > with mcp/server.py
+        code: lines that run changed in `app.py`
+        public_api: line 1 of `app.py` is a route
+        agent_surface: line 1 of `app.py` offers something new, and agents work with `mcp/server.py`
+        More, 2 lines
+        > app.py | +@app.route('/orders') | +def orders(): pass
+        > with server.py
+        code: lines that run changed in `app.py`
+        public_api: line 1 of `app.py` is a route
+        More, 2 lines
+        > app.py | -parser.add_argument('--old') | +parser.add_argument('--new')
+        > with mcp/server.py
+        code: lines that run changed in `app.py`
+        agent_surface: line 1 of `app.py` offers something new, and agents work with `mcp/server.py`
+        cli: line 1 of `app.py` is about arguments of a program
+        OneLine, 2 lines
+        > app.py | +go() | +stop()
+        > with mcp/server.py
+        code: lines that run changed in `app.py`
+        More, 2 lines
+    "#]]);
 }
 
 #[test]
 fn new_and_deleted_files_are_structural() {
-    check(
-        "a.py new\n  +go()\n  +stop()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            structure: `a.py` is new
-            More, 2 lines
-        "#]],
-    );
-    check(
-        "a.py gone\n  -go()\n  -stop()\n",
-        &[],
-        expect![[r#"
-            code: lines that run changed in `a.py`
-            deletions: `a.py` is gone
-            More, 2 lines
-        "#]],
-    );
+    check(expect![[r#"
+        > a.py new | +go() | +stop()
+        code: lines that run changed in `a.py`
+        structure: `a.py` is new
+        More, 2 lines
+        > a.py gone | -go() | -stop()
+        code: lines that run changed in `a.py`
+        deletions: `a.py` is gone
+        More, 2 lines
+    "#]]);
 }
 
 #[test]

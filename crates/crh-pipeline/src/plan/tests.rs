@@ -6,6 +6,7 @@ use proptest::proptest;
 
 use super::parts::{PART_CHARS, parts_of, split_diff};
 use super::*;
+use crate::assignment::{Assignment, is_static};
 use crate::checks::ChangeOrigin;
 use crate::context;
 use crate::prompts::sample;
@@ -17,6 +18,7 @@ use crh_llm::{
 };
 use crh_review::diff::Diff;
 
+/// The plan of a change, whose static checks all have the same files.
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
     let (_folder, change) = sample::change_under_review(&sample::contents(diff));
     let context = match strategy {
@@ -28,7 +30,15 @@ fn check(diff: &str, strategy: Strategy, expected: Expect) {
     };
     let plan = plan(&change, strategy, &CheckOptions::default(), &context);
     let mut actual = String::new();
-    for assignment in &plan.assignments {
+    let (checks, others): (Vec<&Assignment>, Vec<&Assignment>) =
+        plan.assignments.iter().partition(|assignment| is_static(&assignment.name));
+    assert!(checks.iter().all(|check| check.parts == checks[0].parts), "{checks:?}");
+    let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+    let expected_names =
+        "secrets syntax references leftovers workflows consistency patterns injection";
+    assert_eq!(names.join(" "), expected_names);
+    assert_eq!(plan.assignments[..checks.len()].iter().collect::<Vec<_>>(), checks);
+    for assignment in [checks[0]].into_iter().chain(others) {
         let paths: Vec<_> = assignment.parts.iter().map(|part| part.path.as_str()).collect();
         let row = format!("{} {} {}", assignment.name, paths.join(" "), assignment.why);
         actual.push_str(&format!("{}\n", row.trim_end()));
@@ -44,13 +54,6 @@ fn static_checks_come_before_model_assignments() {
         Strategy::Single,
         expect![[r#"
             secrets shop/orders.py shop/test_new.py
-            syntax shop/orders.py shop/test_new.py
-            references shop/orders.py shop/test_new.py
-            leftovers shop/orders.py shop/test_new.py
-            workflows shop/orders.py shop/test_new.py
-            consistency shop/orders.py shop/test_new.py
-            patterns shop/orders.py shop/test_new.py
-            injection shop/orders.py shop/test_new.py
             single shop/orders.py shop/test_new.py the strategy is `single`
         "#]],
     );
@@ -59,13 +62,6 @@ fn static_checks_come_before_model_assignments() {
         Strategy::Delegate,
         expect![[r#"
             secrets shop/orders.py shop/test_new.py
-            syntax shop/orders.py shop/test_new.py
-            references shop/orders.py shop/test_new.py
-            leftovers shop/orders.py shop/test_new.py
-            workflows shop/orders.py shop/test_new.py
-            consistency shop/orders.py shop/test_new.py
-            patterns shop/orders.py shop/test_new.py
-            injection shop/orders.py shop/test_new.py
             orchestrator shop/orders.py shop/test_new.py the strategy is `delegate`
         "#]],
     );
@@ -74,13 +70,6 @@ fn static_checks_come_before_model_assignments() {
         Strategy::Panel,
         expect![[r#"
             secrets shop/orders.py shop/test_new.py
-            syntax shop/orders.py shop/test_new.py
-            references shop/orders.py shop/test_new.py
-            leftovers shop/orders.py shop/test_new.py
-            workflows shop/orders.py shop/test_new.py
-            consistency shop/orders.py shop/test_new.py
-            patterns shop/orders.py shop/test_new.py
-            injection shop/orders.py shop/test_new.py
         "#]],
     );
     check(
@@ -88,13 +77,6 @@ fn static_checks_come_before_model_assignments() {
         Strategy::Static,
         expect![[r#"
             secrets shop/orders.py shop/test_new.py
-            syntax shop/orders.py shop/test_new.py
-            references shop/orders.py shop/test_new.py
-            leftovers shop/orders.py shop/test_new.py
-            workflows shop/orders.py shop/test_new.py
-            consistency shop/orders.py shop/test_new.py
-            patterns shop/orders.py shop/test_new.py
-            injection shop/orders.py shop/test_new.py
         "#]],
     );
 }
@@ -106,13 +88,6 @@ fn empty_scope_plans_no_model() {
         Strategy::Delegate,
         expect![[r#"
             secrets
-            syntax
-            references
-            leftovers
-            workflows
-            consistency
-            patterns
-            injection
             no file is under review; no model is used"#]],
     );
 }
@@ -139,13 +114,6 @@ new file mode 120000
         Strategy::Single,
         expect![[r#"
             secrets config
-            syntax config
-            references config
-            leftovers config
-            workflows config
-            consistency config
-            patterns config
-            injection config
             single config the strategy is `single`
         "#]],
     );

@@ -51,8 +51,17 @@ fn parse_selection(words: &str) -> (PanelSelection, Vec<ScoutSuggestion>) {
     (wanted, scouted)
 }
 
-/// Compares the team: chosen reviewers with reasons, skipped ones with reasons, notes.
+/// Compares the team: chosen reviewers with reasons, skipped ones with reasons, notes. Reviewers
+/// that are skipped for every change of code are left out.
 fn check(known: &str, words: &str, expected: Expect) {
+    let small_change = facts("fact code\n- 5 a.sh");
+    let catalogue = ReviewerCatalogue::built_in();
+    let usual = choose_team(catalogue, &small_change, &PanelSelection::default(), &[]).left_out;
+    check_all(known, words, &usual, expected);
+}
+
+/// The same with those reviewers, unless they are `usual`.
+fn check_all(known: &str, words: &str, usual: &[SkippedReviewer], expected: Expect) {
     let (wanted, scouted) = parse_selection(words);
     let team = choose_team(ReviewerCatalogue::built_in(), &facts(known), &wanted, &scouted);
     let all = team.chosen.len() + team.left_out.len();
@@ -62,7 +71,8 @@ fn check(known: &str, words: &str, expected: Expect) {
         actual += &format!("{} -- {}\n", chosen.reviewer.name, chosen.why);
     }
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for left in team.left_out.iter().filter(|it| it.why != NO_TRIGGER) {
+    let is_usual = |left: &&SkippedReviewer| left.why == NO_TRIGGER || usual.contains(left);
+    for left in team.left_out.iter().filter(|left| !is_usual(left)) {
         match reasons.iter_mut().find(|(why, _)| *why == left.why) {
             Some((_, names)) => names.push(&left.name),
             None => reasons.push((&left.why, vec![&left.name])),
@@ -189,18 +199,15 @@ fn default_team_is_small() {
             security -- <code>, and `src/auth/a.py` is under `**/{auth,authentication,authorization,oauth,permissions,policies,middleware,webhooks}/**`
             upkeep -- <tests>
             not testing, maintainability, python: `upkeep` covers its topic; `--depth full` runs it instead of `upkeep`
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native, cli-readiness: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
             not performance, api-contract: other reviewers cover its topic; `--depth full` runs it, too
             not adversarial: one general reviewer is enough for this change
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
+            not cli-readiness: it runs only with `--depth full`, or if `--reviewers` names it
         "#]],
     );
-    check(
+    check_all(
         "fact code\n- 599 a.sh",
         "",
+        &[],
         expect![[r#"
             correctness -- always
             not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
@@ -217,11 +224,6 @@ fn default_team_is_small() {
         expect![[r#"
             correctness -- always
             adversarial -- 600 executable lines changed
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -230,11 +232,6 @@ fn default_team_is_small() {
         expect![[r#"
             correctness -- always
             not testing: `upkeep` covers its topic; `--depth full` runs it instead of `upkeep`
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
 }
@@ -257,10 +254,6 @@ fn lite_uses_one_reviewer_and_full_all_useful_ones() {
             testing -- always
             maintainability -- always
             agent-native -- always
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
             not upkeep: the reviewers of `--depth full` cover it
         "#]],
     );
@@ -306,11 +299,6 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             security -- <injection_risk>
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -319,12 +307,7 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: one general reviewer is enough for this change
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -333,10 +316,7 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             data-migrations -- <migrations>
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native, schema-drift, deployment: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
+            not schema-drift, deployment: it runs only with `--depth full`, or if `--reviewers` names it
         "#]],
     );
     check(
@@ -409,13 +389,8 @@ fn scout_only_adds_reviewers() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
             not performance: other reviewers cover its topic; `--depth full` runs it, too
             not adversarial: one general reviewer is enough for this change
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -426,10 +401,6 @@ fn scout_only_adds_reviewers() {
             testing -- always
             maintainability -- always
             agent-native -- always
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
             not upkeep: the reviewers of `--depth full` cover it
         "#]],
     );
@@ -442,12 +413,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         "off=ce-adversarial-reviewer,python",
         expect![[r#"
             correctness -- always
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial, python: disabled in `crh.toml`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -456,12 +422,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: disabled in `crh.toml`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
             ! <guard>, but `adversarial`, the reviewer for such changes, is disabled in `crh.toml`
         "#]],
     );
@@ -470,11 +431,6 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         "off=correctness",
         expect![[r#"
             correctness -- no other reviewer is left
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
-            not previous-comments: the change has no review comments
-            not schema-drift, deployment: no migration was added and no database schema changed
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
@@ -524,11 +480,8 @@ fn team_of_note_takers_gets_correctness() {
         "off=correctness,data-migrations,adversarial,security",
         expect![[r#"
             correctness -- no other reviewer is left
-            not project-standards: no file with the project's rules, such as `AGENTS.md`, applies to the changed files
-            not agent-native, schema-drift, deployment: it runs only with `--depth full`, or if `--reviewers` names it
-            not learnings: there are no notes on past problems in `docs/solutions`
             not data-migrations: disabled in `crh.toml`
-            not previous-comments: the change has no review comments
+            not schema-drift, deployment: it runs only with `--depth full`, or if `--reviewers` names it
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
