@@ -57,14 +57,14 @@ fn the_tree_is_the_same_under_any_umask() {
 }
 
 /// Error of writing to `out`, without the temporary path. Checks that nothing was changed.
-fn check_refused(prepare: impl Fn(&Path), out: &str, expected: Expect) {
+fn check_refused(prepare: impl Fn(&Path), out: &str, expected: &str) {
     let folder = TempDir::new().unwrap();
     prepare(folder.path());
     let before = tree(folder.path());
     let error = workspace::write_workspace(&contents(), &folder.path().join(out)).unwrap_err();
     let real = fs::canonicalize(folder.path()).unwrap();
     let error = error.to_string().replace(real.to_str().unwrap(), "TMP");
-    expected.assert_eq(&error.replace(folder.path().to_str().unwrap(), "TMP"));
+    assert_eq!(error.replace(folder.path().to_str().unwrap(), "TMP"), expected);
     assert_eq!(tree(folder.path()), before);
 }
 
@@ -77,54 +77,31 @@ fn foreign_folder_is_not_replaced() {
             fs::write(path, "mine").unwrap();
         }
     };
-    check_refused(
-        write("home/thesis.tex"),
-        "home",
-        expect![
-            "crh does not replace `TMP/home`: it contains `thesis.tex`, which is not part of a workspace"
-        ],
-    );
-    check_refused(
-        write("home/metadata.json"),
-        "home",
-        expect![
-            "crh does not replace `TMP/home`: it is not empty, and not a workspace: `preview-diffs/index.json` is missing"
-        ],
-    );
-    check_refused(
-        |folder| {
-            workspace::write_workspace(&contents(), &folder.join("ws")).unwrap();
-            fs::write(folder.join("ws/notes.txt"), "mine").unwrap();
-        },
-        "ws",
-        expect![
-            "crh does not replace `TMP/ws`: it contains `notes.txt`, which is not part of a workspace"
-        ],
-    );
-    check_refused(
-        write("a.txt"),
-        "a.txt",
-        expect!["crh does not replace `TMP/a.txt`: it is a file, not a folder"],
-    );
-    check_refused(
-        write("a.txt"),
-        "a.txt/ws",
-        expect!["cannot write `TMP/a.txt/ws`: Not a directory (os error 20)"],
-    );
+    let foreign = |path: &str, file: &str| {
+        format!(
+            "crh does not replace `TMP/{path}`: it contains `{file}`, which is not part of a workspace"
+        )
+    };
+    check_refused(write("home/thesis.tex"), "home", &foreign("home", "thesis.tex"));
+    let incomplete = "crh does not replace `TMP/home`: it is not empty, and not a workspace: `preview-diffs/index.json` is missing";
+    check_refused(write("home/metadata.json"), "home", incomplete);
+    let noted = |folder: &Path| {
+        workspace::write_workspace(&contents(), &folder.join("ws")).unwrap();
+        fs::write(folder.join("ws/notes.txt"), "mine").unwrap();
+    };
+    check_refused(noted, "ws", &foreign("ws", "notes.txt"));
+    let file = "crh does not replace `TMP/a.txt`: it is a file, not a folder";
+    check_refused(write("a.txt"), "a.txt", file);
+    let below = "cannot write `TMP/a.txt/ws`: Not a directory (os error 20)";
+    check_refused(write("a.txt"), "a.txt/ws", below);
     let link = |folder: &Path| {
         workspace::write_workspace(&contents(), &folder.join("real")).unwrap();
         std::os::unix::fs::symlink("real", folder.join("link")).unwrap();
     };
-    check_refused(
-        link,
-        "link",
-        expect!["crh does not replace `TMP/link`: it is a symlink; name the folder itself"],
-    );
-    check_refused(
-        link,
-        "link/",
-        expect!["crh does not replace `TMP/link`: it is a symlink; name the folder itself"],
-    );
+    for out in ["link", "link/"] {
+        let expected = "crh does not replace `TMP/link`: it is a symlink; name the folder itself";
+        check_refused(link, out, expected);
+    }
 }
 
 #[test]
@@ -213,171 +190,106 @@ fn workspace_without_rounds_is_valid() {
     assert!(!workspace.folder().join("preview-diffs/latest").exists());
 }
 
-/// Error of opening and reading after the folder was changed.
-fn check_damaged(change: impl Fn(&Path), expected: Expect) {
-    let folder = TempDir::new().unwrap();
-    let out = folder.path().join("ws");
-    workspace::write_workspace(&contents(), &out).unwrap();
-    fs::write(folder.path().join("secret"), "secret").unwrap();
-    change(&out);
-    let read = || -> Result<(), WorkspaceError> {
-        let workspace = Workspace::open(&out)?;
-        for id in ["9", "10"] {
-            workspace.diff(id)?;
-            workspace.general_comments(id)?;
-            workspace.inline_comments(id)?;
+/// Errors of opening and reading after each change: `remove PATH`, `write PATH TEXT` or
+/// `link PATH TARGET`.
+fn check_damaged(changes: &[&str], expected: Expect) {
+    let mut actual = String::new();
+    for change in changes {
+        let folder = TempDir::new().unwrap();
+        let out = folder.path().join("ws");
+        workspace::write_workspace(&contents(), &out).unwrap();
+        fs::write(folder.path().join("secret"), "secret").unwrap();
+        let words: Vec<&str> = change.splitn(3, ' ').collect();
+        match words.as_slice() {
+            ["remove", path] => fs::remove_file(out.join(path)).unwrap(),
+            ["write", path, text] => fs::write(out.join(path), text).unwrap(),
+            ["link", path, target] => {
+                let path = out.join(path);
+                if path.is_dir() && !path.is_symlink() {
+                    fs::remove_dir_all(&path).unwrap();
+                } else if path.is_symlink() || path.exists() {
+                    fs::remove_file(&path).unwrap();
+                }
+                std::os::unix::fs::symlink(target, path).unwrap();
+            }
+            _ => panic!("{change}"),
         }
-        workspace.instruction_files()?;
-        workspace.reviewed().map(drop)
-    };
-    let error = read().unwrap_err().to_string();
-    assert!(!error.contains("secret"), "{error}");
-    expected.assert_eq(&error.replace(out.to_str().unwrap(), "WS"));
-}
-
-fn replace_with_link(path: &'static str, target: &'static str) -> impl Fn(&Path) {
-    move |root: &Path| {
-        let path = root.join(path);
-        if path.is_dir() && !path.is_symlink() {
-            fs::remove_dir_all(&path).unwrap();
-        } else if path.is_symlink() || path.exists() {
-            fs::remove_file(&path).unwrap();
-        }
-        std::os::unix::fs::symlink(target, path).unwrap();
+        let read = || -> Result<(), WorkspaceError> {
+            let workspace = Workspace::open(&out)?;
+            for id in ["9", "10"] {
+                workspace.diff(id)?;
+                workspace.general_comments(id)?;
+                workspace.inline_comments(id)?;
+            }
+            workspace.instruction_files()?;
+            workspace.reviewed().map(drop)
+        };
+        let error = read().unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+        actual += &format!("{}\n", error.replace(out.to_str().unwrap(), "WS"));
     }
+    expected.assert_eq(&actual.replace("the workspace is damaged: ", "damaged: "));
 }
 
 #[test]
-fn missing_file_is_named() {
-    let remove = |path: &'static str| move |root: &Path| fs::remove_file(root.join(path)).unwrap();
+fn missing_or_edited_file_is_named() {
     check_damaged(
-        remove("metadata.json"),
-        expect!["`WS` is not a workspace: there is no `metadata.json` in the workspace"],
-    );
-    check_damaged(
-        remove("preview-diffs/9/meta.json"),
-        expect!["the workspace is damaged: `preview-diffs/9/meta.json` is missing"],
-    );
-    check_damaged(
-        remove("preview-diffs/9/diff/raw.diff"),
-        expect!["the workspace is damaged: `preview-diffs/9/diff/raw.diff` is missing"],
-    );
-    check_damaged(
-        remove("preview-diffs/latest"),
-        expect![
-            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
+        &[
+            "remove metadata.json",
+            "remove preview-diffs/9/meta.json",
+            "remove preview-diffs/9/diff/raw.diff",
+            "remove preview-diffs/latest",
+            "remove preview-diffs/9/comments/general.json",
+            "write metadata.json {",
+            r#"write metadata.json {"url": 5}"#,
+            r#"write metadata.json {"url": "", "url": ""}"#,
+            "write preview-diffs/index.json []",
+            "write preview-diffs/10/comments/inline/x.json []",
+            "write reviewed.json {}",
+            r#"write preview-diffs/index.json [{"id": "..", "createdAt": null, "baseRev": null, "headRev": null, "isLatest": true}]"#,
         ],
-    );
-    check_damaged(
-        remove("preview-diffs/9/comments/general.json"),
-        expect!["the workspace is damaged: `preview-diffs/9/comments/general.json` is missing"],
-    );
-}
-
-#[test]
-fn edited_file_is_named() {
-    let write = |path: &'static str, text: &'static str| {
-        move |root: &Path| fs::write(root.join(path), text).unwrap()
-    };
-    check_damaged(
-        write("metadata.json", "{"),
-        expect![
-            "the workspace is damaged: `metadata.json` is not JSON: EOF while parsing an object at line 1 column 1"
-        ],
-    );
-    check_damaged(
-        write("metadata.json", "{\"url\": 5}"),
-        expect![
-            "the workspace is damaged: `metadata.json` has the wrong format: url: invalid type: integer `5`, expected a string"
-        ],
-    );
-    check_damaged(
-        write("metadata.json", "{\"url\": \"\", \"url\": \"\"}"),
-        expect![
-            "the workspace is damaged: `metadata.json` is not JSON: the key `url` is given twice at line 1 column 22"
-        ],
-    );
-    check_damaged(
-        write("preview-diffs/index.json", "[]"),
-        expect![
-            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
-        ],
-    );
-    check_damaged(
-        write("preview-diffs/10/comments/inline/x.json", "[]"),
-        expect![
-            "the workspace is damaged: `preview-diffs/10/comments/inline/x.json` is not named after a line number"
-        ],
-    );
-    check_damaged(
-        write("reviewed.json", "{}"),
-        expect![
-            "the workspace is damaged: `reviewed.json` has the wrong format: invalid type: map, expected a sequence"
-        ],
-    );
-    check_damaged(
-        write(
-            "preview-diffs/index.json",
-            r#"[{"id": "..", "createdAt": null, "baseRev": null, "headRev": null, "isLatest": true}]"#,
-        ),
-        expect![
-            "the workspace is damaged: `preview-diffs/index.json` has a round with the invalid id `..`"
-        ],
+        expect![[r#"
+            `WS` is not a workspace: there is no `metadata.json` in the workspace
+            damaged: `preview-diffs/9/meta.json` is missing
+            damaged: `preview-diffs/9/diff/raw.diff` is missing
+            damaged: `preview-diffs/latest` is not a link to the latest round
+            damaged: `preview-diffs/9/comments/general.json` is missing
+            damaged: `metadata.json` is not JSON: EOF while parsing an object at line 1 column 1
+            damaged: `metadata.json` has the wrong format: url: invalid type: integer `5`, expected a string
+            damaged: `metadata.json` is not JSON: the key `url` is given twice at line 1 column 22
+            damaged: `preview-diffs/latest` is not a link to the latest round
+            damaged: `preview-diffs/10/comments/inline/x.json` is not named after a line number
+            damaged: `reviewed.json` has the wrong format: invalid type: map, expected a sequence
+            damaged: `preview-diffs/index.json` has a round with the invalid id `..`
+        "#]],
     );
 }
 
 #[test]
 fn symlinks_are_not_followed() {
-    let link = replace_with_link;
     check_damaged(
-        link("metadata.json", "../secret"),
-        expect![
-            "`WS` is not a workspace: `metadata.json` is a symbolic link, which is not followed"
+        &[
+            "link metadata.json ../secret",
+            "link preview-diffs /etc",
+            "link preview-diffs/latest ../../secret",
+            "link preview-diffs/latest 9",
+            "link preview-diffs/9/diff/raw.diff ../../../../secret",
+            "link preview-diffs/9/comments/general.json /etc/hostname",
+            "link preview-diffs/9/comments/inline /etc",
+            "link agent/rules /etc",
+            "link reviewed.json ../secret",
         ],
-    );
-    check_damaged(
-        link("preview-diffs", "/etc"),
-        expect![
-            "`WS` is not a workspace: `preview-diffs` is a symbolic link, which is not followed"
-        ],
-    );
-    check_damaged(
-        link("preview-diffs/latest", "../../secret"),
-        expect![
-            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
-        ],
-    );
-    check_damaged(
-        link("preview-diffs/latest", "9"),
-        expect![
-            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
-        ],
-    );
-    check_damaged(
-        link("preview-diffs/9/diff/raw.diff", "../../../../secret"),
-        expect![
-            "the workspace is damaged: `preview-diffs/9/diff/raw.diff` is a symbolic link, or lies behind one"
-        ],
-    );
-    check_damaged(
-        link("preview-diffs/9/comments/general.json", "/etc/hostname"),
-        expect![
-            "the workspace is damaged: `preview-diffs/9/comments/general.json` is a symbolic link, or lies behind one"
-        ],
-    );
-    check_damaged(
-        link("preview-diffs/9/comments/inline", "/etc"),
-        expect![
-            "the workspace is damaged: `preview-diffs/9/comments/inline` is a symbolic link, or lies behind one"
-        ],
-    );
-    check_damaged(
-        link("agent/rules", "/etc"),
-        expect!["the workspace is damaged: `agent/rules` is a symbolic link, or lies behind one"],
-    );
-    check_damaged(
-        link("reviewed.json", "../secret"),
-        expect!["the workspace is damaged: `reviewed.json` is a symbolic link, or lies behind one"],
+        expect![[r#"
+            `WS` is not a workspace: `metadata.json` is a symbolic link, which is not followed
+            `WS` is not a workspace: `preview-diffs` is a symbolic link, which is not followed
+            damaged: `preview-diffs/latest` is not a link to the latest round
+            damaged: `preview-diffs/latest` is not a link to the latest round
+            damaged: `preview-diffs/9/diff/raw.diff` is a symbolic link, or lies behind one
+            damaged: `preview-diffs/9/comments/general.json` is a symbolic link, or lies behind one
+            damaged: `preview-diffs/9/comments/inline` is a symbolic link, or lies behind one
+            damaged: `agent/rules` is a symbolic link, or lies behind one
+            damaged: `reviewed.json` is a symbolic link, or lies behind one
+        "#]],
     );
 }
 
