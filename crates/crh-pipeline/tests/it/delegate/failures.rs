@@ -6,13 +6,13 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::scene::{
-    Rendezvous, Scene, SceneOptions, check, delegates, finding, marks, render, reports, shop,
+    ALL, Rendezvous, Scene, SceneOptions, check, delegates, finding, marks, render, reports, shop,
     submits, tool_results,
 };
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::runs::RunEnd;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{bad_key, bad_request, refuses_prompt, says};
+use crh_testkit::fake_model::{ScriptedReply, bad_key, bad_request, refuses_prompt, says};
 
 #[tokio::test]
 async fn failed_sub_agent_does_not_affect_the_others() {
@@ -48,7 +48,7 @@ async fn failed_sub_agent_does_not_affect_the_others() {
         sub-agent-3 (tax): Completed
           delegate: P3 The unit changes
           malformed: findings[0]: missing field `title`
-          shop/tax.py Reviewed
+          reviewed: shop/tax.py
     "#]]).await;
     let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[0]).unwrap();
     expect![[r#"
@@ -85,8 +85,7 @@ async fn panicking_sub_agent_has_a_row() {
         sub-agent-1 (cart): Failed("sub-agent ended without calling report_findings: crashed (a bug in crh)")
           shop/cart.py NotReviewed sub-agent-1 failed
         sub-agent-2 (rest): Completed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
+          reviewed: shop/mail.py shop/tax.py
     "#]].assert_eq(&render(&runs));
 }
 
@@ -96,7 +95,7 @@ async fn code_delegates_if_the_orchestrator_does_not() {
         FakeModel::start().on("orchestrator", [says("It looks fine."), says("Approved.")]).on(
             "sub-agent-1",
             [
-                marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]),
+                marks(ALL),
                 reports(&[finding("P1", "shop/cart.py", "An empty cart divides by zero")]),
             ],
         );
@@ -104,9 +103,7 @@ async fn code_delegates_if_the_orchestrator_does_not() {
         orchestrator (): Failed("the model did not submit an answer")
         sub-agent-1 (all files): Completed
           delegate: P1 An empty cart divides by zero
-          shop/cart.py Reviewed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
+          reviewed: shop/cart.py shop/mail.py shop/tax.py
         - the orchestrator did not delegate; crh assigned all files itself
         - the orchestrator did not submit (the model did not submit an answer); all findings are kept
     "#]]).await;
@@ -116,13 +113,11 @@ async fn code_delegates_if_the_orchestrator_does_not() {
 async fn code_delegates_if_the_orchestrator_fails() {
     let model = FakeModel::start()
         .on("orchestrator", [refuses_prompt()])
-        .on("sub-agent-1", [marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]), reports(&[])]);
+        .on("sub-agent-1", [marks(ALL), reports(&[])]);
     check(&model, expect![[r#"
         orchestrator (): Failed("the model refuses to answer: Invalid prompt: it was flagged by the usage policy.")
         sub-agent-1 (all files): Completed
-          shop/cart.py Reviewed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
+          reviewed: shop/cart.py shop/mail.py shop/tax.py
         - the orchestrator did not delegate; crh assigned all files itself
         - the orchestrator did not submit (the model refuses to answer: Invalid prompt: it was flagged by the usage policy.); all findings are kept
     "#]]).await;
@@ -134,7 +129,7 @@ async fn code_submits_all_if_the_orchestrator_does_not() {
         .on(
             "orchestrator",
             [
-                delegates(&[("all", &["shop/cart.py", "shop/mail.py", "shop/tax.py"])]),
+                delegates(&[("all", ALL)]),
                 submits(&[], &[("1.1", "do not report this")]),
                 submits(&["7.1"], &[]),
                 submits(&["1.1", "1.2"], &[("1.1", "both")]),
@@ -143,7 +138,7 @@ async fn code_submits_all_if_the_orchestrator_does_not() {
         .on(
             "sub-agent-1",
             [
-                marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]),
+                marks(ALL),
                 reports(&[
                     finding("P1", "shop/cart.py", "An empty cart divides by zero"),
                     finding("P2", "shop/tax.py", "The rate changes its unit"),
@@ -156,9 +151,7 @@ async fn code_submits_all_if_the_orchestrator_does_not() {
         sub-agent-1 (all): Completed
           delegate: P1 An empty cart divides by zero
           delegate: P2 The rate changes its unit
-          shop/cart.py Reviewed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
+          reviewed: shop/cart.py shop/mail.py shop/tax.py
         - the orchestrator did not submit (the model's answer was invalid: `1.1` is in `keep` and in `drop`: decide on one.); all findings are kept
     "#]]).await;
     let messages: Vec<String> = scene.refusals().into_iter().map(|(_, told)| told).collect();
@@ -171,38 +164,21 @@ async fn code_submits_all_if_the_orchestrator_does_not() {
 
 #[tokio::test]
 async fn fatal_error_of_the_orchestrator_is_reported_once() {
-    let model = FakeModel::start().on("orchestrator", [bad_key()]);
-    check(&model, expect![[r#"
-        orchestrator (): Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .")
-          shop/cart.py NotReviewed orchestrator failed
-          shop/mail.py NotReviewed orchestrator failed
-          shop/tax.py NotReviewed orchestrator failed
-    "#]]).await;
+    let check_fatal = async |replies: Vec<ScriptedReply>, why: &str| {
+        let model = FakeModel::start().on("orchestrator", replies);
+        let runs = Scene::new(&model, shop(), SceneOptions::default()).run().await;
+        let files = ALL.iter().map(|path| format!("  {path} NotReviewed orchestrator failed\n"));
+        let expected = format!("orchestrator (): Failed({why:?})\n{}", files.collect::<String>());
+        assert_eq!(render(&runs), expected);
+    };
+    let why = "the server requires an API key, and crh sent none: Incorrect API key provided: .";
+    check_fatal(vec![bad_key()], why).await;
     let not_found = bad_request("model 'fake' not found");
-    let model = FakeModel::start().on("orchestrator", [not_found]);
-    check(
-        &model,
-        expect![[r#"
-        orchestrator (): Failed("the model rejected the request: model 'fake' not found")
-          shop/cart.py NotReviewed orchestrator failed
-          shop/mail.py NotReviewed orchestrator failed
-          shop/tax.py NotReviewed orchestrator failed
-    "#]],
-    )
-    .await;
+    check_fatal(vec![not_found], "the model rejected the request: model 'fake' not found").await;
     // With native tool calls, with a schema, and as text.
-    let no_tools = || bad_request("gemma:2b does not support tools");
-    let model = FakeModel::start().on("orchestrator", [no_tools(), no_tools(), no_tools()]);
-    check(
-        &model,
-        expect![[r#"
-        orchestrator (): Failed("the model rejected the request: gemma:2b does not support tools; choose a model that supports tools")
-          shop/cart.py NotReviewed orchestrator failed
-          shop/mail.py NotReviewed orchestrator failed
-          shop/tax.py NotReviewed orchestrator failed
-    "#]],
-    )
-    .await;
+    let no_tools = bad_request("gemma:2b does not support tools");
+    let why = "the model rejected the request: gemma:2b does not support tools; choose a model that supports tools";
+    check_fatal(vec![no_tools; 3], why).await;
     let model = FakeModel::start();
     let scene_options = SceneOptions { price: None, ..SceneOptions::default() };
     let runs = Scene::new(&model, shop(), scene_options).run().await;
@@ -249,7 +225,7 @@ async fn cancel_stops_runs_and_keeps_finished_ones() {
         orchestrator (): Cancelled
         sub-agent-1 (cart): Completed
           delegate: P1 An empty cart divides by zero
-          shop/cart.py Reviewed
+          reviewed: shop/cart.py
         sub-agent-2 (mail): Cancelled
           shop/mail.py NotReviewed the review was stopped before this file was reviewed
         sub-agent-3 (tax): Cancelled
@@ -260,12 +236,11 @@ async fn cancel_stops_runs_and_keeps_finished_ones() {
 
 #[tokio::test]
 async fn small_context_keeps_tools_that_a_role_has_to_call() {
-    const PATHS: [&str; 3] = ["shop/cart.py", "shop/mail.py", "shop/tax.py"];
     for context_tokens in [8_192, 10_000, 12_000, 14_000] {
         let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
-            ("orchestrator", 1) => delegates(&[("all", &PATHS)]),
+            ("orchestrator", 1) => delegates(&[("all", ALL)]),
             ("orchestrator", _) => submits(&[], &[]),
-            (_, 1) => marks(&PATHS),
+            (_, 1) => marks(ALL),
             (_, _) => reports(&[]),
         });
         let scene_options = SceneOptions { context_tokens, ..SceneOptions::default() };

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::scene::{check, delegates, finding, marks, reports, submission, submits, tool_results};
+use super::scene::{ALL, check, delegates, finding, marks, reports, submits, tool_results};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{calls, calls_all, says};
 
@@ -20,11 +20,11 @@ async fn orchestrator_cannot_read_code() {
                     ("report_findings", json!({ "findings": [], "summary": "" })),
                     ("agent_files_list", json!({})),
                 ]),
-                delegates(&[("all", &["shop/cart.py", "shop/mail.py", "shop/tax.py"])]),
+                delegates(&[("all", ALL)]),
                 submits(&[], &[]).and_calls("repo_read", json!({ "path": "shop/tax.py" })),
             ],
         )
-        .on("sub-agent-1", [marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]), reports(&[])]);
+        .on("sub-agent-1", [marks(ALL), reports(&[])]);
     let scene = check(
         &model,
         expect![[r#"
@@ -33,9 +33,7 @@ async fn orchestrator_cannot_read_code() {
               - the orchestrator tried to mark files as reviewed; refused once
               - it called a tool of other agents; refused once
             sub-agent-1 (all): Completed
-              shop/cart.py Reviewed
-              shop/mail.py Reviewed
-              shop/tax.py Reviewed
+              reviewed: shop/cart.py shop/mail.py shop/tax.py
         "#]],
     )
     .await;
@@ -45,86 +43,6 @@ async fn orchestrator_cannot_read_code() {
     expect!["`repo_read` is for sub-agents: you divide the work and decide about what they find. Call `delegate_review`, and say in `focus` what they should look up."].assert_eq(&messages[0]);
     // The tool call next to the submission was made before it.
     assert_eq!(scene.context.ledger.spent().tool_calls, 5 + 1 + 1 + 3);
-}
-
-#[tokio::test]
-async fn sub_agent_reads_each_of_its_files_once() {
-    let model = FakeModel::start()
-        .on(
-            "orchestrator",
-            [
-                delegates(&[
-                    ("cart", &["shop/cart.py"]),
-                    ("rest", &["shop/mail.py", "shop/tax.py"]),
-                ]),
-                submits(&[], &[]),
-            ],
-        )
-        .on(
-            "sub-agent-1",
-            [
-                calls_all([
-                    ("delegate_review", json!({ "scopes": [] })),
-                    ("submit_review", submission(&[], &[])),
-                    ("mark_file_reviewed", json!({ "path": "shop/tax.py" })),
-                    ("mark_file_reviewed", json!({ "path": "shop/cart.py" })),
-                ]),
-                calls("repo_read", json!({ "path": "shop/tax.py" })),
-                calls_all([
-                    ("repo_grep", json!({ "pattern": "total" })),
-                    ("read_file", json!({ "path": "shop/mail.py" })),
-                    ("repo_ls", json!({})),
-                ]),
-                reports(&[]),
-            ],
-        )
-        .on("sub-agent-2", [marks(&["shop/mail.py", "shop/tax.py"]), reports(&[])]);
-    let scene = check(
-        &model,
-        expect![[r#"
-            orchestrator (): Completed
-            sub-agent-1 (cart): Completed
-              shop/cart.py Reviewed
-              - it called a tool of other agents; refused 2 times
-              - it tried more than one lookup per file; refused 2 times
-              - it tried to mark files outside its scope; refused once
-            sub-agent-2 (rest): Completed
-              shop/mail.py Reviewed
-              shop/tax.py Reviewed
-        "#]],
-    )
-    .await;
-    assert_eq!(scene.refusals().len(), 5);
-    let messages = tool_results(&model, "sub-agent-1");
-    assert!(messages[4].contains("RATE = 0.19"), "the first look is answered: {}", messages[4]);
-    assert_eq!(messages[5], messages[6], "the second and the third are refused alike");
-    expect!["you have used the 1 extra look(s) of your 1 file(s). Decide from what you have seen: what you cannot confirm gets a lower confidence or is left out. Then mark the files and call `report_findings`."].assert_eq(&messages[5]);
-}
-
-#[tokio::test]
-async fn files_marked_in_the_turn_of_the_report_count() {
-    let report = json!({ "findings": [], "summary": "Looked at all of it." });
-    let mark = |path: &str| ("mark_file_reviewed", json!({ "path": path }));
-    let model = FakeModel::start().on("orchestrator", [delegates(&[]), submits(&[], &[])]).on(
-        "sub-agent-1",
-        [calls_all([
-            mark("shop/cart.py"),
-            mark("shop/mail.py"),
-            ("report_findings", report),
-            mark("shop/tax.py"),
-        ])],
-    );
-    check(
-        &model,
-        expect![[r#"
-            orchestrator (): Completed
-            sub-agent-1 (all files): Completed
-              shop/cart.py Reviewed
-              shop/mail.py Reviewed
-              shop/tax.py Reviewed
-        "#]],
-    )
-    .await;
 }
 
 #[tokio::test]
@@ -139,58 +57,20 @@ async fn files_are_marked_in_the_turn_of_the_report_over_the_limit_of_calls() {
             calls_all([
                 mark("shop/cart.py"),
                 mark("shop/mail.py"),
-                mark("shop/tax.py"),
                 ("report_findings", json!({ "findings": [], "summary": "Looked at all." })),
+                mark("shop/tax.py"),
             ]),
         ],
     );
     check(
         &model,
         expect![[r#"
-        orchestrator (): Completed
-        sub-agent-1 (all files): Completed, limited by tool calls
-          shop/cart.py Reviewed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
-    "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn forgotten_files_are_reviewed_and_unknown_ones_noted() {
-    let model = FakeModel::start()
-        .on(
-            "orchestrator",
-            [
-                delegates(&[
-                    ("cart", &["shop/cart.py", "shop/nowhere.py"]),
-                    ("again", &["shop/cart.py"]),
-                ]),
-                submits(&[], &[]),
-            ],
-        )
-        .on("sub-agent-1", [marks(&["shop/cart.py"]), reports(&[])])
-        .on("sub-agent-2", [marks(&["shop/mail.py", "shop/tax.py"]), reports(&[])]);
-    let scene = check(
-        &model,
-        expect![[r#"
             orchestrator (): Completed
-              - `shop/nowhere.py` of scope `cart` is not a file under review
-              - `shop/cart.py` of scope `again` stays in scope `cart`
-              - in no scope, so they got one: `shop/mail.py`, `shop/tax.py`
-            sub-agent-1 (cart): Completed
-              shop/cart.py Reviewed
-            sub-agent-2 (files in no scope, no scope had them): Completed
-              shop/mail.py Reviewed
-              shop/tax.py Reviewed
+            sub-agent-1 (all files): Completed, limited by tool calls
+              reviewed: shop/cart.py shop/mail.py shop/tax.py
         "#]],
     )
     .await;
-    let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[0]).unwrap();
-    let notes = answer["scopes_changed"].as_array().unwrap();
-    assert_eq!(notes.len(), 3, "{notes:?}");
-    assert_eq!(scene.reviewed().len(), 3);
 }
 
 #[tokio::test]
@@ -219,17 +99,17 @@ async fn early_report_is_returned_once() {
     let scene = check(
         &model,
         expect![[r#"
-        orchestrator (): Completed
-        sub-agent-1 (cart): Completed
-          shop/cart.py Reviewed
-          - it reported before it had marked all its files; refused once
-        sub-agent-2 (rest): Completed
-          delegate: P1 The mail is never sent
-          shop/mail.py Reviewed
-          shop/tax.py NotReviewed sub-agent-2 did not mark it as reviewed
-          - it reported before it had marked all its files; refused once
-          - crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
-    "#]],
+            orchestrator (): Completed
+            sub-agent-1 (cart): Completed
+              reviewed: shop/cart.py
+              - it reported before it had marked all its files; refused once
+            sub-agent-2 (rest): Completed
+              delegate: P1 The mail is never sent
+              reviewed: shop/mail.py
+              shop/tax.py NotReviewed sub-agent-2 did not mark it as reviewed
+              - it reported before it had marked all its files; refused once
+              - crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
+        "#]],
     )
     .await;
     assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py"]);
@@ -238,24 +118,21 @@ async fn early_report_is_returned_once() {
 
 #[tokio::test]
 async fn unmarked_files_and_findings_are_returned_together() {
-    let all: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
     let mut misquoted = finding("P1", "shop/cart.py", "The total is wrong");
-    misquoted["evidence"] = serde_json::json!([{ "snippet": "return nothing_like_this()" }]);
+    misquoted["evidence"] = json!([{ "snippet": "return nothing_like_this()" }]);
     let repaired = finding("P1", "shop/cart.py", "The total is wrong");
     let model = FakeModel::start()
-        .on("orchestrator", [delegates(&[("shop", all)]), submits(&["1.1"], &[])])
-        .on("sub-agent-1", [reports(&[misquoted]), marks(all), reports(&[repaired])]);
+        .on("orchestrator", [delegates(&[("shop", ALL)]), submits(&["1.1"], &[])])
+        .on("sub-agent-1", [reports(&[misquoted]), marks(ALL), reports(&[repaired])]);
     check(
         &model,
         expect![[r#"
-        orchestrator (): Completed
-        sub-agent-1 (shop): Completed
-          delegate: P1 The total is wrong
-          shop/cart.py Reviewed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
-          - it reported before it had marked all its files; refused once
-    "#]],
+            orchestrator (): Completed
+            sub-agent-1 (shop): Completed
+              delegate: P1 The total is wrong
+              reviewed: shop/cart.py shop/mail.py shop/tax.py
+              - it reported before it had marked all its files; refused once
+        "#]],
     )
     .await;
     expect![[r#"
@@ -267,7 +144,6 @@ async fn unmarked_files_and_findings_are_returned_together() {
 
 #[tokio::test]
 async fn p0_is_confirmed_by_one_second_delegation() {
-    let all: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
     let confirms = |ids: &[&str]| {
         let scope = json!({ "scope": "callers", "files": ["shop/mail.py"], "confirms": ids });
         calls("delegate_review", json!({ "scopes": [scope] }))
@@ -276,8 +152,8 @@ async fn p0_is_confirmed_by_one_second_delegation() {
         .on(
             "orchestrator",
             [
-                delegates(&[("all", all)]),
-                delegates(&[("again", all)]),
+                delegates(&[("all", ALL)]),
+                delegates(&[("again", ALL)]),
                 confirms(&["1.1"]),
                 confirms(&["1.1", "2.1"]),
                 submits(&["1.1", "2.1"], &[]),
@@ -285,7 +161,7 @@ async fn p0_is_confirmed_by_one_second_delegation() {
         )
         .on(
             "sub-agent-1",
-            [marks(all), reports(&[finding("P0", "shop/cart.py", "All carts are lost")])],
+            [marks(ALL), reports(&[finding("P0", "shop/cart.py", "All carts are lost")])],
         )
         .on(
             "sub-agent-2",
@@ -297,16 +173,14 @@ async fn p0_is_confirmed_by_one_second_delegation() {
     let scene = check(
         &model,
         expect![[r#"
-        orchestrator (): Completed
-          - the orchestrator delegated against the rules; refused 2 times
-        sub-agent-1 (all): Completed
-          delegate: P0 All carts are lost
-          shop/cart.py Reviewed
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
-        sub-agent-2 (callers, to confirm 1.1): Completed
-          delegate: P0 All carts are lost indeed
-    "#]],
+            orchestrator (): Completed
+              - the orchestrator delegated against the rules; refused 2 times
+            sub-agent-1 (all): Completed
+              delegate: P0 All carts are lost
+              reviewed: shop/cart.py shop/mail.py shop/tax.py
+            sub-agent-2 (callers, to confirm 1.1): Completed
+              delegate: P0 All carts are lost indeed
+        "#]],
     )
     .await;
     assert_eq!(scene.refusals().len(), 2);

@@ -31,7 +31,7 @@ use crh_pipeline::strategies::delegate;
 use crh_pipeline::tools::ToolContext;
 use crh_review::finding::Member;
 use crh_review::report;
-use crh_review::report::{FileCoverage, ReviewMode, Strategy};
+use crh_review::report::{CoverageState, FileCoverage, ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
 use crh_testkit::fake_model::{PromptPart, ScriptedReply, calls, calls_all};
 use crh_testkit::{FakeModel, Repo, fake_model};
@@ -56,6 +56,9 @@ pub(crate) const SHOP: &str = "
     //- shop/tax.py
     RATE = 0.19
 ";
+
+/// All files of the shop.
+pub(crate) const ALL: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
 
 /// A review that is ready to run.
 pub(crate) struct Scene {
@@ -279,9 +282,14 @@ pub(crate) fn render(runs: &RunResults) -> String {
         for dropped in &record.dropped {
             actual += &format!("  {}: {}\n", dropped.fate, dropped.reason);
         }
-        for FileCoverage { path, state, reason } in &record.coverage {
-            actual += format!("  {path} {state:?} {reason}").trim_end();
-            actual += "\n";
+        let (reviewed, others): (Vec<&FileCoverage>, Vec<&FileCoverage>) =
+            record.coverage.iter().partition(|file| file.state == CoverageState::Reviewed);
+        if !reviewed.is_empty() {
+            let paths: Vec<&str> = reviewed.iter().map(|file| file.path.as_str()).collect();
+            actual += &format!("  reviewed: {}\n", paths.join(" "));
+        }
+        for FileCoverage { path, state, reason } in others {
+            actual += &format!("  {path} {state:?} {reason}\n");
         }
         for note in &record.notes {
             actual += &format!("  - {note}\n");

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::scene::{
-    Rendezvous, Scene, SceneOptions, check, delegates, finding, many_files, marks, render, reports,
-    shop, slot, submits, tool_results,
+    ALL, Rendezvous, Scene, SceneOptions, check, delegates, finding, many_files, marks, render,
+    reports, shop, slot, submits, tool_results,
 };
 use crh_pipeline::assignment::{Assignment, DiffPart};
 use crh_pipeline::events::ReviewEvent;
@@ -55,15 +55,14 @@ async fn orchestrator_decides_about_reviewed_scopes() {
             sub-agent-1 (the cart): Completed
               delegate: P2 The rate changes its unit
               delegate: P1 An empty cart divides by zero
-              shop/cart.py Reviewed
-              shop/tax.py Reviewed
+              reviewed: shop/cart.py shop/tax.py
             sub-agent-2 (mail): Completed
               delegate: P1 The mail is never sent
-              shop/mail.py Reviewed
+              reviewed: shop/mail.py
         "#]],
     )
     .await;
-    assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
+    assert_eq!(scene.reviewed(), ALL);
     assert_eq!(scene.refusals(), []);
     let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[2]).unwrap();
     assert_eq!(answer["summary"], "[1] the cart: Looked at it.\n[2] mail: Looked at it.");
@@ -76,7 +75,7 @@ async fn stored_runs_equal_the_final_records() {
         .on(
             "sub-agent-1",
             [
-                marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]),
+                marks(ALL),
                 reports(&[
                     finding("P1", "shop/cart.py", "An empty cart divides by zero"),
                     finding("P2", "shop/tax.py", "The rate changes its unit"),
@@ -103,7 +102,7 @@ async fn stored_runs_equal_the_final_records() {
 async fn all_agents_share_tools_and_prompt_prefix() {
     let model = FakeModel::start()
         .on("orchestrator", [delegates(&[]), submits(&[], &[])])
-        .on("sub-agent-1", [marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]), reports(&[])]);
+        .on("sub-agent-1", [marks(ALL), reports(&[])]);
     let scene = Scene::new(&model, shop(), SceneOptions::default());
     scene.run().await;
     let requests = model.requests();
@@ -122,7 +121,7 @@ async fn completed_runs_are_not_repeated() {
         .on(
             "orchestrator",
             [
-                delegates(&[("all", &["shop/cart.py", "shop/mail.py", "shop/tax.py"])]),
+                delegates(&[("all", ALL)]),
                 submits(&["3.1"], &[("4.1", "the mail is sent elsewhere")]),
             ],
         )
@@ -157,15 +156,14 @@ async fn completed_runs_are_not_repeated() {
           - reviewed in an earlier attempt, and not again: `shop/cart.py`
         sub-agent-3 (earlier): Completed
           delegate: P1 Found before
-          shop/cart.py Reviewed
+          reviewed: shop/cart.py
         sub-agent-4 (all): Completed
           delegate: P1 The mail is never sent
-          shop/mail.py Reviewed
-          shop/tax.py Reviewed
+          reviewed: shop/mail.py shop/tax.py
     "#]]
     .assert_eq(&render(&runs));
     assert_eq!(runs.records[1], earlier[0], "it is carried over as it was");
-    assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
+    assert_eq!(scene.reviewed(), ALL);
     let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[0]).unwrap();
     let ids: Vec<&Value> =
         answer["findings"].as_array().unwrap().iter().map(|finding| &finding["id"]).collect();
@@ -266,18 +264,18 @@ async fn large_file_is_reviewed_in_parts() {
         orchestrator (): Completed
           - `huge.txt` has 20000 changed lines and was cut into 5 parts
         sub-agent-1 (all): Completed
-          small.txt Reviewed
+          reviewed: small.txt
         sub-agent-2 (all: huge.txt (1 of 5)): Completed
           huge.txt NotReviewed sub-agent-2 did not mark it as reviewed
           - it reported before it had marked all its files; refused once
         sub-agent-3 (all: huge.txt (2 of 5)): Completed
-          huge.txt Reviewed
+          reviewed: huge.txt
         sub-agent-4 (all: huge.txt (3 of 5)): Completed
-          huge.txt Reviewed
+          reviewed: huge.txt
         sub-agent-5 (all: huge.txt (4 of 5)): Completed
-          huge.txt Reviewed
+          reviewed: huge.txt
         sub-agent-6 (all: huge.txt (5 of 5)): Completed
-          huge.txt Reviewed
+          reviewed: huge.txt
     "#]]
     .assert_eq(&render(&runs));
     assert_eq!(scene.reviewed(), ["small.txt"]);
