@@ -147,65 +147,33 @@ async fn binary_and_large_files_are_refused() {
 }
 
 /// Changes that no fixer tool makes, but that would be detected.
-async fn check_found(intrude: impl FnOnce(&std::path::Path), expected: expect_test::Expect) {
+async fn check_found(intrude: impl FnOnce(&std::path::Path), expected: &str) {
     let model =
         FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done")])]);
     let scene = Scene::from_repo(&model, Repo::from_fixture(CART), ISSUES);
     intrude(scene.tree.path());
-    let repair = scene.check(expected).await;
+    let repair = scene.repair().await;
     assert!(repair.edits.is_empty());
+    let why = format!("it {expected}; all its work is rejected");
+    let not_done = |number| format!("#{number} not done: the fixer failed: {why}\n");
+    let expected = format!("{}{}fixer-1 Failed({why:?})\n", not_done(1), not_done(2));
+    assert_eq!(render(&repair), expected);
 }
 
 #[tokio::test]
-async fn write_outside_the_task_rejects_the_repair() {
-    check_found(|tree| fs::write(tree.join("other.py"), "SECRET = 2\n").unwrap(), expect![[r##"
-        #1 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
-        #2 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
-        fixer-1 Failed("it changed `other.py`, which is not one of its files; all its work is rejected")
-    "##]])
-        .await;
-    check_found(|tree| fs::write(tree.join("added.py"), "").unwrap(), expect![[r##"
-        #1 not done: the fixer failed: it changed `added.py`, which is not one of its files; all its work is rejected
-        #2 not done: the fixer failed: it changed `added.py`, which is not one of its files; all its work is rejected
-        fixer-1 Failed("it changed `added.py`, which is not one of its files; all its work is rejected")
-    "##]]).await;
-    check_found(|tree| fs::remove_file(tree.join("other.py")).unwrap(), expect![[r##"
-        #1 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
-        #2 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
-        fixer-1 Failed("it changed `other.py`, which is not one of its files; all its work is rejected")
-    "##]]).await;
-    check_found(
-        |tree| {
-            fs::remove_file(tree.join("label.py")).unwrap();
-            symlink("other.py", tree.join("label.py")).unwrap();
-        },
-        expect![[r##"
-            #1 not done: the fixer failed: it changed `label.py`, but not its text (it is no plain file any more); all its work is rejected
-            #2 not done: the fixer failed: it changed `label.py`, but not its text (it is no plain file any more); all its work is rejected
-            fixer-1 Failed("it changed `label.py`, but not its text (it is no plain file any more); all its work is rejected")
-        "##]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn deleted_or_emptied_file_rejects_the_repair() {
-    check_found(
-        |tree| fs::remove_file(tree.join("label.py")).unwrap(),
-        expect![[r##"
-        #1 not done: the fixer failed: it deleted `label.py`; all its work is rejected
-        #2 not done: the fixer failed: it deleted `label.py`; all its work is rejected
-        fixer-1 Failed("it deleted `label.py`; all its work is rejected")
-    "##]],
-    )
-    .await;
-    check_found(
-        |tree| fs::write(tree.join("label.py"), "\n \r\n\t").unwrap(),
-        expect![[r##"
-        #1 not done: the fixer failed: it emptied `label.py`; all its work is rejected
-        #2 not done: the fixer failed: it emptied `label.py`; all its work is rejected
-        fixer-1 Failed("it emptied `label.py`; all its work is rejected")
-    "##]],
-    )
-    .await;
+async fn unexpected_change_of_the_tree_rejects_the_repair() {
+    let foreign = "changed `other.py`, which is not one of its files";
+    check_found(|tree| fs::write(tree.join("other.py"), "SECRET = 2\n").unwrap(), foreign).await;
+    check_found(|tree| fs::remove_file(tree.join("other.py")).unwrap(), foreign).await;
+    let added = "changed `added.py`, which is not one of its files";
+    check_found(|tree| fs::write(tree.join("added.py"), "").unwrap(), added).await;
+    let replace = |tree: &std::path::Path| {
+        fs::remove_file(tree.join("label.py")).unwrap();
+        symlink("other.py", tree.join("label.py")).unwrap();
+    };
+    let link = "changed `label.py`, but not its text (it is no plain file any more)";
+    check_found(replace, link).await;
+    check_found(|tree| fs::remove_file(tree.join("label.py")).unwrap(), "deleted `label.py`").await;
+    let empty = |tree: &std::path::Path| fs::write(tree.join("label.py"), "\n \r\n\t").unwrap();
+    check_found(empty, "emptied `label.py`").await;
 }

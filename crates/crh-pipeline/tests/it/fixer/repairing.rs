@@ -66,16 +66,21 @@ fn issues_of_prompt(prompt: &str) -> String {
 }
 
 #[tokio::test]
-async fn fixer_prompt_has_all_places_of_an_issue() {
+async fn fixer_prompt_has_issues_code_rules_and_files() {
     let model = FakeModel::start().on("fixer-1", [reports(&[])]);
-    let mut scene = Scene::new(&model);
-    let label = scene.fix_task.issues.remove(1);
-    scene.fix_task.issues[0].other_places = vec![label.location];
+    let mut scene = Scene::new(&model).with_files(&["cart.py", "label.py", "new.py"]);
+    let [first, second] = scene.fix_task.issues.as_mut_slice() else { panic!("not two issues") };
+    first.other_places = vec![second.location.clone()];
     scene.repair().await;
-    let prompt = model.requests()[0].prompt_parts().into_iter().find_map(|part| match part {
-        PromptPart::User(text) => Some(text),
-        _ => None,
-    });
+    let read = model.requests()[0].prompt_parts();
+    let said: Vec<&String> = read
+        .iter()
+        .filter_map(|read| match read {
+            PromptPart::User(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let [own] = said.as_slice() else { panic!("{said:?}") };
     expect![[r#"
         # Your task: repair these issues
 
@@ -95,39 +100,6 @@ async fn fixer_prompt_has_all_places_of_an_issue() {
         <fence>
             1  def label(line):
             2      return line.strip()
-        <fence>
-        <fence>
-
-    "#]]
-    .assert_eq(&issues_of_prompt(&prompt.unwrap()));
-}
-
-#[tokio::test]
-async fn fixer_prompt_has_issues_code_rules_and_files() {
-    let model = FakeModel::start().on("fixer-1", [reports(&[])]);
-    Scene::new(&model).with_files(&["cart.py", "label.py", "new.py"]).repair().await;
-    let read = model.requests()[0].prompt_parts();
-    let said: Vec<&String> = read
-        .iter()
-        .filter_map(|read| match read {
-            PromptPart::User(text) => Some(text),
-            _ => None,
-        })
-        .collect();
-    let [own] = said.as_slice() else { panic!("{said:?}") };
-    expect![[r#"
-        # Your task: repair these issues
-
-        <fence>
-        number: 1
-        title: An empty order divides by zero
-        severity: P1
-        place: cart.py:3
-        why it matters: An order without a line fails.
-        <fence>
-            1  def total(lines):
-            2      count = len(lines)
-            3      return sum(lines) / count
         <fence>
 
         number: 2
@@ -293,62 +265,36 @@ async fn issue_is_not_done_if_only_another_file_was_changed() {
         .await;
 }
 
-/// Two issues in one file, both reported as done after these edits.
-async fn check_two_issues(edits: &[(&str, &str)], expected: expect_test::Expect) {
+#[tokio::test]
+async fn issue_is_done_only_by_an_edit_for_it() {
     let table = r#"
         a cart.py:3 P1 0.9 "An empty order divides by zero"
         a cart.py:12 P2 0.9 "A line without a name fails"
     "#;
-    let repo = Repo::from_fixture(CART);
     let rest = "\n\n# Names of the lines.\n# They are printed on the bill.\n\n\n\n";
     let label = "def label(line):\n    return line.strip()\n";
     let total = "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n";
-    repo.write("cart.py", format!("{total}{rest}{label}"));
-    repo.commit("two functions");
-    let edits: Vec<_> = edits.iter().map(|(old, new)| edit("cart.py", old, new)).collect();
-    let model = FakeModel::start()
-        .on("fixer-1", edits.into_iter().chain([reports(&[(1, "done"), (2, "done")])]));
-    let outcomes = Scene::from_repo(&model, repo, table).repair().await.outcomes;
-    let outcomes = outcomes.iter().map(|(number, outcome)| format!("{number} {outcome:?}\n"));
-    expected.assert_eq(&outcomes.collect::<String>());
-}
-
-#[tokio::test]
-async fn issue_is_done_only_by_an_edit_for_it() {
-    let space = ("    return line.strip()\n", "    return line.strip()  \n");
-    let name = ("    return line.strip()\n", "    return (line or '').strip()\n");
-    check_two_issues(
-        &[(OLD, NEW)],
-        expect![[r#"
-        1 Done("It is done.")
-        2 NotDone("the code around its lines was not changed, although the fixer reports: It is done.")
-    "#]],
-    )
-    .await;
-    check_two_issues(
-        &[(OLD, NEW), ("# They", "# These")],
-        expect![[r#"
-        1 Done("It is done.")
-        2 NotDone("the code around its lines was not changed, although the fixer reports: It is done.")
-    "#]],
-    )
-    .await;
-    check_two_issues(
-        &[(OLD, NEW), space],
-        expect![[r#"
-        1 Done("It is done.")
-        2 NotDone("the code around its lines was not changed, although the fixer reports: It is done.")
-    "#]],
-    )
-    .await;
-    check_two_issues(
-        &[(OLD, NEW), name],
-        expect![[r#"
-        1 Done("It is done.")
-        2 Done("It is done.")
-    "#]],
-    )
-    .await;
+    let (first, strip) = ((OLD, NEW), "    return line.strip()\n");
+    let elsewhere = IssueOutcome::NotDone(
+        "the code around its lines was not changed, although the fixer reports: It is done."
+            .to_owned(),
+    );
+    let done = IssueOutcome::Done("It is done.".to_owned());
+    for (second, expected) in [
+        (None, &elsewhere),
+        (Some(("# They", "# These")), &elsewhere),
+        (Some((strip, "    return line.strip()  \n")), &elsewhere),
+        (Some((strip, "    return (line or '').strip()\n")), &done),
+    ] {
+        let repo = Repo::from_fixture(CART);
+        repo.write("cart.py", format!("{total}{rest}{label}"));
+        repo.commit("two functions");
+        let edits = [first].into_iter().chain(second).map(|(old, new)| edit("cart.py", old, new));
+        let model =
+            FakeModel::start().on("fixer-1", edits.chain([reports(&[(1, "done"), (2, "done")])]));
+        let outcomes = Scene::from_repo(&model, repo, table).repair().await.outcomes;
+        assert_eq!((&outcomes[&1], &outcomes[&2]), (&done, expected), "{second:?}");
+    }
 }
 
 /// The outcome of an issue at the last line of `fee`, reported as done after this edit.
@@ -505,54 +451,4 @@ async fn existing_file_is_not_written_whole() {
         `new.py` is written: 1 lines.
     "#]]
     .assert_eq(&tool_replies(&model));
-}
-
-#[tokio::test]
-async fn without_a_repaired_issue_no_edit_is_accepted() {
-    let model = FakeModel::start()
-        .on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "not_done"), (2, "not_done")])]);
-    Scene::new(&model)
-        .check(expect![[r#"
-        #1 not done: It is not_done.
-        #2 not done: It is not_done.
-        fixer-1 Completed
-        ! the edit of `cart.py` belongs to no repaired issue and is rejected
-    "#]])
-        .await;
-}
-
-#[tokio::test]
-async fn line_endings_are_kept() {
-    let repo = Repo::from_fixture(CART);
-    repo.write(
-        "cart.py",
-        "def total(lines):\r\n    n = len(lines)\r\n    return sum(lines) / n\r\n",
-    );
-    repo.write("label.py", "def label(line):\r\n    return line.strip() or 1\r\n");
-    repo.commit("dos");
-    let model = FakeModel::start().on(
-        "fixer-1",
-        [
-            edit(
-                "cart.py",
-                "    n = len(lines)\n    return sum(lines) / n\n",
-                "    n = len(lines)\n    return sum(lines) / n if n else 0\n",
-            ),
-            edit("label.py", "line.strip() or 1\n", "str(line)\n"),
-            reports(&[(1, "done"), (2, "done")]),
-        ],
-    );
-    Scene::from_repo(&model, repo, ISSUES)
-        .check(expect![[r##"
-        #1 done: It is done.
-        #2 done: It is done.
-        cart.py for {1}
-          "def total(lines):\r\n    n = len(lines)\r\n    return sum(lines) / n\r\n"
-          "def total(lines):\r\n    n = len(lines)\r\n    return sum(lines) / n if n else 0\r\n"
-        label.py for {2}
-          "def label(line):\r\n    return line.strip() or 1\r\n"
-          "def label(line):\r\n    return str(line)\r\n"
-        fixer-1 Completed
-    "##]])
-        .await;
 }
