@@ -46,7 +46,6 @@ async fn vague_advice_is_returned_once() {
     let firm = divides("P1", 0.75, "An empty order divides by zero");
     let model = check([reports(&[vague()]), reports(&[firm])], [confirms()], expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
     expect![[r#"
@@ -62,7 +61,6 @@ async fn repeated_vague_advice_is_advisory() {
         [confirms()],
         expect![[r#"
             ReadyWithFixes: 1 issue to fix
-              correctness (asked for by `--reviewers`) Completed
             #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
             ! correctness: no concrete fix is given for 1 finding; assigned to humans
         "#]],
@@ -77,7 +75,6 @@ async fn returned_report_counts_if_not_replaced() {
     let goes_silent = (0..2).map(|_| says("I am done."));
     check([reports(&[vague(), firm])].into_iter().chain(goes_silent), [confirms()], expect![[r#"
         ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
         ! correctness: crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
@@ -105,8 +102,7 @@ async fn reviewer_limits_on_count_and_severity_apply() {
     let model =
         FakeModel::start().on("maintainability", [reports(&many)]).on("validate-1", [confirms()]);
     let reviewed = Scene::new(CART).with_reviewers(&["maintainability"]).check(&model, expect![[r#"
-        ReadyWithFixes: 4 issues (2 hidden) to fix
-          maintainability (asked for by `--reviewers`) Completed
+        ReadyWithFixes: 4 issues to fix
         #1 P2 shop/cart.py:3 Layer 5 hides what is read (0.8, Confirmed, manual -> downstream-resolver) by maintainability
         #2 P2 shop/cart.py:7 Layer 6 hides what is read (0.81, Confirmed, manual -> downstream-resolver) by maintainability
         merged Layer 2 hides what is read [maintainability]: duplicate of "Layer 6 hides what is read"
@@ -136,7 +132,6 @@ async fn finding_over_the_cap_needs_evidence_too() {
     let second = reports(&[invented()]);
     check([reports(&findings), second], [confirms()], expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Layer 0 divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
         merged Layer 1 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
         merged Layer 10 divides by zero [correctness]: duplicate of "Layer 0 divides by zero"
@@ -173,7 +168,6 @@ async fn problems_of_all_findings_are_returned_in_one_message() {
     let repaired = [missing_name(), zero_division("return sum(lines) / count")];
     let model = check([reports(&[misquoted, malformed]), reports(&repaired)], [confirms()], expect![[r#"
         NotReady: 2 issues must be fixed before the merge, 1 of them P0
-          correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
@@ -190,7 +184,6 @@ async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
     let second = [zero_division("return sum(lines) / count")];
     check([reports(&first), reports(&second)], [confirms()], expect![[r#"
         NotReady: 2 issues must be fixed before the merge, 1 of them P0
-          correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
@@ -200,8 +193,7 @@ async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
 async fn p0_that_stays_unproven_makes_the_review_incomplete() {
     let misquoted = || reports(&[zero_division("return sum(lines) // count")]);
     check([misquoted(), misquoted()], [], expect![[r#"
-        Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
-          correctness (asked for by `--reviewers`) Completed
+        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
         unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`
     "#]]).await;
 }
@@ -211,7 +203,6 @@ async fn malformed_finding_that_is_left_out_stays_malformed() {
     let malformed = with_fields(missing_name(), json!({ "severity": "major" }));
     check([reports(&[malformed]), reports(&[])], [], expect![[r#"
         Incomplete: 1 finding could not be read
-          correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: findings[0]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
     "#]]).await;
 }
@@ -222,7 +213,6 @@ async fn unproven_p2_that_is_left_out_counts_as_taken_back() {
         with_fields(zero_division("return sum(lines) // count"), json!({ "severity": "P2" }));
     check([reports(&[misquoted]), reports(&[])], [], expect![[r#"
         ReadyToMerge: nothing actionable was found
-          correctness (asked for by `--reviewers`) Completed
         refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
     "#]]).await;
 }
@@ -237,8 +227,7 @@ async fn check_left_out_p0(summary: &str, expected: Expect) {
 async fn unproven_p0_is_taken_back_only_by_a_whole_sentence() {
     let kept = || {
         expect![[r#"
-            Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
-              correctness (asked for by `--reviewers`) Completed
+            Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
             unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
         "#]]
     };
@@ -250,7 +239,6 @@ async fn unproven_p0_is_taken_back_only_by_a_whole_sentence() {
         "I looked again. Withdrawn: \"An empty order divides by zero\". All callers check.";
     check_left_out_p0(withdrawal, expect![[r#"
         ReadyToMerge: nothing actionable was found
-          correctness (asked for by `--reviewers`) Completed
         refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
     "#]]).await;
 }
@@ -268,19 +256,16 @@ async fn defect_in_words_only_is_asked_about_once() {
         "I was wrong about it: the caller checks.",
         expect![[r#"
         ReadyToMerge: nothing actionable was found
-          correctness (asked for by `--reviewers`) Completed
     "#]],
     )
     .await;
     check_words(words, words, expect![[r#"
         Incomplete: 1 finding could not be read
-          correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
     "#]]).await;
     let second = reports(&[zero_division("return sum(lines) / count")]);
     let model = check([reports_nothing(words), second], [confirms()], expect![[r#"
         NotReady: 1 P0 issue must be fixed before the merge
-          correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
     expect![[r#"The answer was not accepted: `findings` is empty, but you write: "shop/cart.py:3 raises ZeroDivisionError for an empty order.". Report each problem of the change as a finding with all its fields, or say that there is none. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model));
@@ -298,7 +283,6 @@ async fn defect_in_words_beside_a_nit_is_asked_about() {
     let report = || calls("report_findings", json!({ "findings": [nit], "summary": words }));
     check([report(), report()], [], expect![[r#"
         Incomplete: 1 finding could not be read
-          correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
         nit - [correctness]: the reviewer calls it a nit
     "#]]).await;
@@ -317,7 +301,6 @@ async fn risk_that_is_taken_back_after_the_question_is_dropped() {
         [],
         expect![[r#"
             ReadyToMerge: nothing actionable was found
-              correctness (asked for by `--reviewers`) Completed
         "#]],
     )
     .await;
@@ -329,7 +312,6 @@ async fn defect_in_words_counts_if_the_run_fails_after_the_question() {
     let goes_silent = (0..2).map(|_| says("I am done."));
     check([reports_nothing(words)].into_iter().chain(goes_silent), [], expect![[r#"
         Incomplete: 1 finding could not be read
-          correctness (asked for by `--reviewers`) Completed
         malformed - [correctness]: the reviewer reported no finding, but wrote: "shop/cart.py:3 raises ZeroDivisionError for an empty order."
         ! correctness: crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
     "#]]).await;
@@ -341,7 +323,6 @@ async fn contradicting_positions_are_noted() {
         with_fields(zero_division("return sum(lines) / count"), json!({ "diff_line": 8 }));
     check([reports(&[contradicting])], [confirms()], expect![[r#"
         NotReady: 1 P0 issue must be fixed before the merge
-          correctness (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
         ! correctness: `diff_line` 8 is shop/cart.py:2, but the finding also cites shop/cart.py:3; crh uses `diff_line`
     "#]]).await;

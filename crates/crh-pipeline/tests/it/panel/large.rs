@@ -41,8 +41,6 @@ async fn every_reviewer_gets_every_part() {
     let reviewed = scene().review(&model).await;
     expect![[r#"
         ReadyToMerge: nothing actionable was found
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
     "#]]
     .assert_eq(&render(&reviewed.report));
     assert!(reviewed.report.scope.line.ends_with("; reviewed in 2 parts"));

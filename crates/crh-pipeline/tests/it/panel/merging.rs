@@ -21,59 +21,6 @@ fn scene() -> Scene {
     Scene::new(CART).with_reviewers(&["correctness", "security"])
 }
 
-#[tokio::test]
-async fn agreeing_reviewers_raise_confidence() {
-    let model = model(
-        &[divides("P1", 0.75, "An empty order divides by zero")],
-        &[divides("P1", 0.7, "Division by zero for an order without lines")],
-    )
-    .on("validate-1", [confirms()]);
-    scene().check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security
-        merged Division by zero for an order without lines [security]: duplicate of "An empty order divides by zero"
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn disagreement_is_shown_by_reviewer() {
-    let milder = with_fields(
-        divides("P2", 0.7, "An empty order divides by zero"),
-        json!({ "autofix_class": "gated_auto", "owner": "review-fixer" }),
-    );
-    let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[milder])
-        .on("validate-1", [confirms()]);
-    scene().check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1, the more severe; security (fix that changes behaviour), correctness (manual fix) -- kept manual fix, the more cautious; security (for `crh fix`), correctness (for a developer or a coding agent) -- kept for a developer or a coding agent, the more cautious
-        merged An empty order divides by zero [security]: duplicate of "An empty order divides by zero"
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn two_weak_findings_confirm_each_other() {
-    let model = model(
-        &[
-            divides("P2", 0.55, "An empty order divides by zero"),
-            finding("P2", 0.55, "A name may be missing", "shop/cart.py:8", "return name.strip()"),
-        ],
-        &[divides("P2", 0.5, "Division by zero for an order without lines")],
-    )
-    .on("validate-1", [confirms()]);
-    scene().check(&model, expect![[r#"
-        ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P2 shop/cart.py:3 An empty order divides by zero (0.65, Confirmed, manual -> downstream-resolver) by correctness, security
-        #2 P2 shop/cart.py:8 A name may be missing (0.55, Confirmed, manual -> downstream-resolver) by correctness
-        merged Division by zero for an order without lines [security]: duplicate of "An empty order divides by zero"
-    "#]]).await;
-}
-
 /// Two findings on one line, and an editor.
 async fn check_edit(
     decides: impl IntoIterator<Item = ScriptedReply>,
@@ -108,8 +55,6 @@ async fn editor_merges_findings_with_one_cause() {
     let merged = edits(&[group(&["F1", "F2"], "publish", 0.8, "P1")]);
     let model = check_edit([merged], expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1, the more severe
         merged Anybody can make the server fail [security]: duplicate of "Orders without lines fail"
     "#]]).await;
@@ -147,8 +92,6 @@ async fn editor_keeps_two_defects_on_one_line_apart() {
         edits(&[group(&["F1"], "publish", 0.8, "P1"), group(&["F2"], "publish", 0.5, "P2")]);
     check_edit([apart], expect![[r#"
         ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by security
     "#]]).await;
@@ -163,8 +106,6 @@ async fn copies_that_the_editor_separates_are_one_issue() {
         .on("validate-1", [confirms()]);
     scene().check(&model, expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.85, Confirmed, manual -> downstream-resolver) by correctness, security
         merged An empty order divides by zero [security]: duplicate of "Orders without lines fail"
     "#]]).await;
@@ -205,15 +146,11 @@ async fn check_two_claims(refuted: &'static str, expected: Expect) {
 async fn refuted_claim_does_not_drop_another_claim_of_its_line() {
     check_two_claims("The total is divided by the count", expect![[r#"
         NotReady: 1 P0 issue must be fixed before the merge
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P0 shop/cart.py:3 An empty order raises ZeroDivisionError (0.7, Confirmed, manual -> downstream-resolver) by security
         refuted The total is divided by the count [correctness]: line 2 returns before
     "#]]).await;
     check_two_claims("An empty order raises ZeroDivisionError", expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 The total is divided by the count (0.75, Confirmed, manual -> downstream-resolver) by correctness
         refuted An empty order raises ZeroDivisionError [security]: line 2 returns before
     "#]]).await;
@@ -233,22 +170,16 @@ async fn check_one_group(verdict: &str, refuted: &'static str, expected: Expect)
 async fn each_p1_of_a_group_is_refuted_only_by_its_own_validation() {
     check_one_group("publish", "An empty order divides by zero", expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
         refuted An empty order divides by zero [correctness]: line 2 returns before
     "#]]).await;
     check_one_group("publish", "A name may be missing", expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         refuted A name may be missing [correctness]: line 2 returns before
     "#]]).await;
     check_one_group("minor", "An empty order divides by zero", expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
         refuted An empty order divides by zero [correctness]: line 2 returns before
     "#]]).await;
@@ -272,32 +203,15 @@ async fn check_unpublished_group(verdict: &str, expected: Expect) {
 async fn confirmed_p1_of_an_unpublished_group_are_separate_issues() {
     check_unpublished_group("minor", expect![[r#"
         ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
         merged Blank labels are printed [correctness]: duplicate of "A name may be missing"
     "#]]).await;
     check_unpublished_group("refuted", expect![[r#"
         ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P1 shop/cart.py:8 A name may be missing (0.7, Confirmed, manual -> downstream-resolver) by correctness
         merged Blank labels are printed [correctness]: duplicate of "A name may be missing"
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn unlikely_issue_is_not_published() {
-    let narrow =
-        edits(&[group(&["F1"], "publish", 0.8, "P1"), group(&["F2"], "publish", 0.3, "P2")]);
-    check_edit([narrow], expect![[r#"
-        ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        below_gate Anybody can make the server fail [security]: the probability that maintainers agree is 0.30
     "#]]).await;
 }
 
@@ -362,25 +276,10 @@ async fn fitted_probability_replaces_the_one_of_the_editor() {
 }
 
 #[tokio::test]
-async fn confirmed_p1_is_published_against_the_editor() {
-    let refuting =
-        edits(&[group(&["F1"], "refuted", 0.1, "P3"), group(&["F2"], "minor", 0.6, "P3")]);
-    check_edit([refuting], expect![[r#"
-        ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        minor Anybody can make the server fail [security]: the model that selects issues calls it minor
-    "#]]).await;
-}
-
-#[tokio::test]
 async fn missing_finding_is_asked_for_once_and_then_kept() {
     let incomplete = || edits(&[group(&["F1"], "publish", 0.8, "P1")]);
     check_edit([incomplete(), incomplete()], expect![[r#"
         ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
         ! the model run that selects the issues to show did not rate 1 of 2 findings; the reviewers' confidence decides about them
@@ -391,82 +290,9 @@ async fn missing_finding_is_asked_for_once_and_then_kept() {
 async fn confidence_decides_if_the_editor_fails() {
     check_edit([bad_request("no")], expect![[r#"
         ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
         ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn weak_remarks_become_summary_lines() {
-    let about =
-        |category: &str, finding: Value| with_fields(finding, json!({ "category": category }));
-    let model = FakeModel::start()
-        .on(
-            "testing",
-            [reports(&[about("testing", divides("P2", 0.65, "No test for an empty order"))])],
-        )
-        .on(
-            "maintainability",
-            [reports(&[about(
-                "maintainability",
-                finding("P3", 0.7, "`name` is used once", "shop/cart.py:7", "name = line.name"),
-            )])],
-        )
-        .on("editor", [bad_request("no")])
-        .on("validate-1", [confirms()]);
-    let scene = Scene::new(CART).with_reviewers(&["testing", "maintainability"]);
-    scene
-        .check(
-            &model,
-            expect![[r#"
-                ReadyToMerge: nothing actionable was found
-                  testing (asked for by `--reviewers`) Completed
-                  maintainability (asked for by `--reviewers`) Completed
-                softened `name` is used once [maintainability]: only one reviewer, confidence 0.7
-                softened No test for an empty order [testing]: only one reviewer, confidence 0.65
-                gap: shop/cart.py:3: No test for an empty order
-                risk: shop/cart.py:7: `name` is used once
-                ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence
-            "#]],
-        )
-        .await;
-}
-
-#[tokio::test]
-async fn shared_test_remark_stays_an_issue() {
-    let remark = || {
-        with_fields(
-            divides("P2", 0.65, "No test for an empty order"),
-            json!({ "category": "testing" }),
-        )
-    };
-    let model = FakeModel::start()
-        .on("testing", [reports(&[remark()])])
-        .on("correctness", [reports(&[remark()])])
-        .on("validate-1", [confirms()]);
-    let scene = Scene::new(CART).with_reviewers(&["testing", "correctness"]);
-    scene.check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
-          correctness (asked for by `--reviewers`) Completed
-          testing (asked for by `--reviewers`) Completed
-        #1 P2 shop/cart.py:3 No test for an empty order (0.75, Confirmed, manual -> downstream-resolver) by correctness, testing
-        merged No test for an empty order [testing]: duplicate of "No test for an empty order"
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn failed_validation_loses_no_issue() {
-    let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[])
-        .on("validate-1", [bad_request("no")]);
-    scene().check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Degraded, manual -> downstream-resolver) by correctness
-        ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
     "#]]).await;
 }
 
@@ -482,16 +308,12 @@ async fn check_failed_validation(confidence: f64, editor: ScriptedReply, expecte
 async fn failed_validation_of_a_hidden_p1_makes_the_review_incomplete() {
     let minor = edits(&[group(&["F1"], "minor", 0.9, "P3")]);
     check_failed_validation(0.75, minor, expect![[r#"
-        ReadyWithFixes: 1 issue (hidden) to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
         minor An empty order divides by zero [correctness]: the model that selects issues calls it minor
         ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
     "#]]).await;
     check_failed_validation(0.5, bad_request("no"), expect![[r#"
-        ReadyWithFixes: 1 issue (hidden) to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
         below_gate An empty order divides by zero [correctness]: confidence 0.5
         ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
         ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence

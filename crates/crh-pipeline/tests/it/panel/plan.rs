@@ -64,25 +64,6 @@ async fn check(scene: Scene, expected: Expect) {
 async fn missing_requirement_of_named_plan_is_severe() {
     check(scene_with_named_plan(), expect![[r#"
         NotReady: the change does not meet R2 and meets only a part of R3 of the plan
-          correctness (asked for by `--reviewers`) Completed
-        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, manual -> downstream-resolver) by requirements
-        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, manual -> downstream-resolver) by requirements
-        plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
-          R1 Met shop/cart.py:3 shows it
-          R2 NotAddressed shop/cart.py:3 shows it
-          R3 PartiallyAddressed shop/cart.py:3 shows it
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn plan_named_in_description_counts_like_an_argument() {
-    let scene = scene(&[PLACE]).with_change(|scene| {
-        scene.contents.metadata.url = "https://forge.example/o/r/pull/7".to_owned();
-        scene.contents.metadata.body = format!("Does `{PLACE}`, all of it.");
-    });
-    check(scene, expect![[r#"
-        NotReady: the change does not meet R2 and meets only a part of R3 of the plan
-          correctness (asked for by `--reviewers`) Completed
         #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, manual -> downstream-resolver) by requirements
         #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, manual -> downstream-resolver) by requirements
         plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
@@ -115,40 +96,6 @@ async fn plan_guessed_from_branch_does_not_block() {
         scene(&[PLACE]).with_change(|scene| scene.contents.metadata.source_git_path = branch);
     check(scene, expect![[r#"
         ReadyToMerge: no issue must be fixed before the merge. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
-          correctness (asked for by `--reviewers`) Completed
-        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, advisory -> human) by requirements
-        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, advisory -> human) by requirements
-        plan docs/plans/2026-01-05-order-averages-plan.md (Inferred)
-          R1 Met shop/cart.py:3 shows it
-          R2 NotAddressed shop/cart.py:3 shows it
-          R3 PartiallyAddressed shop/cart.py:3 shows it
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn ambiguous_plans_of_a_branch_are_ignored() {
-    let branch = Some("feat/order-averages".to_owned());
-    let scene = scene(&[PLACE, "docs/plans/2026-02-01-order-averages-by-day-plan.md"])
-        .with_change(|scene| scene.contents.metadata.source_git_path = branch);
-    scene
-        .check(
-            &model([]),
-            expect![[r#"
-                ReadyToMerge: nothing actionable was found
-                  correctness (asked for by `--reviewers`) Completed
-            "#]],
-        )
-        .await;
-}
-
-#[tokio::test]
-async fn newest_of_several_named_plans_is_a_hint() {
-    let older = "docs/plans/2025-11-30-order-averages-plan.md";
-    let body = format!("After `{older}`, now {PLACE}.");
-    let scene = scene(&[older, PLACE]).with_change(|scene| scene.contents.metadata.body = body);
-    check(scene, expect![[r#"
-        ReadyToMerge: no issue must be fixed before the merge. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
-          correctness (asked for by `--reviewers`) Completed
         #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, advisory -> human) by requirements
         #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, advisory -> human) by requirements
         plan docs/plans/2026-01-05-order-averages-plan.md (Inferred)
@@ -166,7 +113,6 @@ async fn waived_requirement_is_shown_without_finding() {
         scene,
         expect![[r#"
             ReadyToMerge: nothing actionable was found
-              correctness (asked for by `--reviewers`) Completed
             plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
               R1 Met shop/cart.py:3 shows it
               R2 NotAddressed (waived) shop/cart.py:3 shows it
@@ -184,7 +130,6 @@ async fn unjudged_plan_leaves_the_review_incomplete() {
             &model([bad_request("no")]),
             expect![[r#"
                 Incomplete: the plan's requirements were not judged
-                  correctness (asked for by `--reviewers`) Completed
                 plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
                   R1 NotJudged
                   R2 NotJudged

@@ -32,8 +32,6 @@ async fn comments_go_to_the_comment_reviewer() {
             &model,
             expect![[r#"
                 ReadyWithFixes: 1 issue to fix
-                  correctness (asked for by `--reviewers`) Completed
-                  previous-comments (asked for by `--reviewers`) Completed
                 #1 P1 shop/cart.py:3 Empty orders still fail (0.75, Confirmed, manual -> downstream-resolver) by previous-comments
             "#]],
         )
@@ -143,9 +141,7 @@ async fn notes_have_sections_and_solutions_are_shown() {
     let scene = Scene::new(NOTED).with_reviewers(&["learnings", "agent-native"]);
     let reviewed = scene.review(&model).await;
     expect![[r#"
-        Incomplete: nothing was reviewed
-          agent-native (asked for by `--reviewers`) Completed
-          learnings (asked for by `--reviewers`) Completed
+        Incomplete: 1 file not fully reviewed (shop/cart.py); nothing was reviewed
         learning: Empty carts were a problem before. Return zero.
         learning: b
         learning: c

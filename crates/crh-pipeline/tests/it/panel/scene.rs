@@ -31,7 +31,9 @@ use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
 use crh_pipeline::tools::ToolContext;
 use crh_pipeline::workspace::WorkspaceContents;
 use crh_review::finding::Severity;
-use crh_review::report::{CoverageState, DroppedFinding, Issue, Report, RunOutcome, Strategy};
+use crh_review::report::{
+    CoverageState, DroppedFinding, Issue, Report, ReviewerRow, RunOutcome, Strategy,
+};
 use crh_review::{PastDecisions, report};
 use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, computed};
 use crh_testkit::{FakeModel, Repo};
@@ -207,7 +209,12 @@ impl Scene {
             retry_seed: 7,
             started: Instant::now(),
         };
-        Box::pin(pipeline::run_review(review)).await
+        let reviewed = Box::pin(pipeline::run_review(review)).await;
+        for name in self.terms.panel.only.iter().flatten() {
+            let mut names = reviewed.report.reviewers.iter().map(|row| &row.name);
+            assert!(names.any(|it| it == name), "{name}");
+        }
+        reviewed
     }
 
     /// Runs the review and compares the report.
@@ -230,10 +237,15 @@ fn model(fake: &FakeModel, name: &str, context: u64) -> Model {
     )
 }
 
-/// The parts of a report that a panel decides.
+/// The parts of a report that a panel decides. Named reviewers that completed are left out.
 pub(crate) fn render(report: &Report) -> String {
     let mut lines = vec![format!("{:?}: {}", report.verdict, report.verdict_reason)];
-    for row in report.reviewers.iter().filter(|row| !is_static(&row.name)) {
+    let is_expected = |row: &&ReviewerRow| {
+        let is_named =
+            row.why == "asked for by `--reviewers`" || row.why.starts_with("the strategy");
+        is_static(&row.name) || is_named && row.outcome == RunOutcome::Completed
+    };
+    for row in report.reviewers.iter().filter(|row| !is_expected(row)) {
         let note = match row.outcome {
             RunOutcome::Completed => String::new(),
             RunOutcome::Failed => format!(": {}", row.note),

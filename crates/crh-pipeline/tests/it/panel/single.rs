@@ -39,7 +39,6 @@ async fn finder_editor_and_validation_share_the_prompt() {
             &fake,
             expect![[r#"
                 ReadyWithFixes: 1 issue to fix
-                  single (the strategy is `single`) Completed
                 #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
             "#]],
         )
@@ -77,7 +76,6 @@ async fn dangerous_p3_is_validated_and_raised() {
     });
     expect![[r#"
         NotReady: 1 P0 issue must be fixed before the merge
-          single (the strategy is `single`) Completed
         #1 P0 shop/cart.py:3 SQL injection through the order number (0.9, Confirmed, manual -> downstream-resolver) by single | single (P3), validation (P0) -- raised to P0: An attacker reads every order.
     "#]]
     .assert_eq(&review("SQL injection through the order number", Some(raises)).await);
@@ -103,19 +101,16 @@ async fn second_of_two_calls_edits_and_validates() {
     };
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
     "#]]
     .assert_eq(&review(edits("publish", 0.9)).await);
     expect![[r#"
-        ReadyWithFixes: 1 issue (hidden) to fix
-          single (the strategy is `single`) Completed
+        ReadyWithFixes: 1 issue to fix
         below_gate Empty carts divide by zero [single]: the model that selects issues refutes it: line 2 shows it
     "#]]
     .assert_eq(&review(edits("refuted", 0.0)).await);
     expect![[r#"
-        ReadyWithFixes: 1 issue (hidden) to fix
-          single (the strategy is `single`) Completed
+        ReadyWithFixes: 1 issue to fix
         below_gate Empty carts divide by zero [single]: the probability that maintainers agree is 0.20
     "#]]
     .assert_eq(&review(edits("publish", 0.2)).await);
@@ -123,14 +118,12 @@ async fn second_of_two_calls_edits_and_validates() {
     let no_groups = calls("report_edit", json!({ "groups": [] }));
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         ! the model run that selects the issues to show did not rate 1 of 1 finding; the reviewers' confidence decides about them
     "#]].assert_eq(&review(no_groups).await);
     // The failed request costs no call, but no run with tools follows.
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         ! 1 P0 or P1 not validated: with at most two model calls, only the editor validates; raise `--max-llm-calls`
         ! the model run that selects the issues to show failed (the model refuses to answer: Invalid prompt: it was flagged by the usage policy.); crh selected them by the reviewers' confidence
@@ -279,7 +272,6 @@ async fn two_calls_repair_only_urgent_findings() {
     assert_eq!(callers, "single editor");
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
-          single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`
     "#]].assert_eq(&report);
@@ -288,8 +280,7 @@ async fn two_calls_repair_only_urgent_findings() {
     let (callers, report) = review(repaired.to_vec()).await;
     assert_eq!(callers, "single single");
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
-          single (the strategy is `single`) Completed
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 P0 or P1 finding
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it
         ! 1 P0 or P1 not validated: with at most two model calls, only the editor validates; raise `--max-llm-calls`
