@@ -14,22 +14,25 @@ use crh_testkit::fake_model::{
     ScriptedReply, Tokens, calls, calls_all, calls_raw, fills_context, says, says_nothing,
 };
 
-/// Prints the reply for each API, one block for equal ones.
-async fn check(scripted: impl Fn() -> ScriptedReply, expected: Expect) {
-    let mut blocks: Vec<(String, String)> = Vec::new();
-    for wire in WIRES {
-        let model = FakeModel::start().on("tester", [scripted()]);
-        let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
-        assert!(reply.usage.is_some(), "{wire:?}");
-        let text = reply_text(&reply);
-        match blocks.iter_mut().find(|(_, known)| *known == text) {
-            Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
-            None => blocks.push((format!("{wire:?}"), text)),
+/// Prints each reply for each API, one block for equal ones.
+async fn check(replies: &[(&str, ScriptedReply)], expected: Expect) {
+    let mut actual = String::new();
+    for (name, scripted) in replies {
+        let mut blocks: Vec<(String, String)> = Vec::new();
+        for wire in WIRES {
+            let model = FakeModel::start().on("tester", [scripted.clone()]);
+            let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
+            assert!(reply.usage.is_some(), "{wire:?}");
+            let text = reply_text(&reply);
+            match blocks.iter_mut().find(|(_, known)| *known == text) {
+                Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
+                None => blocks.push((format!("{wire:?}"), text)),
+            }
         }
+        actual += &format!("# {name}\n");
+        actual.extend(blocks.iter().map(|(wires, shown)| format!("{wires}\n{shown}")));
     }
-    let text: Vec<String> =
-        blocks.iter().map(|(wires, shown)| format!("{wires}\n{shown}")).collect();
-    expected.assert_eq(&text.join("\n"));
+    expected.assert_eq(&actual);
 }
 
 /// Two calls, thoughts, and text with multi-byte characters.
@@ -62,38 +65,74 @@ async fn reply_names_the_serving_model() {
 }
 
 #[tokio::test]
-async fn thoughts_text_and_parallel_calls_arrive_in_order() {
+async fn replies_of_every_api_have_the_same_parts_in_order() {
     check(
-        reply_with_everything,
+        &[
+            ("everything", reply_with_everything()),
+            ("malformed arguments", calls_raw("look", "{\"path\": \"a")),
+            ("truncated", says("I begin").and_calls_raw("look", "{\"path\": \"a").cut_by_length()),
+            ("empty", says_nothing()),
+            ("full window", fills_context("and so")),
+        ],
         expect![[r#"
-        OpenAiChat
-        thought Mal sehen … 🤔 / -
-        text Füße 🦀 tragen — weit
-        call call_1_0 look {"path":"äöü/🦀.rs"}
-        call call_1_1 find {"path":"b.rs","words":["a","b"]}
-        Calls
-
-        OpenAiResponses
-        thought Mal sehen … 🤔 / c2lnbmF0dXJl
-        text Füße 🦀 tragen — weit
-        call call_1_2 look {"path":"äöü/🦀.rs"}
-        call call_1_3 find {"path":"b.rs","words":["a","b"]}
-        Calls
-
-        Anthropic
-        thought Mal sehen … 🤔 / c2lnbmF0dXJl
-        text Füße 🦀 tragen — weit
-        call toolu_1_2 look {"path":"äöü/🦀.rs"}
-        call toolu_1_3 find {"path":"b.rs","words":["a","b"]}
-        Calls
-
-        Gemini
-        thought Mal sehen … 🤔 / -
-        text Füße 🦀 tragen — weit
-        call call#look#0 look {"path":"äöü/🦀.rs"} c2lnbmF0dXJl
-        call call#find#1 find {"path":"b.rs","words":["a","b"]}
-        Calls
-    "#]],
+            # everything
+            OpenAiChat
+            thought Mal sehen … 🤔 / -
+            text Füße 🦀 tragen — weit
+            call call_1_0 look {"path":"äöü/🦀.rs"}
+            call call_1_1 find {"path":"b.rs","words":["a","b"]}
+            Calls
+            OpenAiResponses
+            thought Mal sehen … 🤔 / c2lnbmF0dXJl
+            text Füße 🦀 tragen — weit
+            call call_1_2 look {"path":"äöü/🦀.rs"}
+            call call_1_3 find {"path":"b.rs","words":["a","b"]}
+            Calls
+            Anthropic
+            thought Mal sehen … 🤔 / c2lnbmF0dXJl
+            text Füße 🦀 tragen — weit
+            call toolu_1_2 look {"path":"äöü/🦀.rs"}
+            call toolu_1_3 find {"path":"b.rs","words":["a","b"]}
+            Calls
+            Gemini
+            thought Mal sehen … 🤔 / -
+            text Füße 🦀 tragen — weit
+            call call#look#0 look {"path":"äöü/🦀.rs"} c2lnbmF0dXJl
+            call call#find#1 find {"path":"b.rs","words":["a","b"]}
+            Calls
+            # malformed arguments
+            OpenAiChat OpenAiResponses
+            call call_1_0 look malformed: {"path": "a
+            Calls
+            Anthropic
+            call toolu_1_0 look malformed: {"path": "a
+            Calls
+            Gemini
+            Other("MALFORMED_FUNCTION_CALL")
+            # truncated
+            OpenAiChat
+            text I begin
+            call call_1_0 look malformed: {"path": "a
+            Length
+            OpenAiResponses
+            text I begin
+            call call_1_1 look malformed: {"path": "a
+            Length
+            Anthropic
+            text I begin
+            call toolu_1_1 look malformed: {"path": "a
+            Length
+            Gemini
+            text I begin
+            Length
+            # empty
+            OpenAiChat OpenAiResponses Anthropic Gemini
+            Done
+            # full window
+            OpenAiChat OpenAiResponses Anthropic Gemini
+            text and so
+            Length
+        "#]],
     )
     .await;
 }
@@ -185,26 +224,6 @@ async fn unknown_delta_types_are_ignored() {
 }
 
 #[tokio::test]
-async fn malformed_arguments_are_kept_as_text() {
-    check(
-        || calls_raw("look", "{\"path\": \"a"),
-        expect![[r#"
-        OpenAiChat OpenAiResponses
-        call call_1_0 look malformed: {"path": "a
-        Calls
-
-        Anthropic
-        call toolu_1_0 look malformed: {"path": "a
-        Calls
-
-        Gemini
-        Other("MALFORMED_FUNCTION_CALL")
-    "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
 async fn call_without_arguments_gets_an_empty_object() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [calls_raw("look", "")]);
@@ -219,55 +238,6 @@ async fn call_without_arguments_gets_an_empty_object() {
             }
         }
     }
-}
-
-#[tokio::test]
-async fn truncated_reply_keeps_the_incomplete_call() {
-    check(
-        || says("I begin").and_calls_raw("look", "{\"path\": \"a").cut_by_length(),
-        expect![[r#"
-            OpenAiChat
-            text I begin
-            call call_1_0 look malformed: {"path": "a
-            Length
-
-            OpenAiResponses
-            text I begin
-            call call_1_1 look malformed: {"path": "a
-            Length
-
-            Anthropic
-            text I begin
-            call toolu_1_1 look malformed: {"path": "a
-            Length
-
-            Gemini
-            text I begin
-            Length
-        "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn empty_reply_and_full_window_are_replies() {
-    check(
-        says_nothing,
-        expect![[r#"
-        OpenAiChat OpenAiResponses Anthropic Gemini
-        Done
-    "#]],
-    )
-    .await;
-    check(
-        || fills_context("and so"),
-        expect![[r#"
-        OpenAiChat OpenAiResponses Anthropic Gemini
-        text and so
-        Length
-    "#]],
-    )
-    .await;
 }
 
 #[tokio::test]

@@ -14,173 +14,128 @@ use crh_testkit::fake_model::{
     says_nothing, server_error,
 };
 
-/// Prints the error for each API, one line for equal ones.
-async fn check(scripted: impl Fn() -> ScriptedReply, expected: Expect) {
-    check_with(&WIRES, Timeouts::default(), scripted, expected).await;
+/// Prints the error for each reply and API, one line for equal ones.
+async fn check(replies: &[(&str, ScriptedReply)], expected: Expect) {
+    check_with(&WIRES, Timeouts::default(), replies, expected).await;
 }
 
 async fn check_with(
     wires: &[Wire],
     timeouts: Timeouts,
-    scripted: impl Fn() -> ScriptedReply,
+    replies: &[(&str, ScriptedReply)],
     expected: Expect,
 ) {
     let network = NetworkSettings { timeouts, ..NetworkSettings::default() };
-    // All vendors are asked at once, since tests of timeouts wait.
-    let errors = futures_util::future::join_all(wires.iter().map(|&wire| {
-        let (network, scripted) = (&network, scripted());
-        async move {
-            let model = FakeModel::start().on("tester", [scripted]);
-            let live = VendorClient::new(endpoint(wire, model.url()), network).unwrap();
-            let error = ask(&live, &question()).await.unwrap_err();
-            // On a busy machine the client can give up before the server has read the request.
-            model.wait_for("tester", 1);
-            assert!(!format!("{error} {error:?}").contains(KEY), "{wire:?}");
-            (wire, format!("{error:?}").replace(&model.url(), "URL"))
+    let mut actual = String::new();
+    for (name, reply) in replies {
+        // All vendors are asked at once, since tests of timeouts wait.
+        let errors = futures_util::future::join_all(wires.iter().map(|&wire| {
+            let (network, reply) = (&network, reply.clone());
+            async move {
+                let model = FakeModel::start().on("tester", [reply]);
+                let live = VendorClient::new(endpoint(wire, model.url()), network).unwrap();
+                let error = ask(&live, &question()).await.unwrap_err();
+                // On a busy machine the client can give up before the server has read the request.
+                model.wait_for("tester", 1);
+                assert!(!format!("{error} {error:?}").contains(KEY), "{wire:?}");
+                (wire, format!("{error:?}").replace(&model.url(), "URL"))
+            }
+        }))
+        .await;
+        let mut lines: Vec<(String, String)> = Vec::new();
+        for (wire, error) in errors {
+            match lines.iter_mut().find(|(_, known)| *known == error) {
+                Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
+                None => lines.push((format!("{wire:?}"), error)),
+            }
         }
-    }))
-    .await;
-    let mut lines: Vec<(String, String)> = Vec::new();
-    for (wire, error) in errors {
-        match lines.iter_mut().find(|(_, known)| *known == error) {
-            Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
-            None => lines.push((format!("{wire:?}"), error)),
-        }
+        actual += &format!("{name}\n");
+        actual.extend(lines.iter().map(|(wires, error)| format!("{wires}: {error}\n")));
     }
-    let lines: Vec<String> =
-        lines.iter().map(|(wires, error)| format!("{wires}\n    {error}\n")).collect();
-    expected.assert_eq(&lines.concat());
+    expected.assert_eq(&actual);
 }
 
-#[tokio::test]
-async fn rate_limit_error_has_a_delay() {
-    check(|| rate_limited(7), expect![[r#"
-        OpenAiChat
-            RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-4.1-mini. Please try again in 7s." }
-        OpenAiResponses
-            RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-5.2. Please try again in 7s." }
-        Anthropic
-            RateLimited { retry_after: Some(7s), message: "This request would exceed your rate limit." }
-        Gemini
-            RateLimited { retry_after: Some(7s), message: "Quota exceeded. Please retry in 7s." }
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn overload_and_server_error_are_distinguished() {
-    check(
-        overloaded,
-        expect![[r#"
-        OpenAiChat OpenAiResponses
-            Overloaded { retry_after: None, message: "The engine is overloaded." }
-        Anthropic
-            Overloaded { retry_after: None, message: "Overloaded" }
-        Gemini
-            Overloaded { retry_after: None, message: "The model is overloaded." }
-    "#]],
-    )
-    .await;
-    check(
-        server_error,
-        expect![[r#"
-            OpenAiChat OpenAiResponses
-                Broken { message: "The server had an error." }
-            Anthropic
-                Broken { message: "Internal server error" }
-            Gemini
-                Broken { message: "An internal error has occurred." }
-        "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn full_context_is_recognised_for_each_vendor() {
-    check(context_full, expect![[r#"
-        OpenAiChat OpenAiResponses
-            ContextFull { message: "This model's maximum context length is 1000 tokens; your messages are longer." }
-        Anthropic
-            ContextFull { message: "prompt is too long: 1001 tokens > 1000 maximum" }
-        Gemini
-            ContextFull { message: "The input token count (1001) exceeds the maximum number of tokens allowed (1000)." }
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn refusal_is_recognised_everywhere() {
-    check(
-        refuses,
-        expect![[r#"
-        OpenAiChat OpenAiResponses
-            Refused { message: "blocked by the vendor's filter: `content_filter`" }
-        Anthropic
-            Refused { message: "blocked by the vendor's filter: `refusal`" }
-        Gemini
-            Refused { message: "blocked by the vendor's filter: `SAFETY`" }
-    "#]],
-    )
-    .await;
-    check(
-        refuses_prompt,
-        expect![[r#"
-            OpenAiChat OpenAiResponses
-                Refused { message: "Invalid prompt: it was flagged by the usage policy." }
-            Anthropic
-                Refused { message: "Output blocked by content filtering policy" }
-            Gemini
-                Refused { message: "blocked by the vendor's filter: `PROHIBITED_CONTENT`" }
-        "#]],
-    )
-    .await;
-    check(
-        || declines("I will not do that."),
-        expect![[r#"
-        OpenAiChat OpenAiResponses
-            Refused { message: "I will not do that." }
-        Anthropic
-            Refused { message: "blocked by the vendor's filter: `refusal`" }
-        Gemini
-            Refused { message: "blocked by the vendor's filter: `SAFETY`" }
-    "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn wrong_key_error_does_not_repeat_the_key() {
-    check(
-        bad_key,
-        expect![[r#"
-            OpenAiChat OpenAiResponses
-                BadKey { message: "Incorrect API key provided: [redacted]." }
-            Anthropic
-                BadKey { message: "invalid x-api-key: [redacted]" }
-            Gemini
-                BadKey { message: "API key not valid: [redacted]" }
-        "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn missing_credit_is_not_a_rate_limit() {
-    check(no_credit, expect![[r#"
-        OpenAiChat OpenAiResponses
-            NoCredit { message: "You exceeded your current quota, please check your plan and billing details." }
-        Anthropic
-            NoCredit { message: "Your credit balance is too low to access the API." }
-        Gemini
-            NoCredit { message: "Your prepayment credits are depleted. Please manage your project and billing." }
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn bad_request_shows_the_vendor_message() {
+/// The errors of which each vendor has its own form.
+fn vendor_errors() -> Vec<(&'static str, ScriptedReply)> {
     let long = format!("Unknown\n\tfield \u{1b}[31m`x`\u{202e} {}", "and so on ".repeat(100));
-    check(|| bad_request(long.clone()), expect![[r#"
-        OpenAiChat OpenAiResponses Anthropic Gemini
-            BadRequest { message: "Unknown field \\u{1b}[31m`x`\\u{202e} and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and…" }
-    "#]]).await;
+    vec![
+        ("rate limit", rate_limited(7)),
+        ("overload", overloaded()),
+        ("server error", server_error()),
+        ("full context", context_full()),
+        ("refusal", refuses()),
+        ("refused prompt", refuses_prompt()),
+        ("refusal in words", declines("I will not do that.")),
+        ("wrong key", bad_key()),
+        ("no credit", no_credit()),
+        ("bad request", bad_request(long)),
+        ("overload within a reply", says("I beg").then(overloaded())),
+        ("error event within a reply", says("I beg").then_error_event(rate_limited(3))),
+        ("hang-up", hangs_up()),
+    ]
+}
+
+#[tokio::test]
+async fn errors_of_every_vendor_are_recognised() {
+    check(
+        &vendor_errors(),
+        expect![[r#"
+            rate limit
+            OpenAiChat: RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-4.1-mini. Please try again in 7s." }
+            OpenAiResponses: RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-5.2. Please try again in 7s." }
+            Anthropic: RateLimited { retry_after: Some(7s), message: "This request would exceed your rate limit." }
+            Gemini: RateLimited { retry_after: Some(7s), message: "Quota exceeded. Please retry in 7s." }
+            overload
+            OpenAiChat OpenAiResponses: Overloaded { retry_after: None, message: "The engine is overloaded." }
+            Anthropic: Overloaded { retry_after: None, message: "Overloaded" }
+            Gemini: Overloaded { retry_after: None, message: "The model is overloaded." }
+            server error
+            OpenAiChat OpenAiResponses: Broken { message: "The server had an error." }
+            Anthropic: Broken { message: "Internal server error" }
+            Gemini: Broken { message: "An internal error has occurred." }
+            full context
+            OpenAiChat OpenAiResponses: ContextFull { message: "This model's maximum context length is 1000 tokens; your messages are longer." }
+            Anthropic: ContextFull { message: "prompt is too long: 1001 tokens > 1000 maximum" }
+            Gemini: ContextFull { message: "The input token count (1001) exceeds the maximum number of tokens allowed (1000)." }
+            refusal
+            OpenAiChat OpenAiResponses: Refused { message: "blocked by the vendor's filter: `content_filter`" }
+            Anthropic: Refused { message: "blocked by the vendor's filter: `refusal`" }
+            Gemini: Refused { message: "blocked by the vendor's filter: `SAFETY`" }
+            refused prompt
+            OpenAiChat OpenAiResponses: Refused { message: "Invalid prompt: it was flagged by the usage policy." }
+            Anthropic: Refused { message: "Output blocked by content filtering policy" }
+            Gemini: Refused { message: "blocked by the vendor's filter: `PROHIBITED_CONTENT`" }
+            refusal in words
+            OpenAiChat OpenAiResponses: Refused { message: "I will not do that." }
+            Anthropic: Refused { message: "blocked by the vendor's filter: `refusal`" }
+            Gemini: Refused { message: "blocked by the vendor's filter: `SAFETY`" }
+            wrong key
+            OpenAiChat OpenAiResponses: BadKey { message: "Incorrect API key provided: [redacted]." }
+            Anthropic: BadKey { message: "invalid x-api-key: [redacted]" }
+            Gemini: BadKey { message: "API key not valid: [redacted]" }
+            no credit
+            OpenAiChat OpenAiResponses: NoCredit { message: "You exceeded your current quota, please check your plan and billing details." }
+            Anthropic: NoCredit { message: "Your credit balance is too low to access the API." }
+            Gemini: NoCredit { message: "Your prepayment credits are depleted. Please manage your project and billing." }
+            bad request
+            OpenAiChat OpenAiResponses Anthropic Gemini: BadRequest { message: "Unknown field \\u{1b}[31m`x`\\u{202e} and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and…" }
+            overload within a reply
+            OpenAiChat OpenAiResponses: CutStream { message: "The engine is overloaded." }
+            Anthropic: CutStream { message: "Overloaded" }
+            Gemini: CutStream { message: "The model is overloaded." }
+            error event within a reply
+            OpenAiChat: CutStream { message: "Rate limit reached for gpt-4.1-mini. Please try again in 3s." }
+            OpenAiResponses: CutStream { message: "Rate limit reached for gpt-5.2. Please try again in 3s." }
+            Anthropic: CutStream { message: "This request would exceed your rate limit." }
+            Gemini: CutStream { message: "Quota exceeded. Please retry in 3s." }
+            hang-up
+            OpenAiChat: Transport { message: "connection lost before the reply: connection closed before message completed (`URL/chat/completions`)", spent: Unknown }
+            OpenAiResponses: Transport { message: "connection lost before the reply: connection closed before message completed (`URL/responses`)", spent: Unknown }
+            Anthropic: Transport { message: "connection lost before the reply: connection closed before message completed (`URL/messages`)", spent: Unknown }
+            Gemini: Transport { message: "connection lost before the reply: connection closed before message completed (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -214,109 +169,67 @@ fn without_delay(error: ModelError) -> ModelError {
 }
 
 #[tokio::test]
-async fn overload_within_a_reply_may_cost_money() {
-    check(
-        || says("I beg").then(overloaded()),
-        expect![[r#"
-        OpenAiChat OpenAiResponses
-            CutStream { message: "The engine is overloaded." }
-        Anthropic
-            CutStream { message: "Overloaded" }
-        Gemini
-            CutStream { message: "The model is overloaded." }
-    "#]],
-    )
-    .await;
-    check(
-        || says("I beg").then_error_event(rate_limited(3)),
-        expect![[r#"
-        OpenAiChat
-            CutStream { message: "Rate limit reached for gpt-4.1-mini. Please try again in 3s." }
-        OpenAiResponses
-            CutStream { message: "Rate limit reached for gpt-5.2. Please try again in 3s." }
-        Anthropic
-            CutStream { message: "This request would exceed your rate limit." }
-        Gemini
-            CutStream { message: "Quota exceeded. Please retry in 3s." }
-    "#]],
-    )
-    .await;
-}
-
-#[tokio::test]
 async fn invalid_stream_is_a_cut_stream() {
     // An empty Gemini reply ends before the broken event.
     check_with(
         &WIRES[..3],
         Timeouts::default(),
-        || malformed(Malformed::BrokenEvent),
+        &[("broken event", malformed(Malformed::BrokenEvent))],
         expect![[r#"
-        OpenAiChat Anthropic
-            CutStream { message: "an event is not valid JSON" }
-        OpenAiResponses
-            CutStream { message: "an event cannot be read" }
-    "#]],
+            broken event
+            OpenAiChat Anthropic: CutStream { message: "an event is not valid JSON" }
+            OpenAiResponses: CutStream { message: "an event cannot be read" }
+        "#]],
     )
     .await;
-    for kind in [Malformed::NoEvents, Malformed::Html, Malformed::Empty] {
-        let expected = expect![[r#"
-            OpenAiChat OpenAiResponses Anthropic Gemini
-                CutStream { message: "not a model's reply; check the base URL" }
-        "#]];
-        check(|| malformed(kind), expected).await;
-    }
-}
-
-#[tokio::test]
-async fn connection_lost_before_reply_may_cost_money() {
-    check(hangs_up, expect![[r#"
-        OpenAiChat
-            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/chat/completions`)", spent: Unknown }
-        OpenAiResponses
-            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/responses`)", spent: Unknown }
-        Anthropic
-            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/messages`)", spent: Unknown }
-        Gemini
-            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
-    "#]]).await;
+    check(
+        &[
+            ("no events", malformed(Malformed::NoEvents)),
+            ("HTML", malformed(Malformed::Html)),
+            ("empty", malformed(Malformed::Empty)),
+        ],
+        expect![[r#"
+            no events
+            OpenAiChat OpenAiResponses Anthropic Gemini: CutStream { message: "not a model's reply; check the base URL" }
+            HTML
+            OpenAiChat OpenAiResponses Anthropic Gemini: CutStream { message: "not a model's reply; check the base URL" }
+            empty
+            OpenAiChat OpenAiResponses Anthropic Gemini: CutStream { message: "not a model's reply; check the base URL" }
+        "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn silent_vendor_times_out() {
     let second = Duration::from_secs(1);
     let begin = Timeouts { connect: second, first_byte: second * 4, ..Timeouts::default() };
-    let late_reply = || says("late").delayed(Duration::from_secs(60));
+    let late_reply = says("late").delayed(Duration::from_secs(60));
     check_with(
         &WIRES,
         begin,
-        late_reply,
+        &[("late", late_reply)],
         expect![[r#"
-            OpenAiChat
-                Transport { message: "no reply within 5 s (`URL/chat/completions`)", spent: Unknown }
-            OpenAiResponses
-                Transport { message: "no reply within 5 s (`URL/responses`)", spent: Unknown }
-            Anthropic
-                Transport { message: "no reply within 5 s (`URL/messages`)", spent: Unknown }
-            Gemini
-                Transport { message: "no reply within 5 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
+            late
+            OpenAiChat: Transport { message: "no reply within 5 s (`URL/chat/completions`)", spent: Unknown }
+            OpenAiResponses: Transport { message: "no reply within 5 s (`URL/responses`)", spent: Unknown }
+            Anthropic: Transport { message: "no reply within 5 s (`URL/messages`)", spent: Unknown }
+            Gemini: Transport { message: "no reply within 5 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
         "#]],
     )
     .await;
     let go_on = Timeouts { idle: second / 4, ..Timeouts::default() };
-    let silent = || says("one two three").pieces(3).silent_after_events(2);
+    let silent = says("one two three").pieces(3).silent_after_events(2);
     check_with(
         &WIRES,
         go_on,
-        silent,
+        &[("silent", silent)],
         expect![[r#"
-            OpenAiChat
-                Stalled { message: "no data for 0.25 s (`URL/chat/completions`)" }
-            OpenAiResponses
-                Stalled { message: "no data for 0.25 s (`URL/responses`)" }
-            Anthropic
-                Stalled { message: "no data for 0.25 s (`URL/messages`)" }
-            Gemini
-                Stalled { message: "no data for 0.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)" }
+            silent
+            OpenAiChat: Stalled { message: "no data for 0.25 s (`URL/chat/completions`)" }
+            OpenAiResponses: Stalled { message: "no data for 0.25 s (`URL/responses`)" }
+            Anthropic: Stalled { message: "no data for 0.25 s (`URL/messages`)" }
+            Gemini: Stalled { message: "no data for 0.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)" }
         "#]],
     )
     .await;
