@@ -242,32 +242,17 @@ async fn grown_list_is_read_past_cached_full_page() {
 
 #[tokio::test]
 async fn unchanged_full_page_may_have_a_successor() {
-    let page = |status: &str, body: &str| {
-        let length = body.len();
-        format!(
-            "HTTP/1.1 {status}\r\netag: \"1\"\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        )
-    };
     let full = format!("[{}]", vec!["1"; 100].join(","));
+    let etag = "etag: \"1\"\r\n";
     let answers = vec![
-        page("200 OK", &full),
+        reply("200 OK", etag, &full),
         // "Not modified" without a `Link` header.
-        "HTTP/1.1 304 Not Modified\r\netag: \"1\"\r\nconnection: close\r\n\r\n".to_owned(),
-        page("200 OK", "[2]"),
+        format!("HTTP/1.1 304 Not Modified\r\n{etag}connection: close\r\n\r\n"),
+        reply("200 OK", etag, "[2]"),
     ];
     let folder = tempfile::tempdir().unwrap();
     let cache = ReplyCache::in_folder(folder.path().to_owned());
-    let credentials = GitHubCredentials::Token(TOKEN.into());
-    let now = || std::time::SystemTime::UNIX_EPOCH;
-    let config = GitHubClientConfig {
-        host: scripted_host(answers),
-        credentials,
-        cache,
-        retry: QUICK,
-        now,
-        seed: 1,
-    };
-    let client = GitHubClient::new(&NetworkSettings::default(), config).unwrap();
+    let client = client_with(scripted_host(answers), cache, Timeouts::default());
     for expected in [100, 101] {
         let list = client.pages::<Vec<u64>>("/x").await.unwrap();
         assert_eq!(list.pages.concat().len(), expected);
@@ -294,14 +279,9 @@ async fn endless_reply_times_out() {
             });
         }
     });
-    let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
-    let now = || std::time::SystemTime::UNIX_EPOCH;
-    let config = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
     // Far longer than the pauses of the server, so that a slow machine does not look like silence.
     let timeouts = Timeouts { idle: Duration::from_secs(1), ..Timeouts::default() };
-    let client =
-        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, config)
-            .unwrap();
+    let client = client_with(host, ReplyCache::disabled(), timeouts);
     let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
     assert!(error.contains("no complete reply after 3"), "{error}");
 }
@@ -314,13 +294,8 @@ async fn silent_host_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host =
         GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-    let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
-    let now = || std::time::SystemTime::UNIX_EPOCH;
-    let config = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
     let timeouts = Timeouts { first_byte: Duration::from_millis(50), ..TIMEOUTS };
-    let client =
-        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, config)
-            .unwrap();
+    let client = client_with(host, ReplyCache::disabled(), timeouts);
     client.on_wait(|_| {
         ANNOUNCEMENTS.fetch_add(1, Ordering::Relaxed);
     });
@@ -338,15 +313,10 @@ fn client_gives_up_silent_host_within_two_minutes() {
 
 #[tokio::test]
 async fn graphql_secondary_limit_is_waited_out() {
-    let answer = |more: &str, body: &str| {
-        let length = body.len();
-        format!(
-            "HTTP/1.1 200 OK\r\n{more}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        )
-    };
     let limited = r#"{"message":"You have exceeded a secondary rate limit."}"#;
-    let answers = vec![answer("retry-after: 0\r\n", limited), answer("", r#"{"data":{"a":1}}"#)];
-    let client = client_for(scripted_host_with_bodies(answers));
+    let data = r#"{"data":{"a":1}}"#;
+    let answers = vec![reply("200 OK", "retry-after: 0\r\n", limited), reply("200 OK", "", data)];
+    let client = client_for(scripted_host(answers));
     let data: Value = client.graphql("query { a }", &json!({})).await.unwrap();
     assert_eq!(data, json!({ "a": 1 }));
 }
@@ -354,36 +324,14 @@ async fn graphql_secondary_limit_is_waited_out() {
 #[tokio::test]
 async fn sufficient_permission_is_named() {
     let body = r#"{"message":"Resource not accessible by integration"}"#;
-    let answer = format!(
-        "HTTP/1.1 403 Forbidden\r\nx-accepted-github-permissions: pull_requests=read\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    let permissions = "x-accepted-github-permissions: pull_requests=read\r\n";
+    let answer = reply("403 Forbidden", permissions, body);
     let error = client_for(scripted_host(vec![answer])).get_json::<Value>("/x").await.unwrap_err();
     expect!["the token does not permit `GET /x`: Resource not accessible by integration; it needs `pull_requests=read`"].assert_eq(&error.to_string());
 }
 
 /// A server that sends one reply per connection, in order.
 fn scripted_host(answers: Vec<String>) -> GitHubHost {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host =
-        GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-    std::thread::spawn(move || {
-        for answer in answers {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut request = Vec::new();
-            while !request.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                stream.read_exact(&mut byte).unwrap();
-                request.push(byte[0]);
-            }
-            stream.write_all(answer.as_bytes()).unwrap();
-        }
-    });
-    host
-}
-
-/// Like [`scripted_host`], for requests with a body.
-fn scripted_host_with_bodies(answers: Vec<String>) -> GitHubHost {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host =
         GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
@@ -399,26 +347,36 @@ fn scripted_host_with_bodies(answers: Vec<String>) -> GitHubHost {
 }
 
 fn client_for(host: GitHubHost) -> GitHubClient {
-    let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
+    client_with(host, ReplyCache::disabled(), Timeouts::default())
+}
+
+fn client_with(host: GitHubHost, cache: ReplyCache, timeouts: Timeouts) -> GitHubClient {
+    let credentials = GitHubCredentials::Token(TOKEN.into());
     let now = || std::time::SystemTime::UNIX_EPOCH;
     let config = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
-    GitHubClient::new(&NetworkSettings::default(), config).unwrap()
+    let network = NetworkSettings { timeouts, ..NetworkSettings::default() };
+    GitHubClient::new(&network, config).unwrap()
+}
+
+/// A reply with these headers, each with its line end, and this body.
+fn reply(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
 }
 
 #[tokio::test]
 async fn token_goes_only_to_its_own_host() {
     let other_host = TcpListener::bind("127.0.0.1:0").unwrap();
     let other_url = format!("http://{}/api/v3/x", other_host.local_addr().unwrap());
-    let answer = |status: &str, more: &str| {
-        format!("HTTP/1.1 {status}\r\n{more}content-length: 2\r\nconnection: close\r\n\r\n[]")
-    };
-    let moved = answer("301 Moved", &format!("location: {other_url}\r\n"));
+    let moved = reply("301 Moved", &format!("location: {other_url}\r\n"), "[]");
     let error = client_for(scripted_host(vec![moved])).get_json::<Value>("/x").await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "`GET /x` was rejected with status 301: it redirects to another host"
     );
-    let next = answer("200 OK", &format!("link: <{other_url}?page=2>; rel=\"next\"\r\n"));
+    let next = reply("200 OK", &format!("link: <{other_url}?page=2>; rel=\"next\"\r\n"), "[]");
     let list = client_for(scripted_host(vec![next])).pages::<Vec<Value>>("/x").await.unwrap();
     assert_eq!(list.completeness, crh_forge::github::PageCompleteness::Truncated);
     other_host.set_nonblocking(true).unwrap();
@@ -433,10 +391,12 @@ async fn moved_repository_is_followed_on_same_host() {
     let server = std::thread::spawn(move || {
         let mut paths = Vec::new();
         for answer in [
-            format!(
-                "HTTP/1.1 301 Moved\r\nlocation: {address}/api/v3/repositories/1/pulls/2\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            reply(
+                "301 Moved",
+                &format!("location: {address}/api/v3/repositories/1/pulls/2\r\n"),
+                "",
             ),
-            "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\n{\"a\":1}".to_owned(),
+            reply("200 OK", "", "{\"a\":1}"),
         ] {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = [0; 4096];
@@ -458,17 +418,11 @@ async fn moved_repository_is_followed_on_same_host() {
 #[tokio::test]
 async fn malformed_replies_are_reported() {
     let mut lines = String::new();
-    let ok_reply = |body: &str| {
-        format!(
-            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        )
-    };
     let cut_reply =
         "HTTP/1.1 200 OK\r\ncontent-length: 99\r\nconnection: close\r\n\r\n{".to_owned();
     for answers in [
-        vec![ok_reply("<html>")],
-        vec![ok_reply("")],
+        vec![reply("200 OK", "", "<html>")],
+        vec![reply("200 OK", "", "")],
         vec![cut_reply.clone(), cut_reply.clone(), cut_reply],
         vec!["SSH-2.0\r\n".to_owned(); 3],
     ] {

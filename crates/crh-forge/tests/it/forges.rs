@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::launchpad_scene::{FORK, SHOP, network};
-use crate::scene::{INSTANCE, QUICK, now};
+use crate::scene::{INSTANCE, QUICK, issue, now};
 use crh_forge::github::post::GitHubPoster;
 use crh_forge::github::{
     GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef, ReplyCache,
@@ -146,20 +146,11 @@ impl ForgeScene {
             ..Report::default()
         };
         (report.change.head_sha, report.change.repo, report.change.pr_number) = self.names();
-        let issue = |(number, (file, line)): (usize, &(&str, u32))| {
-            serde_json::from_value(json!({
-                "number": number, "dedupe_key": format!("{:08x}{line:08x}", u32::from(file.as_bytes()[0])),
-                "title": format!("Trouble {file} {line}"), "severity": "P1", "category": "bug",
-                "file": file, "side": "new", "line_start": line, "line_end": line, "confidence": 0.8,
-                "why_it_matters": "Customers pay twice.", "description": "", "suggestion": "",
-                "evidence_snippet": "", "evidence": [], "reviewers": ["correctness"],
-                "language": "rust", "tier": "primary", "validation": "not_run",
-                "autofix_class": "manual", "owner": "human", "queue": "report", "action": "defer",
-                "requires_verification": false, "pre_existing": false, "members": [],
-            }))
-            .unwrap()
+        let numbered = |(number, (file, line)): (usize, &(&str, u32))| {
+            let key = format!("{:08x}{line:08x}", u32::from(file.as_bytes()[0]));
+            issue(number, &key, &format!("Trouble {file} {line}"), file, *line)
         };
-        report.issues = (1..).zip(locations).map(issue).collect();
+        report.issues = (1..).zip(locations).map(numbered).collect();
         report
     }
 

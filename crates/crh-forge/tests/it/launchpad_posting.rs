@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use serde_json::json;
 
 use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
-use crate::scene::INSTANCE;
+use crate::scene::{INSTANCE, issue};
 use crh_forge::launchpad::post::LaunchpadPoster;
 use crh_forge::launchpad::{LaunchpadClient, LaunchpadCredentials, MergeProposalRef};
 use crh_forge::posting::{
@@ -34,19 +33,11 @@ fn review(scene: &LaunchpadScene, id: &str, locations: &[(&str, u32)]) -> Report
     report.change.repo = SHOP.to_owned();
     report.change.pr_number = scene.merge.number.to_string();
     report.change.head_sha = scene.launchpad.head(&scene.merge);
-    let issue = |(number, (file, line)): (u32, &(&str, u32))| {
-        serde_json::from_value(json!({
-            "number": number, "dedupe_key": format!("{:08x}{line:08x}", file.len()), "title": format!("Trouble {line}"),
-            "severity": "P1", "category": "bug", "file": file, "side": "new", "line_start": line,
-            "line_end": line, "confidence": 0.8, "why_it_matters": "Customers pay twice.", "description": "",
-            "suggestion": "", "evidence_snippet": "", "evidence": [], "reviewers": ["correctness"],
-            "language": "python", "tier": "primary", "validation": "not_run", "autofix_class": "manual",
-            "owner": "human", "queue": "report", "action": "defer", "requires_verification": false,
-            "pre_existing": false, "members": [],
-        }))
-        .unwrap()
+    let numbered = |(number, (file, line)): (usize, &(&str, u32))| {
+        let key = format!("{:08x}{line:08x}", file.len());
+        issue(number, &key, &format!("Trouble {line}"), file, *line)
     };
-    report.issues = (1..).zip(locations).map(issue).collect();
+    report.issues = (1..).zip(locations).map(numbered).collect();
     report
 }
 
@@ -159,22 +150,6 @@ async fn draft_comments_are_not_overwritten() {
     // A comment without inline comments does not touch the drafts.
     let outcome = post_report(&scene, &review(&scene, SECOND_REVIEW, &[("far.py", 30)])).await;
     assert!(outcome.is_complete(), "{outcome:?}");
-}
-
-#[tokio::test]
-async fn own_comments_are_found_on_later_pages() {
-    let scene = LaunchpadScene::new();
-    for number in 0..200 {
-        scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
-    }
-    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
-    assert!(post_report(&scene, &report).await.is_complete());
-    for number in 200..300 {
-        scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
-    }
-    let second_outcome = post_report(&scene, &report).await;
-    assert!(second_outcome.url.is_some(), "{second_outcome:?}");
-    assert_eq!(scene.launchpad.writes().len(), 1);
 }
 
 #[tokio::test]

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use serde_json::json;
 
-use crate::scene::{INSTANCE, Scene};
+use crate::scene::{INSTANCE, Scene, issue};
 use crh_forge::github::post::{GitHubPoster, GitHubRules};
 use crh_forge::github::{GitHubClient, GitHubCredentials, ReplyCache, post, read};
 use crh_forge::posting;
@@ -14,7 +13,7 @@ use crh_forge::posting::{
     ReviewBasis, ReviewPosting,
 };
 use crh_review::diff::Diff;
-use crh_review::report::{Report, Strategy};
+use crh_review::report::{Issue, Report, Strategy};
 use crh_review::verdict::Verdict;
 use crh_testkit::fake_github::{Fault, FaultKind, HoldPoint, Permission, Pull};
 use crh_testkit::{FakeGitHub, tries_case};
@@ -58,22 +57,33 @@ fn review(scene: &Scene, lines: &[u32]) -> Report {
     report.change.pr_number = scene.pull.number.to_string();
     report.change.head_sha = scene.github.head(&scene.pull);
     let locations = lines.iter().map(|line| ("a.rs", *line)).chain([("b.rs", 30)]);
-    let issue = |(number, (file, line)): (usize, (&str, u32))| {
+    let numbered = |(number, (file, line)): (usize, (&str, u32))| {
         let key = format!("{:015x}{}", line, &file[..1]);
-        serde_json::from_value(json!({
-            "number": number, "dedupe_key": key, "title": format!("Trouble {line}"),
-            "severity": "P1", "category": "bug", "file": file, "side": "new", "line_start": line,
-            "line_end": line, "confidence": 0.8, "why_it_matters": "Customers pay twice.", "description": "",
-            "suggestion": "", "evidence_snippet": "", "evidence": [], "reviewers": ["correctness"],
-            "language": "rust", "tier": "primary", "validation": "not_run", "autofix_class": "manual",
-            "owner": "human", "queue": "report", "action": "defer", "requires_verification": false,
-            "pre_existing": false, "members": [],
-            "replacement": format!("    line({line})?;\n"),
-        }))
-        .unwrap()
+        let replacement = Some(format!("    line({line})?;\n"));
+        Issue { replacement, ..issue(number, &key, &format!("Trouble {line}"), file, line) }
     };
-    report.issues = (1..).zip(locations).map(issue).collect();
+    report.issues = (1..).zip(locations).map(numbered).collect();
     report
+}
+
+/// The posting of a report without options.
+fn posting_of<'a>(
+    report: &'a Report,
+    web: &'a str,
+    diff: &'a Diff,
+    basis: &'a ReviewBasis,
+) -> ReviewPosting<'a> {
+    ReviewPosting {
+        report,
+        diff,
+        head_lines: &|_| None,
+        mask: &|text| text.to_owned(),
+        instance: INSTANCE,
+        web,
+        basis,
+        carried_issues: None,
+        options: PostingOptions::default(),
+    }
 }
 
 async fn post_with(
@@ -82,22 +92,12 @@ async fn post_with(
     report: &Report,
     options: PostingOptions,
 ) -> PostingOutcome {
-    let web = scene.github.url();
     let head_lines = |file: &str| {
         (file == "a.rs").then(|| lines(1, 60).lines().map(str::to_owned).collect::<Vec<_>>())
     };
-    let (diff, basis) = (Diff::read(""), ReviewBasis::default());
-    let posting = ReviewPosting {
-        report,
-        diff: &diff,
-        head_lines: &head_lines,
-        mask: &|text| text.to_owned(),
-        instance: INSTANCE,
-        web: &web,
-        basis: &basis,
-        carried_issues: None,
-        options,
-    };
+    let (web, diff, basis) = (scene.github.url(), Diff::read(""), ReviewBasis::default());
+    let posting = posting_of(report, &web, &diff, &basis);
+    let posting = ReviewPosting { head_lines: &head_lines, options, ..posting };
     let poster = GitHubPoster { client, pull_ref: &scene.pull_ref() };
     posting::post_review(&poster, &posting, &NO_WAITS).await.unwrap()
 }
@@ -396,19 +396,8 @@ async fn killed_posting_can_be_repeated() {
 async fn check_run_and_sarif_show_the_same_review() {
     let scene = scene();
     let report = review(&scene, &(1..=60).collect::<Vec<_>>());
-    let web = scene.github.url();
-    let (diff, basis) = (Diff::read(""), ReviewBasis::default());
-    let posting = ReviewPosting {
-        report: &report,
-        diff: &diff,
-        head_lines: &|_| None,
-        mask: &|text| text.to_owned(),
-        instance: INSTANCE,
-        web: &web,
-        basis: &basis,
-        carried_issues: None,
-        options: PostingOptions::default(),
-    };
+    let (web, diff, basis) = (scene.github.url(), Diff::read(""), ReviewBasis::default());
+    let posting = posting_of(&report, &web, &diff, &basis);
     // Only Apps can create check runs.
     scene.github.token("ghs_ofAnApp", "reviews[bot]", &Permission::ALL);
     let client =
@@ -432,19 +421,8 @@ async fn planning_changes_nothing() {
     let report = review(&scene, &[10]);
     let (_, proposal_state) =
         read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
-    let web = scene.github.url();
-    let (diff, basis) = (Diff::read(""), ReviewBasis::default());
-    let posting = ReviewPosting {
-        report: &report,
-        diff: &diff,
-        head_lines: &|_| None,
-        mask: &|text| text.to_owned(),
-        instance: INSTANCE,
-        web: &web,
-        basis: &basis,
-        carried_issues: None,
-        options: PostingOptions::default(),
-    };
+    let (web, diff, basis) = (scene.github.url(), Diff::read(""), ReviewBasis::default());
+    let posting = posting_of(&report, &web, &diff, &basis);
     let plan = posting::plan(&GitHubRules, &posting, &proposal_state);
     let planned_bodies: Vec<String> =
         plan.writes.iter().map(|write| write.request.body.to_string()).collect();

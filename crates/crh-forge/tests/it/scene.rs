@@ -2,12 +2,15 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde_json::json;
+
 use crh_forge::ForgeRetryPolicy;
 use crh_forge::github::{
     GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef, ReplyCache,
     Repo,
 };
 use crh_http::{NetworkSettings, Timeouts};
+use crh_review::report::Issue;
 use crh_testkit::FakeGitHub;
 use crh_testkit::fake_github::{Pull, PullHandle, TOKEN};
 
@@ -99,4 +102,18 @@ impl Scene {
 )]
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()
+}
+
+/// A P1 issue at this line.
+pub(crate) fn issue(number: usize, key: &str, title: &str, file: &str, line: u32) -> Issue {
+    serde_json::from_value(json!({
+        "number": number, "dedupe_key": key, "title": title, "severity": "P1", "category": "bug",
+        "file": file, "side": "new", "line_start": line, "line_end": line, "confidence": 0.8,
+        "why_it_matters": "Customers pay twice.", "description": "", "suggestion": "",
+        "evidence_snippet": "", "evidence": [], "reviewers": ["correctness"], "language": "rust",
+        "tier": "primary", "validation": "not_run", "autofix_class": "manual", "owner": "human",
+        "queue": "report", "action": "defer", "requires_verification": false,
+        "pre_existing": false, "members": [],
+    }))
+    .unwrap()
 }

@@ -7,13 +7,15 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::forges::github::post::GitHubRules;
-use crate::posting::tests_support::{InMemoryGitHub, ReviewFixture, SHOWN_LINES, fresh, issue};
+use crate::posting::tests_support::{
+    InMemoryGitHub, ReviewFixture, SHOWN_LINES, fresh, issue, self_suppressed_report,
+};
 use crate::posting::{
     AllowedVotes, Association, ForgeRequest, ForgeUser, InlineComment, PostedItem, PostingOptions,
     PostingSkip, WriteAnswer, last_saved_review, plan,
 };
 use crh_review::finding::Severity;
-use crh_review::report::{DropCause, DroppedFinding, Fate, Issue, Report};
+use crh_review::report::Issue;
 use crh_testkit::runs_all_cases;
 
 /// Names of the planned writes.
@@ -473,22 +475,6 @@ fn thread_of_an_earlier_version_is_resolved_if_its_issue_is_no_longer_posted() {
     second.basis.prompt_version = "newer".to_owned();
     // The P1 issue stays open, and so does its thread.
     assert_eq!(resolves(&second), [format!("resolve {}", ids[0])]);
-}
-
-/// A report that passes, of a change that suppresses a finding about itself.
-fn self_suppressed_report(report: Report) -> Report {
-    let dropped = DroppedFinding {
-        fate: Fate::Suppressed,
-        reason: "`# noqa` on line 3, added by this change".to_owned(),
-        cause: Some(DropCause::ByChange),
-        into: None,
-        open: None,
-        validation: None,
-        reviewer: "leftovers".to_owned(),
-        member: None,
-        raw: None,
-    };
-    Report { suppressed: vec![dropped], ..report }
 }
 
 #[test]

@@ -4,12 +4,13 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::posting::tests_support::self_suppressed_report;
 use crate::posting::{
     AllowedVotes, ForgeUser, InlineComment, InlineThread, PostedItem, PostingOptions,
     PostingRefusal, PostingSkip, ProposalComment, ProposalProperties, ReviewBasis, RowDiff, plan,
 };
 use crh_review::diff::Diff;
-use crh_review::report::{DropCause, DroppedFinding, Fate, Report};
+use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 
 const DIFF: &str =
@@ -347,18 +348,7 @@ fn changed_result_is_posted_again() {
     let approving_plan = make_plan_with(&clean_report, &posted, approving(true));
     assert_eq!(argument(&approving_plan, "vote"), "Approve");
     // A change that suppresses a finding about itself is not approved.
-    let dropped = DroppedFinding {
-        fate: Fate::Suppressed,
-        reason: "`# noqa` on line 3, added by this change".to_owned(),
-        cause: Some(DropCause::ByChange),
-        into: None,
-        open: None,
-        validation: None,
-        reviewer: "leftovers".to_owned(),
-        member: None,
-        raw: None,
-    };
-    let hostile_report = Report { suppressed: vec![dropped], ..clean_report };
+    let hostile_report = self_suppressed_report(clean_report);
     let options = approving(true);
     let hostile_plan = make_plan_with(&hostile_report, &open_proposal(), options);
     assert_ne!(argument(&hostile_plan, "vote"), "Approve");
