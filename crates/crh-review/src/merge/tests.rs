@@ -134,6 +134,10 @@ fn describe(merged: &MergeResult) -> String {
 
 /// Merges the findings of a snapshot, its lines with `> `. The other lines are the result.
 fn check(expected: Expect) {
+    check_table(expected, merge);
+}
+
+fn check_table(expected: Expect, merge: impl FnOnce(&str) -> MergeResult) {
     let table: Vec<&str> =
         expected.data.lines().filter_map(|line| line.trim().strip_prefix("> ")).collect();
     let input: String = table.iter().map(|line| format!("> {line}\n")).collect();
@@ -529,29 +533,27 @@ fn validation_raises_a_severity_with_its_reason() {
     .assert_eq(&describe(&judge(table, &judgements.collect())));
 }
 
-/// Merges after the issue on line 20 of `f.rs` was dismissed.
-fn with_line_20_dismissed(table: &str) -> String {
+/// Merges the findings of a snapshot after the issue on line 20 of `f.rs` was dismissed.
+fn check_after_dismissal(expected: Expect) {
     let key = merge(r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#).issues[0].dedupe_key.clone();
     let remembered = PastDecisions {
         dismissed: [(key, "by design".to_owned())].into(),
         ..PastDecisions::default()
     };
-    let all = consolidate(members(table), &sources(), &remembered, &BTreeSet::new());
-    describe(&apply_judgements(all, &BTreeMap::new()))
+    check_table(expected, |table| {
+        let all = consolidate(members(table), &sources(), &remembered, &BTreeSet::new());
+        apply_judgements(all, &BTreeMap::new())
+    });
 }
 
 #[test]
 fn dismissal_survives_moved_line() {
-    expect![[r##"
+    check_after_dismissal(expect![[r##"
+        > b f.rs:22 P2 logic 0.90 manual/human "Seen again, two lines further down"
+        > a f.rs:29 P1 bug 0.90 manual/human "New"
         #1 f.rs:29 P1 0.90 a manual/human report defer "New"
         dismissed: b "Seen again, two lines further down" -- by design
-    "##]]
-    .assert_eq(&with_line_20_dismissed(
-        r#"
-        b f.rs:22 P2 logic 0.90 manual/human "Seen again, two lines further down"
-        a f.rs:29 P1 bug 0.90 manual/human "New"
-        "#,
-    ));
+    "##]]);
 }
 
 #[test]
@@ -583,38 +585,28 @@ fn dismissal_survives_edit_of_the_line() {
 
 #[test]
 fn dismissal_covers_one_issue_and_no_nearby_p0() {
-    expect![[r##"
+    check_after_dismissal(expect![[r##"
+        > a f.rs:20 P1 bug 0.90 manual/human "The same line again"
+        > b f.rs:22 P1 data 0.90 manual/human "New trouble next to it"
         #1 f.rs:22 P1 0.90 b manual/human report defer "New trouble next to it"
         dismissed: a "The same line again" -- by design
-    "##]]
-    .assert_eq(&with_line_20_dismissed(
-        r#"
-        a f.rs:20 P1 bug 0.90 manual/human "The same line again"
-        b f.rs:22 P1 data 0.90 manual/human "New trouble next to it"
-        "#,
-    ));
-    expect![[r##"
+    "##]]);
+    check_after_dismissal(expect![[r##"
+        > b f.rs:22 P0 data 0.90 manual/human "New disaster next to it"
         #1 f.rs:22 P0 0.90 b manual/human report defer "New disaster next to it"
-    "##]]
-    .assert_eq(&with_line_20_dismissed(
-        r#"b f.rs:22 P0 data 0.90 manual/human "New disaster next to it""#,
-    ));
+    "##]]);
 }
 
 #[test]
 fn dismissal_hides_a_nearby_p1_only_if_a_model_quotes_the_line() {
-    expect![[r##"
+    check_after_dismissal(expect![[r##"
+        > b f.rs:22 P1 data 0.90 manual/human "New trouble next to it"
         #1 f.rs:22 P1 0.90 b manual/human report defer "New trouble next to it"
-    "##]]
-    .assert_eq(&with_line_20_dismissed(
-        r#"b f.rs:22 P1 data 0.90 manual/human "New trouble next to it""#,
-    ));
-    expect![[r##"
+    "##]]);
+    check_after_dismissal(expect![[r##"
+        > b f.rs:21 P1 data 0.90 manual/human "Cites the line after it" quote="let v20 = call(20);\nlet v21 = call(21);"
         dismissed: b "Cites the line after it" -- by design
-    "##]]
-    .assert_eq(&with_line_20_dismissed(
-        r#"b f.rs:21 P1 data 0.90 manual/human "Cites the line after it" quote="let v20 = call(20);\nlet v21 = call(21);""#,
-    ));
+    "##]]);
 }
 
 #[test]
@@ -767,21 +759,7 @@ fn fixed_issue_over_the_limit_is_not_open() {
 }
 
 #[test]
-fn limit_holds_only_for_issues_found_by_models() {
-    let table = r#"
-        secrets f.rs:20 P1 security 1 manual/human "Key in the code" code quote="k"
-        a f.rs:24 P2 bug 0.85 manual/human "Two"
-        a f.rs:29 P3 bug 0.80 manual/human "Three"
-    "#;
-    let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
-    assert_eq!(report.issues.len(), 2);
-    let limit = "the report shows at most 1 issue found by models";
-    assert_eq!(report.over_cap_note, format!("1 more issue is hidden: {limit}"));
-    assert_eq!(report.suppressed[0].reason, format!("issue 3; {limit}"));
-}
-
-#[test]
-fn issues_over_the_limit_are_listed_by_their_numbers() {
+fn limit_does_not_count_static_issues_and_names_them() {
     let table = r#"
         a f.rs:20 P1 bug 0.90 manual/human "One"
         a f.rs:24 P1 bug 0.85 manual/human "Two"
@@ -792,6 +770,9 @@ fn issues_over_the_limit_are_listed_by_their_numbers() {
     assert_eq!((numbers(&report.issues), numbers(&report.over_cap)), (vec![1, 3], vec![2]));
     let all: Vec<u32> = report.all_issues().map(|issue| issue.number).collect();
     assert_eq!(all, [1, 2, 3]);
+    let limit = "the limit of 1 (not counting 1 issue of static checks or the plan)";
+    assert_eq!(report.over_cap_note, format!("1 more issue is not shown because of {limit}"));
+    assert_eq!(report.suppressed[0].reason, format!("issue 2 is over {limit}"));
 }
 
 #[test]

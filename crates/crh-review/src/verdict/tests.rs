@@ -35,6 +35,11 @@ fn report(issues: &str) -> Report {
     Report { issues: merged.issues, ..Report::default() }
 }
 
+fn requirement(id: &str, state: RequirementState, waived: bool) -> Requirement {
+    let (id, text, evidence) = (id.to_owned(), String::new(), String::new());
+    Requirement { id, text, state, evidence, waived }
+}
+
 fn review_verdict(report: &Report) -> String {
     let (verdict, reason) = verdict(report, CommandKind::Review);
     format!("{verdict}: {reason}")
@@ -143,24 +148,19 @@ fn truncated_review_names_what_is_missing() {
         review_verdict(&truncated(report(""))),
         "Incomplete: a part of the review is missing"
     );
-    let coverage = vec![FileCoverage {
-        path: "a".to_owned(),
-        state: CoverageState::Truncated,
-        reason: "part of its diff is unreadable".to_owned(),
-    }];
+    let truncated_file = |reason: &str| {
+        let (path, state, reason) = ("a".to_owned(), CoverageState::Truncated, reason.to_owned());
+        vec![FileCoverage { path, state, reason }]
+    };
+    let coverage = truncated_file("part of its diff is unreadable");
     assert_eq!(
         review_verdict(&truncated(Report { coverage, ..report("") })),
         "Incomplete: 1 file not fully reviewed (a)"
     );
-    let coverage = vec![FileCoverage {
-        path: "a".to_owned(),
-        state: CoverageState::Truncated,
-        reason: "the repeated review of its fix was stopped".to_owned(),
-    }];
-    let gap = |is_stopped: bool| FixReviewGap {
-        path: "a".to_owned(),
-        is_stopped,
-        status: Status::Truncated,
+    let coverage = truncated_file("the repeated review of its fix was stopped");
+    let gap = |is_stopped: bool| {
+        let (path, status) = ("a".to_owned(), Status::Truncated);
+        FixReviewGap { path, is_stopped, status }
     };
     let unreviewed = |is_stopped: bool| Report {
         coverage: coverage.clone(),
@@ -262,13 +262,6 @@ fn fixed_issue_is_not_open() {
 #[test]
 fn only_explicit_plan_blocks_the_merge() {
     let mut report = report("P3");
-    let requirement = |id: &str, state, waived| Requirement {
-        id: id.to_owned(),
-        text: String::new(),
-        state,
-        evidence: String::new(),
-        waived,
-    };
     report.plan = Some(Plan {
         plan_source: PlanSource::Explicit,
         path: "docs/plans/a.md".to_owned(),
@@ -291,15 +284,9 @@ fn only_explicit_plan_blocks_the_merge() {
 
 #[test]
 fn unjudged_plan_makes_review_incomplete() {
-    let requirement = |id: &str, state| Requirement {
-        id: id.to_owned(),
-        text: String::new(),
-        state,
-        evidence: String::new(),
-        waived: id == "R9",
-    };
     let report_with = |source, states: &[(&str, RequirementState)]| {
-        let requirements = states.iter().map(|(id, state)| requirement(id, *state)).collect();
+        let requirements =
+            states.iter().map(|(id, state)| requirement(id, *state, *id == "R9")).collect();
         let path = "docs/plans/a.md".to_owned();
         Report { plan: Some(Plan { plan_source: source, path, requirements }), ..report("") }
     };
@@ -324,17 +311,10 @@ fn unjudged_plan_makes_review_incomplete() {
 /// An inferred plan may be the wrong one, so it blocks nothing.
 #[test]
 fn reason_names_unjudged_requirements_of_an_inferred_plan() {
-    let requirement = |id: &str, state| Requirement {
-        id: id.to_owned(),
-        text: String::new(),
-        state,
-        evidence: String::new(),
-        waived: false,
-    };
     let plan = |states: &[RequirementState]| Plan {
         plan_source: PlanSource::Inferred,
         path: "docs/plans/a.md".to_owned(),
-        requirements: states.iter().map(|state| requirement("R1", *state)).collect(),
+        requirements: states.iter().map(|state| requirement("R1", *state, false)).collect(),
     };
     let verdict_with =
         |states: &[_]| review_verdict(&Report { plan: Some(plan(states)), ..report("") });

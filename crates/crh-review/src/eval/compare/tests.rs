@@ -119,6 +119,7 @@ fn issue_found_by_only_one_is_a_flip() {
         report f:30 bug "was there" key=k
         report f:60 bug "stays" key=l
         case c
+        report f:1 bug
         "#,
         r#"
         case a
@@ -272,24 +273,6 @@ fn number_of_reports_has_no_direction() {
         "#]]
     .assert_eq(&differences_text(&quiet, &loud));
     assert_eq!(regressions_text(EvaluationKind::Model, &quiet, &loud), "");
-}
-
-#[test]
-fn failed_review_is_no_improvement() {
-    expect![[r#"
-            1 cases
-            - a: the review failed: for a reason
-        "#]]
-    .assert_eq(&comparison_text(
-        "
-        case a
-        report f:1 bug
-        ",
-        "
-        case a
-        run failed
-        ",
-    ));
 }
 
 #[test]
