@@ -173,6 +173,21 @@ fn scope_text(scope: &Scope) -> String {
     text
 }
 
+/// The name of the reason for each file that is out of scope.
+fn reasons(scope: &Scope) -> Vec<&'static str> {
+    let reason = |file: &ScopeFile| match &file.decision {
+        ScopeDecision::In => "in",
+        ScopeDecision::Out(reason) => reason.name(),
+    };
+    scope.files.iter().map(reason).collect()
+}
+
+/// New files with these paths and the line `x`.
+fn new_files(paths: &str) -> Fixture {
+    let file = |path: &str| (path.to_owned(), Some("x\n".to_owned()));
+    Fixture { base: Vec::new(), head: paths.split_whitespace().map(file).collect() }
+}
+
 fn check(fixture: &str, expected: Expect) {
     check_with("", fixture, expected);
 }
@@ -338,116 +353,54 @@ fn role_is_derived_from_the_path() {
 
 #[test]
 fn lfs_pointers_are_skipped_only_if_nothing_else_is_in_the_file() {
-    let fixture = Fixture::parse(
-        "
-        //- model.bin
-        version https://git-lfs.github.com/spec/v1
-        oid sha256:1111
-        size 1
-        //- code.py
-        run()
-        //- head
-        //- model.bin
-        version https://git-lfs.github.com/spec/v1
-        oid sha256:2222
-        size 2
-        //- new.bin
-        version https://git-lfs.github.com/spec/v1
-        oid sha256:3333
-        size 3
-        //- code.py
-        version https://git-lfs.github.com/spec/v1
-        oid sha256:4444
-        size 4
-        //- more.py
-        version https://git-lfs.github.com/spec/v1
-        oid sha256:5555
-        size 5
-        run()
-        ",
-    );
-    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
-    let reason = |path: &str| {
-        let file = scope.files.iter().find(|file| file.path.shown() == path).unwrap();
-        match &file.decision {
-            ScopeDecision::In => "in",
-            ScopeDecision::Out(reason) => reason.name(),
-        }
+    let pointer = |id: u32| {
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{id}\nsize {id}\n")
     };
-    let reasons = ["model.bin", "new.bin", "code.py", "more.py"].map(reason);
-    assert_eq!(reasons, ["lfsPointer", "lfsPointer", "in", "in"]);
+    let fixture = Fixture {
+        base: vec![
+            ("model.bin".to_owned(), pointer(1)),
+            ("code.py".to_owned(), "run()\n".to_owned()),
+        ],
+        head: [("model.bin", ""), ("new.bin", ""), ("code.py", ""), ("more.py", "run()\n")]
+            .map(|(path, end)| (path.to_owned(), Some(pointer(2) + end)))
+            .into(),
+    };
+    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+    assert_eq!(reasons(&scope), ["lfsPointer", "lfsPointer", "in", "in"]);
 }
 
 #[test]
 fn only_the_paths_under_review_are_in_scope() {
-    let fixture = Fixture::parse(
-        "
-        //- head
-        //- services/a/x.py
-        x
-        //- services/ab.py
-        x
-        //- services/b/x.py
-        x
-        ",
-    );
+    let fixture = new_files("services/a/x.py services/ab.py services/b/x.py");
     let paths = PathGlobs::new(["/services/a", "/services/a/"]).unwrap();
     let rules = ScopeRules { paths, ..rules("exclude x.py") };
     let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules);
-    let reasons: Vec<&str> = scope
-        .files
-        .iter()
-        .map(|file| match &file.decision {
-            ScopeDecision::In => "in",
-            ScopeDecision::Out(reason) => reason.name(),
-        })
-        .collect();
-    assert_eq!(reasons, ["excluded", "outsidePaths", "outsidePaths"]);
+    assert_eq!(reasons(&scope), ["excluded", "outsidePaths", "outsidePaths"]);
 }
 
 #[test]
 fn lock_files_and_vendored_folders_are_skipped() {
-    check(
-        "
-        //- head
-        //- a/Cargo.lock
-        x = 1
-        //- Cargo.lock.md
-        x
-        //- vendor/a.go
-        x
-        //- src/vendors/a.go
-        x
-        //- web/node_modules/vendor/a.js
-        x
-        //- .yarn/releases/yarn.cjs
-        x
-        //- yarn/releases/a.cjs
-        x
-        //- vendor
-        x
-        //- a.min.js
-        x
-        //- a.js.map
-        x
-        //- src/min.js
-        x
-        ",
-        expect![[r#"
-            a/Cargo.lock +1c - out, lockFile: a lock file: package managers write `Cargo.lock`
-            Cargo.lock.md +1p - in as Prose
-            vendor/a.go +1e - out, vendoredFolder: third-party code: it is in `vendor` [incomplete]
-            src/vendors/a.go +1e - in as Executable
-            web/node_modules/vendor/a.js +1e - out, vendoredFolder: third-party code: it is in `node_modules` [incomplete]
-            .yarn/releases/yarn.cjs +1e - out, vendoredFolder: third-party code: it is in `.yarn/releases` [incomplete]
-            yarn/releases/a.cjs +1e - in as Executable
-            vendor +1e - in as Executable
-              UnknownKind
-            a.min.js +1e - out, generatedName: generated: its name ends in `.min.js` [incomplete]
-            a.js.map +1e - out, generatedName: generated: its name ends in `.js.map`
-            src/min.js +1e - in as Executable
-        "#]],
+    let fixture = new_files(
+        "a/Cargo.lock Cargo.lock.md vendor/a.go src/vendors/a.go web/node_modules/vendor/a.js
+         .yarn/releases/yarn.cjs yarn/releases/a.cjs vendor a.min.js a.js.map src/min.js",
     );
+    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+    expect![[r#"
+        a/Cargo.lock +1c - in as Config
+          not believed: a lock file: package managers write `Cargo.lock`
+        Cargo.lock.md +1p - in as Prose
+        vendor/a.go +1e - out, vendoredFolder: third-party code: it is in `vendor` [incomplete]
+        src/vendors/a.go +1e - in as Executable
+        web/node_modules/vendor/a.js +1e - out, vendoredFolder: third-party code: it is in `node_modules` [incomplete]
+        .yarn/releases/yarn.cjs +1e - out, vendoredFolder: third-party code: it is in `.yarn/releases` [incomplete]
+        yarn/releases/a.cjs +1e - in as Executable
+        vendor +1e - in as Executable
+          UnknownKind
+        a.min.js +1e - out, generatedName: generated: its name ends in `.min.js` [incomplete]
+        a.js.map +1e - out, generatedName: generated: its name ends in `.js.map`
+        src/min.js +1e - in as Executable
+    "#]]
+    .assert_eq(&scope_text(&scope));
 }
 
 #[test]
@@ -1112,54 +1065,6 @@ fn strict_rules_accept_no_skipped_update() {
 }
 
 #[test]
-fn binary_code_makes_the_review_incomplete() {
-    check_diff(
-        "
-        //- head
-        //- run
-        #!/bin/sh
-        //- data.xyz
-        12
-        ",
-        "|diff --git a/run.sh b/run.sh
-|index 1..2 100644
-|Binary files a/run.sh and b/run.sh differ
-|diff --git a/deploy.ps1 b/deploy.ps1
-|new file mode 100644
-|Binary files /dev/null and b/deploy.ps1 differ
-|diff --git a/lib/a.so b/lib/a.so
-|new file mode 100644
-|Binary files /dev/null and b/lib/a.so differ
-|diff --git a/tests/a.so b/tests/a.so
-|new file mode 100644
-|Binary files /dev/null and b/tests/a.so differ
-|diff --git a/run b/run
-|new file mode 100644
-|Binary files /dev/null and b/run differ
-|diff --git a/data.xyz b/data.xyz
-|new file mode 100644
-|Binary files /dev/null and b/data.xyz differ
-|diff --git a/logo.png b/logo.png
-|new file mode 100755
-|Binary files /dev/null and b/logo.png differ
-|diff --git a/old.sh b/old.sh
-|deleted file mode 100644
-|Binary files a/old.sh and /dev/null differ",
-        expect![[r#"
-            run.sh + - out, binary: binary: it has no lines [incomplete]
-            deploy.ps1 + - out, binary: binary: it has no lines [incomplete]
-            lib/a.so + - out, binary: binary: it has no lines [incomplete]
-            tests/a.so + - out, binary: binary: it has no lines
-            run + - out, binary: binary: it has no lines [incomplete]
-            data.xyz + - out, binary: binary: it has no lines
-            logo.png + - out, binary: binary: it has no lines [incomplete]
-            old.sh + - out, binary: binary: it has no lines
-              Deleted
-        "#]],
-    );
-}
-
-#[test]
 fn binary_file_is_harmless_only_if_it_is_data() {
     let effect = |path: &str, mode: &str, content: &str| {
         let diff = format!(
@@ -1193,9 +1098,25 @@ fn binary_file_is_harmless_only_if_it_is_data() {
         ("x.new", plain, "\x01\x02\x03\0", accepted),
         ("tests/a.xml", plain, "x\0", accepted),
         ("app.pbxproj", plain, "text", accepted),
+        ("run.sh", plain, "x\0", incomplete),
+        ("lib/a.so", plain, "x\0", incomplete),
+        ("tests/a.so", plain, "x\0", accepted),
+        ("run", plain, "#!/bin/sh", incomplete),
+        ("data.xyz", plain, "12", accepted),
     ] {
         assert_eq!(effect(path, mode, content), expected, "{path} {mode} {content:?}");
     }
+    // Without its content, and deleted.
+    let unread = |path: &str, change: &str| {
+        let diff = format!("diff --git a/{path} b/{path}\n{change} differ\n");
+        decide_scope(&Diff::read(diff), &DiffOnly, &rules("")).files[0].effect
+    };
+    let change = "index 1..2 100644\nBinary files a/x and b/x";
+    assert_eq!([unread("a.so", change), unread("run.sh", change)], [incomplete; 2]);
+    let logo = "new file mode 100755\nBinary files /dev/null and b/logo.png";
+    assert_eq!(unread("logo.png", logo), incomplete);
+    let deletion = "deleted file mode 100644\nBinary files a/run.sh and /dev/null";
+    assert_eq!(unread("run.sh", deletion), harmless);
 }
 
 #[test]
@@ -1501,26 +1422,6 @@ fn script_stored_by_git_lfs_is_unread() {
 }
 
 #[test]
-fn moved_file_with_changed_lines_is_only_partly_read() {
-    check_diff(
-        "//- head\n",
-        "|diff --git a/testdata/x.txt b/sitecustomize.py
-|similarity index 98%
-|rename from testdata/x.txt
-|rename to sitecustomize.py
-|--- a/testdata/x.txt
-|+++ b/sitecustomize.py
-|@@ -1 +1 @@
-|-a
-|+b",
-        expect![[r#"
-            sitecustomize.py +1e -1e in as Executable [incomplete]
-              ComesIntoUse
-        "#]],
-    );
-}
-
-#[test]
 fn submodules_may_move_within_their_address() {
     let list = |url: &str| format!("[submodule \"a\"]\n\tpath = lib/a\n\turl = {url}\n");
     let effect = |old_url: &str, new_url: &str, header: &str| {
@@ -1553,58 +1454,26 @@ fn submodules_may_move_within_their_address() {
 
 #[test]
 fn script_that_becomes_executable_makes_the_review_incomplete() {
-    check_diff(
-        "
-        //- head
-        //- run
-        #!/bin/sh
-        //- notes.txt
-        Text.
-        //- script.txt
-        #!/bin/sh
-        new
-        //- text.txt
-        new
-        ",
-        "|diff --git a/run.sh b/run.sh
-|old mode 100644
-|new mode 100755
-|diff --git a/script.txt b/script.txt
-|old mode 100644
-|new mode 100755
-|--- a/script.txt
-|+++ b/script.txt
-|@@ -2 +2 @@
-|-old
-|+new
-|diff --git a/text.txt b/text.txt
-|old mode 100644
-|new mode 100755
-|--- a/text.txt
-|+++ b/text.txt
-|@@ -1 +1 @@
-|-old
-|+new
-|diff --git a/run b/run
-|old mode 100644
-|new mode 100755
-|diff --git a/notes.txt b/notes.txt
-|old mode 100644
-|new mode 100755
-|diff --git a/b.sh b/b.sh
-|old mode 100755
-|new mode 100644",
-        expect![[r#"
-            run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
-              ComesIntoUse
-            script.txt +1p -1p in as Prose [incomplete]
-              Unread { message: "there is no `script.txt` at this revision" }
-              ComesIntoUse
-            text.txt +1p -1p in as Prose
-            run + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
-              ComesIntoUse
-            notes.txt + - out, modeOnly: only its mode changed, from 100644 to 100755
-            b.sh + - out, modeOnly: only its mode changed, from 100755 to 100644
-        "#]],
-    );
+    let effect = |path: &str, [old, new]: [u32; 2], content: &str, edit: &str| {
+        let modes = format!("old mode {old}\nnew mode {new}\n");
+        let diff = format!("diff --git a/{path} b/{path}\n{modes}{edit}");
+        let fixture = Fixture::parse(&format!("//- head\n//- {path}\n{content}\n"));
+        let scope = decide_scope(&Diff::read(diff), &Fake::of(&fixture), &rules(""));
+        let file = &scope.files[0];
+        let is_in_use = file.notes.contains(&ScopeNote::ComesIntoUse);
+        assert_eq!(is_in_use, file.effect == SkipEffect::Incomplete, "{path}");
+        is_in_use
+    };
+    let (executable, plain) = ([100_644, 100_755], [100_755, 100_644]);
+    let edit = |path: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -2 +2 @@\n-old\n+new\n");
+    for (path, modes, content, edit, expected) in [
+        ("run.sh", executable, "ls", String::new(), true),
+        ("run", executable, "#!/bin/sh", String::new(), true),
+        ("notes.txt", executable, "Text.", String::new(), false),
+        ("b.sh", plain, "ls", String::new(), false),
+        ("script.txt", executable, "#!/bin/sh\nnew", edit("script.txt"), true),
+        ("text.txt", executable, "Text.\nnew", edit("text.txt"), false),
+    ] {
+        assert_eq!(effect(path, modes, content, &edit), expected, "{path}");
+    }
 }
