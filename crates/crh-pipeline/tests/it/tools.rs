@@ -325,17 +325,6 @@ fn function_context_has_imports() {
     check(&calls, expect_file!["../data/tools/get_function_context.txt"]);
 }
 
-#[test]
-fn calc_calculates() {
-    check(
-        r#"
-        calc {"expression": "(1 + 2) * 3 - 2^10 / 4"}
-        calc {"expression": "1 / 0"}
-        "#,
-        expect_file!["../data/tools/calc.txt"],
-    );
-}
-
 /// A change that is too long for every reply.
 fn large() -> WorkspaceContents {
     let mut diff = String::new();
