@@ -1,5 +1,7 @@
 //! Reports of reviews, from successful and failed runs.
 
+use std::collections::BTreeMap;
+
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
@@ -19,9 +21,10 @@ use crh_pipeline::validate::ValidationOutcome;
 use crh_review::finding::{Origin, Severity};
 use crh_review::render::sarif;
 use crh_review::report::{
-    AppliedFix, CoverageState, DroppedFinding, Fate, FixOutcome, Issue, Report, Status, Strategy,
+    AppliedFix, CoverageState, DroppedFinding, Fate, FileCoverage, FixOutcome, Issue, Report,
+    Status, Strategy,
 };
-use crh_review::{PastDecisions, apply_judgements, stable_json};
+use crh_review::{PastDecisions, apply_judgements, stable_json, stable_json_line};
 
 const CHANGE: &str = r#"
     //- a.py
@@ -111,11 +114,12 @@ impl Review {
     }
 }
 
-/// Shows the status of the review and its reasons.
+/// Shows the status of the review, its reasons, and the files in scope.
 fn check(review: &Review, expected: Expect) {
     let report = review.report();
     let mut actual = format!("{} | {}: {}\n", report.status, report.verdict, report.verdict_reason);
-    for file in &report.coverage {
+    let is_in_scope = |file: &&FileCoverage| file.state != CoverageState::OutOfScope;
+    for file in report.coverage.iter().filter(is_in_scope) {
         let state = serde_json::to_value(file.state).unwrap();
         actual += &format!("{} {} {}\n", file.path, state.as_str().unwrap(), file.reason);
     }
@@ -123,6 +127,21 @@ fn check(review: &Review, expected: Expect) {
         actual += &format!("warning: {warning}\n");
     }
     expected.assert_eq(&actual);
+}
+
+/// A finding that crh could not use, as the model sent it.
+fn unread_finding(fate: Fate, reason: &str, reviewer: &str, raw: Value) -> DroppedFinding {
+    DroppedFinding {
+        fate,
+        reason: reason.to_owned(),
+        cause: None,
+        into: None,
+        open: None,
+        validation: None,
+        reviewer: reviewer.to_owned(),
+        member: None,
+        raw: Some(raw),
+    }
 }
 
 fn failed(record: RunRecord) -> RunRecord {
@@ -137,35 +156,41 @@ fn cut_prompt_makes_the_review_incomplete() {
     check(
         &review(vec![cut("correctness")]),
         expect![[r#"
-        truncated | Incomplete: 2 files not fully reviewed (a.py, b.py)
-        a.py truncated the model server may have cut the prompt
-        b.py truncated the model server may have cut the prompt
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            truncated | Incomplete: 2 files not fully reviewed (a.py, b.py)
+            a.py truncated the model server may have cut the prompt
+            b.py truncated the model server may have cut the prompt
+        "#]],
     );
     check(
         &review(vec![run("correctness", &files), cut("security")]),
         expect![[r#"
-        truncated | Incomplete: a part of the review is missing
-        a.py reviewed 
-        b.py reviewed 
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            truncated | Incomplete: a part of the review is missing
+            a.py reviewed 
+            b.py reviewed 
+        "#]],
     );
     let mut validated = review(vec![run("correctness", &files)]);
     validated.validated.runs = vec![cut("validate-1")];
     check(
         &validated,
         expect![[r#"
-        truncated | Incomplete: a part of the review is missing
-        a.py reviewed 
-        b.py reviewed 
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            truncated | Incomplete: a part of the review is missing
+            a.py reviewed 
+            b.py reviewed 
+        "#]],
     );
+}
+
+/// The fields of a report, with a line for each entry of a list.
+fn field_rows(report: &Report) -> String {
+    let fields = serde_json::to_value(report).unwrap();
+    // The order of a JSON object depends on the features of serde_json.
+    let fields: BTreeMap<_, _> = fields.as_object().unwrap().iter().collect();
+    let rows = fields.iter().flat_map(|(name, value)| match value.as_array() {
+        Some(rows) => rows.iter().map(|row| (name, row)).collect::<Vec<_>>(),
+        None => vec![(name, *value)],
+    });
+    rows.map(|(name, row)| format!("{name} {}", stable_json_line(row).unwrap())).collect()
 }
 
 #[test]
@@ -186,17 +211,8 @@ fn report_contains_all_data() {
     first.residual_risks = vec!["load".to_owned()];
     first.model_ms = 1_500;
     first.members = members;
-    first.dropped = vec![DroppedFinding {
-        fate: Fate::Nit,
-        reason: "too small".to_owned(),
-        cause: None,
-        into: None,
-        open: None,
-        validation: None,
-        reviewer: "sub-agent".to_owned(),
-        member: None,
-        raw: Some(json!({ "severity": "nit" })),
-    }];
+    first.dropped =
+        vec![unread_finding(Fate::Nit, "too small", "sub-agent", json!({ "severity": "nit" }))];
     let mut second = run("sub-agent-10", &["b.py"]);
     second.assignment.label = "rest".to_owned();
     second.residual_risks = vec!["load".to_owned(), "migration".to_owned()];
@@ -213,141 +229,41 @@ fn report_contains_all_data() {
     report.change.head_sha = "HEAD".to_owned();
     report.review_id = "ID".to_owned();
     expect![[r#"
-        {
-          "applied_fixes": [],
-          "artifact": ".crh/runs/run-1",
-          "change": {
-            "author": "",
-            "base_ref": "",
-            "base_sha": "",
-            "head_ref": "",
-            "head_sha": "HEAD",
-            "pr_number": "",
-            "repo": "o/r",
-            "title": "A change",
-            "url": ""
-          },
-          "coverage": [
-            {
-              "path": "a.py",
-              "state": "reviewed"
-            },
-            {
-              "path": "b.py",
-              "state": "reviewed"
-            },
-            {
-              "path": "excluded/c.py",
-              "reason": "excluded by `excluded/**`",
-              "state": "out_of_scope"
-            },
-            {
-              "path": "yarn.lock",
-              "reason": "a lock file: package managers write `yarn.lock`",
-              "state": "out_of_scope"
-            }
-          ],
-          "files_reviewed": [
-            "a.py",
-            "b.py"
-          ],
-          "fix_order": [
-            1
-          ],
-          "intent": "",
-          "issues": [],
-          "mode": "report-only",
-          "model_set": "m+unused",
-          "model_used": "m",
-          "notes": {
-            "agent_native_gaps": [],
-            "deployment": [],
-            "learnings": [],
-            "schema_drift": []
-          },
-          "pre_existing": [],
-          "queues": {
-            "fixer": [],
-            "report": [],
-            "residual": [
-              1,
-              2
-            ]
-          },
-          "residual_risks": [
-            "load",
-            "migration"
-          ],
-          "review_id": "ID",
-          "reviewers": [
-            {
-              "name": "secrets",
-              "note": "",
-              "origin": "code",
-              "outcome": "completed",
-              "why": ""
-            },
-            {
-              "name": "orchestrator",
-              "note": "Two scopes, one real problem.",
-              "origin": "model",
-              "outcome": "completed",
-              "why": ""
-            },
-            {
-              "name": "sub-agent-2",
-              "note": "Looked at the shop.",
-              "origin": "model",
-              "outcome": "completed",
-              "why": ""
-            },
-            {
-              "name": "sub-agent-10",
-              "note": "",
-              "origin": "model",
-              "outcome": "completed",
-              "why": ""
-            }
-          ],
-          "run_id": "run-1",
-          "schema_version": 1,
-          "scope": {
-            "additions": 5,
-            "deletions": 4,
-            "files": 4,
-            "line": "2 of 4 files, +3 -2; 2 left out (1 excluded, 1 lock file)",
-            "untracked": [
-              "notes.txt"
-            ]
-          },
-          "stats": {
-            "cost_usd": 0.12,
-            "failed_calls": 2,
-            "latency_seconds_e2e": 61.5,
-            "latency_seconds_llm": 2.0,
-            "llm_calls": 3,
-            "tokens_used": {
-              "cached": 60,
-              "in": 100,
-              "out": 20
-            },
-            "tool_calls": 4
-          },
-          "status": "ok",
-          "strategy": "delegate",
-          "summary": "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding left out (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop.",
-          "suppressed": [],
-          "testing_gaps": [
-            "no test of b"
-          ],
-          "verdict": "Ready with fixes",
-          "verdict_reason": "1 issue to fix",
-          "warnings": [
-            "one file has its own scope",
-            "sub-agent-10: was refused `repo_ls`"
-          ]
-        }
-    "#]].assert_eq(&stable_json(&report).unwrap());
+        artifact ".crh/runs/run-1"
+        change {"author":"","base_ref":"","base_sha":"","head_ref":"","head_sha":"HEAD","pr_number":"","repo":"o/r","title":"A change","url":""}
+        coverage {"path":"a.py","state":"reviewed"}
+        coverage {"path":"b.py","state":"reviewed"}
+        coverage {"path":"excluded/c.py","reason":"excluded by `excluded/**`","state":"out_of_scope"}
+        coverage {"path":"yarn.lock","reason":"a lock file: package managers write `yarn.lock`","state":"out_of_scope"}
+        files_reviewed "a.py"
+        files_reviewed "b.py"
+        fix_order 1
+        intent ""
+        mode "report-only"
+        model_set "m+unused"
+        model_used "m"
+        notes {"agent_native_gaps":[],"deployment":[],"learnings":[],"schema_drift":[]}
+        queues {"fixer":[],"report":[],"residual":[1,2]}
+        residual_risks "load"
+        residual_risks "migration"
+        review_id "ID"
+        reviewers {"name":"secrets","note":"","origin":"code","outcome":"completed","why":""}
+        reviewers {"name":"orchestrator","note":"Two scopes, one real problem.","origin":"model","outcome":"completed","why":""}
+        reviewers {"name":"sub-agent-2","note":"Looked at the shop.","origin":"model","outcome":"completed","why":""}
+        reviewers {"name":"sub-agent-10","note":"","origin":"model","outcome":"completed","why":""}
+        run_id "run-1"
+        schema_version 1
+        scope {"additions":5,"deletions":4,"files":4,"line":"2 of 4 files, +3 -2; 2 left out (1 excluded, 1 lock file)","untracked":["notes.txt"]}
+        stats {"cost_usd":0.12,"failed_calls":2,"latency_seconds_e2e":61.5,"latency_seconds_llm":2.0,"llm_calls":3,"tokens_used":{"cached":60,"in":100,"out":20},"tool_calls":4}
+        status "ok"
+        strategy "delegate"
+        summary "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding not shown (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop."
+        testing_gaps "no test of b"
+        verdict "Ready with fixes"
+        verdict_reason "1 issue to fix"
+        warnings "one file has its own scope"
+        warnings "sub-agent-10: was refused `repo_ls`"
+    "#]].assert_eq(&field_rows(&report));
 }
 
 #[test]
@@ -381,12 +297,10 @@ fn review_without_failures_is_complete() {
     check(
         &Review::new(Strategy::Single, records),
         expect![[r#"
-        ok | Ready to merge: nothing actionable was found
-        a.py reviewed 
-        b.py reviewed 
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            ok | Ready to merge: nothing actionable was found
+            a.py reviewed 
+            b.py reviewed 
+        "#]],
     );
 }
 
@@ -396,12 +310,10 @@ fn static_coverage_counts_only_without_a_model() {
     check(
         &Review::new(Strategy::Static, vec![seen()]),
         expect![[r#"
-        ok | Incomplete: only static checks ran
-        a.py reviewed 
-        b.py reviewed 
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            ok | Incomplete: only static checks ran
+            a.py reviewed 
+            b.py reviewed 
+        "#]],
     );
     check(
         &Review::new(Strategy::Single, vec![seen(), run("single", &["a.py"])]),
@@ -409,8 +321,6 @@ fn static_coverage_counts_only_without_a_model() {
             truncated | Incomplete: 1 file not fully reviewed (b.py)
             a.py reviewed 
             b.py not_reviewed not assigned to any reviewer
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
         "#]],
     );
 }
@@ -430,8 +340,6 @@ fn file_that_a_failed_check_did_not_read_is_not_reviewed() {
             truncated | Incomplete: 2 files not fully reviewed (a.py, b.py); only static checks ran
             a.py truncated there is no repository to read from
             b.py truncated there is no repository to read from
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
         "#]],
     );
 }
@@ -449,8 +357,6 @@ fn model_review_is_incomplete_if_a_check_did_not_run() {
             truncated | Incomplete: 1 file not fully reviewed (a.py)
             a.py truncated not all static checks ran
             b.py reviewed 
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: checks not run: syntax (there is no repository); run crh in a checkout that matches the diff
         "#]],
     );
@@ -466,8 +372,6 @@ fn review_fails_if_all_model_runs_failed() {
             error | Incomplete: failed reviewers: single; nothing was reviewed
             a.py not_reviewed single failed
             b.py not_reviewed single failed
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: reviewer single failed: the model hung up
         "#]],
     );
@@ -477,8 +381,6 @@ fn review_fails_if_all_model_runs_failed() {
             error | Incomplete: nothing was reviewed
             a.py not_reviewed not assigned to any reviewer
             b.py not_reviewed not assigned to any reviewer
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
         "#]],
     );
     let agents = vec![
@@ -492,8 +394,6 @@ fn review_fails_if_all_model_runs_failed() {
             error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2; nothing was reviewed
             a.py not_reviewed sub-agent-1 failed
             b.py not_reviewed sub-agent-2 failed
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: reviewer sub-agent-1 failed: the model hung up
             warning: reviewer sub-agent-2 failed: the model hung up
         "#]],
@@ -513,8 +413,6 @@ fn one_failed_reviewer_degrades_review() {
             degraded | Incomplete: failed reviewers: sub-agent-2; 1 file not fully reviewed (b.py)
             a.py reviewed 
             b.py not_reviewed sub-agent-2 failed
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: reviewer sub-agent-2 failed: the model hung up
         "#]],
     );
@@ -525,8 +423,6 @@ fn one_failed_reviewer_degrades_review() {
             degraded | Incomplete: failed checks: syntax
             a.py reviewed 
             b.py reviewed 
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: check syntax failed: the model hung up
         "#]],
     );
@@ -541,20 +437,6 @@ fn skipped_analyser_is_no_reviewer() {
     let names: Vec<&str> = report.reviewers.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["shellcheck", "single"]);
     assert_eq!(report.warnings, ["ruff: skipped: it failed"]);
-}
-
-#[test]
-fn every_failed_reviewer_is_a_warning() {
-    let cancelled = RunRecord { ended: RunEnd::Cancelled, ..run("sub-agent-2", &["b.py"]) };
-    let records =
-        vec![failed(run("syntax", &[])), failed(run("sub-agent-1", &["a.py"])), cancelled];
-    assert_eq!(
-        Review::new(Strategy::Delegate, records).report().warnings,
-        [
-            "check syntax failed: the model hung up",
-            "reviewer sub-agent-1 failed: the model hung up"
-        ]
-    );
 }
 
 /// A file that was not read is listed and counted once.
@@ -612,8 +494,6 @@ fn exhausted_budget_or_cancellation_truncates_review() {
             truncated | Incomplete: a part of the review is missing
             a.py reviewed 
             b.py reviewed 
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: single reached its limit of money; its review may be incomplete
         "#]],
     );
@@ -626,8 +506,6 @@ fn exhausted_budget_or_cancellation_truncates_review() {
             truncated | Incomplete: 1 file not fully reviewed (b.py)
             a.py reviewed 
             b.py truncated only its first 300 lines
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
         "#]],
     );
     let mut stopped = run("single", &["a.py", "b.py"]);
@@ -640,8 +518,6 @@ fn exhausted_budget_or_cancellation_truncates_review() {
             truncated | Incomplete: the review was stopped; unfinished reviewers: single; 2 files not fully reviewed (a.py, b.py)
             a.py not_reviewed the review was cancelled before it was reviewed
             b.py not_reviewed the review was cancelled before it was reviewed
-            excluded/c.py out_of_scope excluded by `excluded/**`
-            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
             warning: the review was cancelled and is incomplete
         "#]],
     );
@@ -806,19 +682,7 @@ fn findings_over_the_limit_keep_their_severity() {
     "#;
     let cut = test_change.members(rows).into_iter().map(|mut member| {
         member.origin = Origin::Code;
-        let (reason, reviewer) = ("beyond the limit".to_owned(), member.reviewer.clone());
-        let member = Some(member);
-        DroppedFinding {
-            fate: Fate::OverCap,
-            reason,
-            cause: None,
-            into: None,
-            open: None,
-            validation: None,
-            reviewer,
-            member,
-            raw: None,
-        }
+        DroppedFinding::new(member, Fate::OverCap, "beyond the limit")
     });
     record.dropped = cut.collect();
     let mut review = Review::from_change(test_change, Strategy::Single, vec![record]);
@@ -845,17 +709,12 @@ fn secrets_are_masked_in_every_text() {
     record.members = test_change.members(rows);
     record.summary = "It has hunter2000 and ghp_0123456789abcdefghijABCDEFGHIJ in it".to_owned();
     record.residual_risks = vec!["hunter2000".to_owned()];
-    record.dropped = vec![DroppedFinding {
-        fate: Fate::Malformed,
-        reason: "unknown field `hunter2000`".to_owned(),
-        cause: None,
-        into: None,
-        open: None,
-        validation: None,
-        reviewer: "alice".to_owned(),
-        member: None,
-        raw: Some(json!({ "hunter2000": ["hunter2000", { "x": "cut ghp_0123456789abcd" }] })),
-    }];
+    record.dropped = vec![unread_finding(
+        Fate::Malformed,
+        "unknown field `hunter2000`",
+        "alice",
+        json!({ "hunter2000": ["hunter2000", { "x": "cut ghp_0123456789abcd" }] }),
+    )];
     let review = Review::from_change(test_change, Strategy::Single, vec![record]);
     let report = review.report();
     let values = ["hunter2000", "ghp_0123456789abcdefghijABCDEFGHIJ"].map(str::to_owned);

@@ -9,12 +9,13 @@ use expect_test::expect;
 use tempfile::TempDir;
 
 use crate::samples::comment;
-use crh_git::{BareRepository, PathGlobs};
+use crate::test_change::{new_change, scope_rules};
+use crh_git::BareRepository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::{ChangeAuthor, ChangeOrigin, CheckOptions, run_checks};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::{RunEnd, RunRecord};
-use crh_pipeline::scope::{RepositoryFiles, ScopeRules, decide_scope};
+use crh_pipeline::scope::{RepositoryFiles, decide_scope};
 use crh_pipeline::tools::ToolContext;
 use crh_pipeline::workspace;
 use crh_pipeline::workspace::{
@@ -23,7 +24,6 @@ use crh_pipeline::workspace::{
 };
 use crh_review::diff::Diff;
 use crh_review::finding::Origin;
-use crh_review::report;
 use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 use crh_testkit::Repo;
 
@@ -45,15 +45,7 @@ pub(crate) fn change_under_review(
     let diff = Diff::read(repo.git(&["diff", "-M", "--no-color", "-U10", &base, &head]));
     let bare = BareRepository::new(&repo.path().join(".git"));
     let objects = bare.objects().unwrap();
-    let none = PathGlobs::default;
-    let rules = ScopeRules {
-        paths: PathGlobs::default(),
-        exclude: PathGlobs::new(["excluded/**"]).unwrap(),
-        include: none(),
-        generated: none(),
-        max_file_bytes: 1 << 20,
-        strict: false,
-    };
+    let rules = scope_rules(&["excluded/**"]);
     let files = RepositoryFiles::new(&objects, &base, &head, &base, &diff).unwrap();
     let scope = decide_scope(&diff, &files, &rules);
     let mut contents = WorkspaceContents {
@@ -85,16 +77,26 @@ pub(crate) fn change_under_review(
         }
         Backing::DiffAlone => ctx,
     };
-    ChangeUnderReview {
-        tool_context: ctx,
-        diff: diff.into(),
-        scope,
-        report_change: report::ReviewedChange::default(),
-        untracked: Vec::new(),
-        notes: Vec::new(),
-        incremental: None,
-        lessons: std::sync::Arc::default(),
-    }
+    new_change(ctx, scope, diff.into())
+}
+
+/// The static checks of the last commit.
+fn checked(repo: &Repo) -> Vec<RunRecord> {
+    let folder = TempDir::new().unwrap();
+    let subject = change_under_review(repo, &folder, Backing::Repository, |_| {});
+    run_checks(&subject, &CheckOptions::default())
+}
+
+/// The run of a check.
+fn record<'a>(records: &'a [RunRecord], check: &str) -> &'a RunRecord {
+    records.iter().find(|record| record.assignment.name == check).unwrap()
+}
+
+/// File and line of each finding.
+fn places<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<String> {
+    let findings = records.into_iter().flat_map(|record| &record.members).map(|it| &it.finding);
+    let line = |line: Option<std::num::NonZeroU32>| line.map_or(0, std::num::NonZeroU32::get);
+    findings.map(|finding| format!("{}:{}", finding.file, line(finding.line_start))).collect()
 }
 
 /// One line per run, file, finding and note.
@@ -141,8 +143,7 @@ fn repo() -> Repo {
 
 #[test]
 fn findings_in_added_lines_are_reported() {
-    let (repo, folder) = (repo(), TempDir::new().unwrap());
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
+    let repo = repo();
     expect![[r#"
         secrets Completed: src/a.py src/key.py src/link.py src/new.py
           P0 src/key.py:1 GitHub token in the code
@@ -157,7 +158,7 @@ fn findings_in_added_lines_are_reported() {
         injection Completed: src/a.py src/key.py src/link.py src/new.py
           P1 made.go:3 An added line tries to instruct the reviewer
     "#]]
-    .assert_eq(&render(&run_checks(&subject, &CheckOptions::default())));
+    .assert_eq(&render(&checked(&repo)));
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn stopped_checks_look_at_no_file() {
     let records = run_checks(&subject, &CheckOptions::default());
     assert_eq!(records.iter().map(|it| it.members.len()).sum::<usize>(), 0);
     for name in ["syntax", "leftovers", "patterns"] {
-        let record = records.iter().find(|it| it.assignment.name == name).unwrap();
+        let record = record(&records, name);
         let is_unread = |it: &FileCoverage| it.state == CoverageState::NotReviewed;
         assert!(record.coverage.iter().all(is_unread), "{:?}", record.coverage);
     }
@@ -176,7 +177,7 @@ fn stopped_checks_look_at_no_file() {
 
 #[test]
 fn symlink_targets_exist() {
-    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let repo = Repo::new();
     repo.write("src/a.js", "export const a = 1\n");
     repo.commit("base");
     repo.write(
@@ -185,16 +186,15 @@ fn symlink_targets_exist() {
     );
     std::os::unix::fs::symlink("../lib/b.js", repo.path().join("src/b.js")).unwrap();
     repo.commit("change");
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
-    let record = records.iter().find(|it| it.assignment.name == "references").unwrap();
+    let records = checked(&repo);
+    let record = record(&records, "references");
     let titles: Vec<&str> = record.members.iter().map(|it| it.finding.title.as_str()).collect();
     assert_eq!(titles, ["`./c.js` is imported, but there is no such module"]);
 }
 
 #[test]
 fn only_credentials_are_found_in_skipped_files() {
-    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let repo = Repo::new();
     repo.write("a.py", "x = 1\n");
     repo.commit("base");
     let key = token();
@@ -215,14 +215,8 @@ fn only_credentials_are_found_in_skipped_files() {
     let filler = format!("x = '{}';\n", "a b ".repeat(25)).repeat(12_000);
     repo.write("vendor/big.js", format!("{filler}k = '{key}';\n"));
     repo.commit("change");
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
-    let record = records.iter().find(|it| it.assignment.name == "secrets").unwrap();
-    let places: Vec<String> = record
-        .members
-        .iter()
-        .map(|it| format!("{}:{}", it.finding.file, it.finding.line_start.unwrap()))
-        .collect();
+    let records = checked(&repo);
+    let record = record(&records, "secrets");
     let expected = [
         "excluded/a.py:1",
         "made.go:2",
@@ -230,22 +224,21 @@ fn only_credentials_are_found_in_skipped_files() {
         "vendor/big.js:12001",
         "vendor/lib/a.js:1",
     ];
-    assert_eq!(places, expected);
+    assert_eq!(places([record]), expected);
     assert!(record.coverage.is_empty() && record.ended == RunEnd::Completed);
     assert_eq!(record.notes, [""; 0]);
 }
 
 #[test]
 fn suppressed_findings_do_not_count_for_the_limit() {
-    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let repo = Repo::new();
     repo.write("a.py", "x = 1\n");
     repo.commit("base");
     let silenced = "breakpoint()  # crh:ignore leftovers/debugger -- a tool\n".repeat(60);
     repo.write("a.py", silenced + &"breakpoint()\n".repeat(52));
     repo.commit("change");
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
-    let record = records.iter().find(|it| it.assignment.name == "leftovers").unwrap();
+    let records = checked(&repo);
+    let record = record(&records, "leftovers");
     let with = |fate| record.dropped.iter().filter(|it| it.fate == fate).count();
     let lines: Vec<u32> =
         record.members.iter().map(|it| it.finding.line_start.unwrap().get()).collect();
@@ -257,20 +250,15 @@ fn suppressed_findings_do_not_count_for_the_limit() {
 
 #[test]
 fn non_utf8_files_are_checked() {
-    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let repo = Repo::new();
     repo.write("a.py", "x = 1\n");
     repo.commit("base");
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.py");
     std::fs::write(repo.path().join(name), "breakpoint()\n").unwrap();
     std::fs::write(repo.path().join("b.py"), b"x = 'caf\xe9'\nbreakpoint()\n").unwrap();
     repo.commit("change");
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
-    let members = records.iter().flat_map(|record| &record.members);
-    let titles: Vec<String> = members
-        .map(|it| format!("{}:{}", it.finding.file, it.finding.line_start.unwrap()))
-        .collect();
-    assert_eq!(titles, ["b.py:2", r#""caf\351.py":1"#]);
+    let records = checked(&repo);
+    assert_eq!(places(&records), ["b.py:2", r#""caf\351.py":1"#]);
 }
 
 #[test]
@@ -288,9 +276,7 @@ fn file_with_nul_byte_is_noted() {
     // Git looks for NUL bytes only at the start, so the file counts as text.
     repo.write("b.py", bytes(2_000));
     repo.commit("second");
-    let folder = TempDir::new().unwrap();
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
+    let records = checked(&repo);
     let found = records.iter().flat_map(|record| &record.members);
     let found: Vec<&str> = found.map(|member| member.finding.file.as_str()).collect();
     assert_eq!(found, ["b.py"]);
@@ -362,11 +348,7 @@ fn all_texts_of_the_change_are_checked_for_injection() {
         });
     });
     let records = run_checks(&subject, &CheckOptions::default());
-    let injection = records.iter().find(|record| record.assignment.name == "injection").unwrap();
-    let injection: Vec<_> = injection.members.iter().map(|member| &member.finding).collect();
-    let places = injection.iter().map(|finding| {
-        format!("{}:{}\n", finding.file, finding.line_start.map_or(0, std::num::NonZeroU32::get))
-    });
+    let injection = record(&records, "injection");
     expect![[r#"
         (title):1
         (description):3
@@ -379,7 +361,7 @@ fn all_texts_of_the_change_are_checked_for_injection() {
         (comment 3):3
         made.go:3
     "#]]
-    .assert_eq(&places.collect::<String>());
+    .assert_eq(&(places([injection]).join("\n") + "\n"));
 }
 
 #[test]
@@ -433,7 +415,7 @@ fn ignore_comment_of_a_stranger_or_a_fixer_hides_no_credential() {
         let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
         let options = CheckOptions { author, ..CheckOptions::default() };
         let records = run_checks(&subject, &options);
-        let secrets = records.iter().find(|record| record.assignment.name == "secrets").unwrap();
+        let secrets = record(&records, "secrets");
         assert_eq!(secrets.members.len(), shown_count, "{author:?}");
         assert_eq!(secrets.notes.len(), 1, "{:?}", secrets.notes);
         let is_by_change = |dropped: &DroppedFinding| dropped.is_suppressed_by_change();
@@ -451,14 +433,13 @@ fn moved_file_is_new_where_it_runs() {
             ("src/q.py", "src/z.py", false),
             ("src/q.py", "setup.py", true),
         ] {
-            let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+            let repo = Repo::new();
             repo.write(from, &file);
             repo.commit("base");
             repo.git(&["rm", "--quiet", from]);
             repo.write(to, format!("{file}{edit}"));
             repo.commit("change");
-            let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-            let records = run_checks(&subject, &CheckOptions::default());
+            let records = checked(&repo);
             let members = records.iter().flat_map(|record| &record.members);
             let rules: Vec<&str> = members.filter_map(|it| it.rule.as_deref()).collect();
             let expected: &[&str] = match is_new {
@@ -473,7 +454,7 @@ fn moved_file_is_new_where_it_runs() {
 #[test]
 fn file_that_comes_into_use_is_compared_with_its_old_path() {
     let migration = "db/migrate/20240202000000_a.rb";
-    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let repo = Repo::new();
     let lines = "x = 1\n".repeat(30);
     // The base has a migration without its schema. The missing module of the example matters now
     // that the example comes into use.
@@ -491,8 +472,7 @@ fn file_that_comes_into_use_is_compared_with_its_old_path() {
         std::fs::set_permissions(repo.path().join(path), executable).unwrap();
     }
     repo.commit("change");
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
+    let records = checked(&repo);
     let files = format!("{migration} helper.py q.rb");
     expect![[r#"
         secrets Completed: FILES
@@ -573,13 +553,12 @@ fn old_ignore_comment_does_not_cover_new_lines() {
 
 /// For each suppressed finding about a change of one file, whether the change suppresses it.
 fn suppressed_by_change(path: &str, before: &str, after: &str) -> Vec<bool> {
-    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    let repo = Repo::new();
     repo.write(path, before);
     repo.commit("base");
     repo.write(path, after);
     repo.commit("change");
-    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
-    let records = run_checks(&subject, &CheckOptions::default());
+    let records = checked(&repo);
     let dropped = records.iter().flat_map(|record| &record.dropped);
     dropped.map(DroppedFinding::is_suppressed_by_change).collect()
 }

@@ -3,10 +3,8 @@
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crh_llm::{
-    Abilities, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price, Rates, VendorClient,
-    Wire,
-};
+use crate::test_change::fake_model;
+use crh_llm::{Money, Price, Rates};
 use crh_pipeline::judge::{EvalJudge, JudgeAnswer, JudgeQuestion};
 use crh_review::eval::{Expected, Reported, Span};
 use crh_review::finding::{Category, Severity, Side};
@@ -47,20 +45,7 @@ fn judge(model: &FakeModel) -> EvalJudge {
     let token = Money::cents(100).per_million();
     let rates = Rates { input: token, output: token, ..Rates::default() };
     let price = Price { rates, long: None };
-    let facts = ModelFacts {
-        context: 100_000,
-        max_output: 10_000,
-        price: Some(price),
-        abilities: Abilities { tools: true, schema: true, effort: false },
-    };
-    let endpoint = Endpoint {
-        wire: Wire::OpenAiChat,
-        url: model.url().parse().unwrap(),
-        key: None,
-        model: "fake".to_owned(),
-    };
-    let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
-    let model = Model::live("openai:fake", facts, live);
+    let model = fake_model(model, "fake", 100_000, 10_000, Some(price));
     EvalJudge { model, money: Money::cents(100), max_parallel: 2, retry_seed: 7 }
 }
 

@@ -6,21 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 
 use expect_test::{Expect, expect};
 
-use crh_git::{Objects, PathGlobs};
+use crate::test_change::scope_rules;
+use crh_git::Objects;
 use crh_pipeline::scope::{RepositoryFiles, ScopeDecision, ScopeRules, decide_scope};
 use crh_review::diff::Diff;
 use crh_testkit::Repo;
 
 fn rules() -> ScopeRules {
-    let none = PathGlobs::default;
-    ScopeRules {
-        paths: PathGlobs::default(),
-        exclude: none(),
-        include: none(),
-        generated: none(),
-        max_file_bytes: 1_000,
-        strict: false,
-    }
+    ScopeRules { max_file_bytes: 1_000, ..scope_rules(&[]) }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]

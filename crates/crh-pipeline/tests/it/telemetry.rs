@@ -8,14 +8,14 @@ use expect_test::expect_file;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::test_change::fake_model;
 use crh_agent::{
     AgentOutcome, AgentRun, AgentTask, Budget, CallPurpose, Ledger, NoTools, ProgressListener,
     RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, TranscriptDetail,
 };
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{
-    Abilities, CacheMark, Conversation, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price,
-    Rates, Redactor, ToolSpec, VendorClient, Wire,
+    CacheMark, Conversation, Model, ModelFacts, Money, Price, Rates, Redactor, ToolSpec,
 };
 use crh_pipeline::events::Stage;
 use crh_pipeline::journal::ReviewJournal;
@@ -30,23 +30,7 @@ fn model(fake: &FakeModel) -> Model {
     let input = Money::cents(800).per_million();
     let rates =
         Rates { input, cache_read: input.percent(50), cache_write: input, output: input.times(4) };
-    let facts = ModelFacts {
-        context: 200_000,
-        max_output: 10_000,
-        price: Some(Price { rates, long: None }),
-        abilities: Abilities { tools: true, schema: true, effort: false },
-    };
-    let endpoint = Endpoint {
-        wire: Wire::OpenAiChat,
-        url: fake.url().parse().unwrap(),
-        key: None,
-        model: "fake".to_owned(),
-    };
-    Model::live(
-        "openai:fake",
-        facts,
-        VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(),
-    )
+    fake_model(fake, "fake", 200_000, 10_000, Some(Price { rates, long: None }))
 }
 
 fn run(caller: &str, facts: &ModelFacts) -> AgentRun<Value> {

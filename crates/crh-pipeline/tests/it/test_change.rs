@@ -24,9 +24,10 @@ use crh_pipeline::review_options::{
 };
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
+use crh_pipeline::scope::{DiffOnly, Scope, ScopeRules, decide_scope};
 use crh_pipeline::static_findings::StaticFindings;
 use crh_pipeline::tools::ToolContext;
+use crh_review::diff::Diff;
 use crh_review::finding::{Finding, Member, Origin, Side};
 use crh_review::report::{CoverageState, FileCoverage, ReviewMode, ReviewedChange, Strategy};
 use crh_review::verdict::CommandKind;
@@ -71,17 +72,8 @@ impl TestChange {
         terms: ReviewOptions,
         earlier: Vec<RunRecord>,
     ) -> (ReviewContext, Arc<Mutex<Vec<ReviewEvent>>>) {
-        let facts = ModelFacts {
-            context: 200_000,
-            max_output: 10_000,
-            price: Some(Price::free()),
-            abilities: Abilities { tools: true, schema: true, effort: false },
-        };
-        let (wire, url) = (Wire::OpenAiChat, model.url().parse().unwrap());
-        let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
-        let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
-        let asked = Model::live("openai:fake", facts, live);
-        let crew = ModelSet::uniform(asked.clone());
+        let crew =
+            ModelSet::uniform(fake_model(model, "fake", 200_000, 10_000, Some(Price::free())));
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = events.clone();
         let listen = move |event: &ReviewEvent| heard.lock().unwrap().push(event.clone());
@@ -158,31 +150,57 @@ impl TestChange {
 
 fn change_under_review(ctx: ToolContext, head: &str) -> ChangeUnderReview {
     let diff = ctx.workspace().unwrap().diff("1").unwrap();
-    let none = PathGlobs::default;
-    let exclude = PathGlobs::new(["excluded/**"]).unwrap();
-    let rules = ScopeRules {
-        paths: PathGlobs::default(),
-        exclude,
-        include: none(),
-        generated: none(),
-        max_file_bytes: 1 << 20,
-        strict: false,
+    let scope = decide_scope(&diff, &DiffOnly, &scope_rules(&["excluded/**"]));
+    let report_change = ReviewedChange {
+        repo: "o/r".to_owned(),
+        head_sha: head.to_owned(),
+        title: "A change".to_owned(),
+        ..ReviewedChange::default()
     };
+    let untracked = vec!["notes.txt".to_owned()];
+    ChangeUnderReview { report_change, untracked, ..new_change(ctx, scope, diff) }
+}
+
+/// A change about which nothing else is known.
+pub(crate) fn new_change(ctx: ToolContext, scope: Scope, diff: Arc<Diff>) -> ChangeUnderReview {
     ChangeUnderReview {
-        scope: decide_scope(&diff, &DiffOnly, &rules),
-        diff: Arc::clone(&diff),
         tool_context: ctx,
-        report_change: ReviewedChange {
-            repo: "o/r".to_owned(),
-            head_sha: head.to_owned(),
-            title: "A change".to_owned(),
-            ..ReviewedChange::default()
-        },
-        untracked: vec!["notes.txt".to_owned()],
+        scope,
+        diff,
+        report_change: ReviewedChange::default(),
+        untracked: Vec::new(),
         notes: Vec::new(),
         incremental: None,
         lessons: Arc::default(),
     }
+}
+
+/// Rules that exclude these paths and files over 1 MiB.
+pub(crate) fn scope_rules(exclude: &[&str]) -> ScopeRules {
+    ScopeRules {
+        paths: PathGlobs::default(),
+        exclude: PathGlobs::new(exclude.iter().copied()).unwrap(),
+        include: PathGlobs::default(),
+        generated: PathGlobs::default(),
+        max_file_bytes: 1 << 20,
+        strict: false,
+    }
+}
+
+/// A model with all abilities, at a fake server.
+pub(crate) fn fake_model(
+    fake: &FakeModel,
+    name: &str,
+    context: u64,
+    max_output: u64,
+    price: Option<Price>,
+) -> Model {
+    let (wire, url) = (Wire::OpenAiChat, fake.url().parse().unwrap());
+    let endpoint = Endpoint { wire, url, key: None, model: name.to_owned() };
+    let abilities = Abilities { tools: true, schema: true, effort: false };
+    let facts = ModelFacts { context, max_output, price, abilities };
+    let client = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
+    Model::live(format!("openai:{name}"), facts, client)
 }
 
 /// A finding on the first line of `a.rs` with a quote.

@@ -6,8 +6,8 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::scene::{
-    ALL, Rendezvous, Scene, SceneOptions, check, delegates, finding, marks, render, reports, shop,
-    submits, tool_results,
+    ALL, CART_AND_REST, EACH, Rendezvous, Scene, SceneOptions, check, delegates, finding, marks,
+    render, reports, shop, submits, tool_results,
 };
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::runs::RunEnd;
@@ -18,17 +18,7 @@ use crh_testkit::fake_model::{ScriptedReply, bad_key, bad_request, refuses_promp
 async fn failed_sub_agent_does_not_affect_the_others() {
     let torn = json!({ "severity": "P1" });
     let model = FakeModel::start()
-        .on(
-            "orchestrator",
-            [
-                delegates(&[
-                    ("cart", &["shop/cart.py"]),
-                    ("mail", &["shop/mail.py"]),
-                    ("tax", &["shop/tax.py"]),
-                ]),
-                submits(&["3.1"], &[]),
-            ],
-        )
+        .on("orchestrator", [delegates(EACH), submits(&["3.1"], &[])])
         .on("sub-agent-1", [marks(&["shop/cart.py"]), says("Done."), says("Really.")])
         .on("sub-agent-2", [bad_request("no such model")])
         .on(
@@ -62,16 +52,7 @@ async fn failed_sub_agent_does_not_affect_the_others() {
 #[tokio::test]
 async fn panicking_sub_agent_has_a_row() {
     let model = FakeModel::start()
-        .on(
-            "orchestrator",
-            [
-                delegates(&[
-                    ("cart", &["shop/cart.py"]),
-                    ("rest", &["shop/mail.py", "shop/tax.py"]),
-                ]),
-                submits(&[], &[]),
-            ],
-        )
+        .on("orchestrator", [delegates(CART_AND_REST), submits(&[], &[])])
         .on("sub-agent-2", [marks(&["shop/mail.py", "shop/tax.py"]), reports(&[])]);
     let breaks = |event: &ReviewEvent| match event {
         ReviewEvent::RunStarted { run, .. } if run == "sub-agent-1" => panic!("on purpose"),
@@ -91,36 +72,28 @@ async fn panicking_sub_agent_has_a_row() {
 
 #[tokio::test]
 async fn code_delegates_if_the_orchestrator_does_not() {
-    let model =
-        FakeModel::start().on("orchestrator", [says("It looks fine."), says("Approved.")]).on(
-            "sub-agent-1",
-            [
-                marks(ALL),
-                reports(&[finding("P1", "shop/cart.py", "An empty cart divides by zero")]),
-            ],
-        );
-    check(&model, expect![[r#"
-        orchestrator (): Failed("the model did not submit an answer")
-        sub-agent-1 (all files): Completed
-          delegate: P1 An empty cart divides by zero
-          reviewed: shop/cart.py shop/mail.py shop/tax.py
-        - the orchestrator did not delegate; crh assigned all files itself
-        - the orchestrator did not submit (the model did not submit an answer); all findings are kept
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn code_delegates_if_the_orchestrator_fails() {
-    let model = FakeModel::start()
-        .on("orchestrator", [refuses_prompt()])
-        .on("sub-agent-1", [marks(ALL), reports(&[])]);
-    check(&model, expect![[r#"
-        orchestrator (): Failed("the model refuses to answer: Invalid prompt: it was flagged by the usage policy.")
-        sub-agent-1 (all files): Completed
-          reviewed: shop/cart.py shop/mail.py shop/tax.py
-        - the orchestrator did not delegate; crh assigned all files itself
-        - the orchestrator did not submit (the model refuses to answer: Invalid prompt: it was flagged by the usage policy.); all findings are kept
-    "#]]).await;
+    for (replies, why) in [
+        (vec![says("It looks fine."), says("Approved.")], "the model did not submit an answer"),
+        (
+            vec![refuses_prompt()],
+            "the model refuses to answer: Invalid prompt: it was flagged by the usage policy.",
+        ),
+    ] {
+        let found = finding("P1", "shop/cart.py", "An empty cart divides by zero");
+        let model = FakeModel::start()
+            .on("orchestrator", replies)
+            .on("sub-agent-1", [marks(ALL), reports(&[found])]);
+        let runs = Scene::new(&model, shop(), SceneOptions::default()).run().await;
+        let expected = expect![[r#"
+            orchestrator (): Failed("WHY")
+            sub-agent-1 (all files): Completed
+              delegate: P1 An empty cart divides by zero
+              reviewed: shop/cart.py shop/mail.py shop/tax.py
+            - the orchestrator did not delegate; crh assigned all files itself
+            - the orchestrator did not submit (WHY); all findings are kept
+        "#]];
+        expected.assert_eq(&render(&runs).replace(why, "WHY"));
+    }
 }
 
 #[tokio::test]
@@ -190,11 +163,7 @@ async fn fatal_error_of_the_orchestrator_is_reported_once() {
 async fn cancel_stops_runs_and_keeps_finished_ones() {
     let meeting = Rendezvous::default();
     let model = FakeModel::answering(move |asked| match (asked.caller.as_str(), asked.number) {
-        ("orchestrator", _) => delegates(&[
-            ("cart", &["shop/cart.py"]),
-            ("mail", &["shop/mail.py"]),
-            ("tax", &["shop/tax.py"]),
-        ]),
+        ("orchestrator", _) => delegates(EACH),
         ("sub-agent-1", 1) => {
             assert!(meeting.wait_for(2));
             marks(&["shop/cart.py"])
@@ -266,11 +235,7 @@ async fn small_context_keeps_tools_that_a_role_has_to_call() {
 #[tokio::test]
 async fn exhausted_budget_leaves_a_row_for_each_run() {
     let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
-        ("orchestrator", 1) => delegates(&[
-            ("cart", &["shop/cart.py"]),
-            ("mail", &["shop/mail.py"]),
-            ("tax", &["shop/tax.py"]),
-        ]),
+        ("orchestrator", 1) => delegates(EACH),
         ("orchestrator", _) => submits(&[], &[]),
         (_, _) => marks(&["shop/cart.py"]),
     });

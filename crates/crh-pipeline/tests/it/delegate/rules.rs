@@ -3,7 +3,9 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::scene::{ALL, check, delegates, finding, marks, reports, submits, tool_results};
+use super::scene::{
+    ALL, CART_AND_REST, check, delegates, finding, marks, reports, submits, tool_results,
+};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{calls, calls_all, says};
 
@@ -76,16 +78,7 @@ async fn files_are_marked_in_the_turn_of_the_report_over_the_limit_of_calls() {
 #[tokio::test]
 async fn early_report_is_returned_once() {
     let model = FakeModel::start()
-        .on(
-            "orchestrator",
-            [
-                delegates(&[
-                    ("cart", &["shop/cart.py"]),
-                    ("rest", &["shop/mail.py", "shop/tax.py"]),
-                ]),
-                submits(&["2.1"], &[]),
-            ],
-        )
+        .on("orchestrator", [delegates(CART_AND_REST), submits(&["2.1"], &[])])
         .on("sub-agent-1", [reports(&[]), marks(&["shop/cart.py"]), reports(&[])])
         .on(
             "sub-agent-2",

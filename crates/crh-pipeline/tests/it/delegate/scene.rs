@@ -8,13 +8,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::samples::{one_round, write_and_open};
+use crate::test_change::{fake_model, new_change, scope_rules};
 use crh_agent::{Budget, Ledger, TranscriptDetail};
-use crh_git::{BareRepository, PathGlobs};
-use crh_llm::{
-    Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
-};
+use crh_git::BareRepository;
+use crh_llm::{Price, Redactor};
 use crh_pipeline::assignment::{Assignment, DiffPart};
-use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::prompts::Prompts;
@@ -25,16 +23,14 @@ use crh_pipeline::review_options::{
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::runs::{RunRecord, RunResults};
-use crh_pipeline::scope;
-use crh_pipeline::scope::{DiffOnly, ScopeRules};
+use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
 use crh_pipeline::strategies::delegate;
 use crh_pipeline::tools::ToolContext;
 use crh_review::finding::Member;
-use crh_review::report;
 use crh_review::report::{CoverageState, FileCoverage, ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
-use crh_testkit::fake_model::{PromptPart, ScriptedReply, calls, calls_all};
-use crh_testkit::{FakeModel, Repo, fake_model};
+use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, calls_all};
+use crh_testkit::{FakeModel, Repo};
 
 /// Two modules with a changed line each, and a file that others import.
 pub(crate) const SHOP: &str = "
@@ -59,6 +55,14 @@ pub(crate) const SHOP: &str = "
 
 /// All files of the shop.
 pub(crate) const ALL: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
+
+/// A scope for each file of the shop.
+pub(crate) const EACH: &[(&str, &[&str])] =
+    &[("cart", &["shop/cart.py"]), ("mail", &["shop/mail.py"]), ("tax", &["shop/tax.py"])];
+
+/// Two scopes.
+pub(crate) const CART_AND_REST: &[(&str, &[&str])] =
+    &[("cart", &["shop/cart.py"]), ("rest", &["shop/mail.py", "shop/tax.py"])];
 
 /// A review that is ready to run.
 pub(crate) struct Scene {
@@ -102,26 +106,10 @@ impl Scene {
         let diff = workspace.diff("1").unwrap();
         let bare = BareRepository::new(&repo.path().join(".git"));
         let revisions = Revisions::new(bare, &repo.id("HEAD~1"), &repo.id("HEAD")).unwrap();
-        let rules = ScopeRules {
-            paths: PathGlobs::default(),
-            exclude: PathGlobs::default(),
-            include: PathGlobs::default(),
-            generated: PathGlobs::default(),
-            max_file_bytes: u64::MAX,
-            strict: false,
-        };
-        let subject = ChangeUnderReview {
-            tool_context: ToolContext::new()
-                .with_workspace(workspace)
-                .with_repository(move || Ok(revisions)),
-            scope: scope::decide_scope(&diff, &DiffOnly, &rules),
-            diff,
-            report_change: report::ReviewedChange::default(),
-            untracked: Vec::new(),
-            notes: Vec::new(),
-            incremental: None,
-            lessons: Arc::default(),
-        };
+        let ctx =
+            ToolContext::new().with_workspace(workspace).with_repository(move || Ok(revisions));
+        let rules = ScopeRules { max_file_bytes: u64::MAX, ..scope_rules(&[]) };
+        let subject = new_change(ctx, decide_scope(&diff, &DiffOnly, &rules), diff);
         let assignment = Assignment {
             name: "orchestrator".to_owned(),
             reviewer: "orchestrator".to_owned(),
@@ -144,7 +132,7 @@ impl Scene {
             },
         );
         let context_tokens = scene_options.context_tokens;
-        let live = model_at(&model.url(), scene_options.price, context_tokens);
+        let live = fake_model(model, "fake", context_tokens, 32_000, scene_options.price);
         let context = ReviewContext {
             prompts: Arc::new(Prompts::new(&subject, &terms, context_tokens)),
             change: Arc::new(subject),
@@ -202,18 +190,6 @@ pub(crate) fn options(scene_options: &SceneOptions) -> ReviewOptions {
         overrides: PromptOverrides::default(),
         panel: PanelOptions::default(),
     }
-}
-
-pub(crate) fn model_at(url: &str, price: Option<Price>, context: u64) -> Model {
-    let (wire, url) = (Wire::OpenAiChat, url.parse().unwrap());
-    let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
-    let abilities = Abilities { tools: true, schema: true, effort: false };
-    let facts = ModelFacts { context, max_output: 32_000, price, abilities };
-    Model::live(
-        "openai:fake",
-        facts,
-        VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(),
-    )
 }
 
 pub(crate) fn shop() -> Repo {
@@ -356,6 +332,6 @@ pub(crate) fn many_files(files: usize) -> Repo {
     repo
 }
 
-pub(crate) fn slot(asked: &fake_model::FakeRequest) -> usize {
+pub(crate) fn slot(asked: &FakeRequest) -> usize {
     asked.caller.strip_prefix("sub-agent-").unwrap().parse().unwrap()
 }

@@ -99,23 +99,6 @@ async fn stored_runs_equal_the_final_records() {
 }
 
 #[tokio::test]
-async fn all_agents_share_tools_and_prompt_prefix() {
-    let model = FakeModel::start()
-        .on("orchestrator", [delegates(&[]), submits(&[], &[])])
-        .on("sub-agent-1", [marks(ALL), reports(&[])]);
-    let scene = Scene::new(&model, shop(), SceneOptions::default());
-    scene.run().await;
-    let requests = model.requests();
-    assert_eq!(requests.len(), 4);
-    for request in &requests {
-        assert_eq!(request.body["tools"], requests[0].body["tools"]);
-        let messages = request.body["messages"].as_array().unwrap();
-        let first = requests[0].body["messages"].as_array().unwrap();
-        assert_eq!(messages[..2], first[..2], "the rules and the change");
-    }
-}
-
-#[tokio::test]
 async fn completed_runs_are_not_repeated() {
     let model = FakeModel::start()
         .on(

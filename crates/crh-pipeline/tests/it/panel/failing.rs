@@ -128,18 +128,6 @@ async fn rate_limited_reviewer_is_queued_again() {
 }
 
 #[tokio::test]
-async fn retry_after_beyond_deadline_is_not_awaited() {
-    let model =
-        FakeModel::start().on("correctness", [rate_limited(36_000)]).on("security", [reports(&[])]);
-    let scene = Scene::new(CART).with_reviewers(&["correctness", "security"]);
-    scene.check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness
-          correctness (asked for by `--reviewers`) Failed: rate limited: Rate limit reached for strong. Please try again in 36000s. (retry after 36000 s)
-        ! reviewer correctness failed: rate limited: Rate limit reached for strong. Please try again in 36000s. (retry after 36000 s)
-    "#]]).await;
-}
-
-#[tokio::test]
 async fn rate_limited_scout_is_retried() {
     let turned_away = (0..6).map(|_| rate_limited(0));
     let model = FakeModel::start()

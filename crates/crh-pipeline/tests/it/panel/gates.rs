@@ -190,15 +190,6 @@ async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
 }
 
 #[tokio::test]
-async fn p0_that_stays_unproven_makes_the_review_incomplete() {
-    let misquoted = || reports(&[zero_division("return sum(lines) // count")]);
-    check([misquoted(), misquoted()], [], expect![[r#"
-        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
-        unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`
-    "#]]).await;
-}
-
-#[tokio::test]
 async fn malformed_finding_that_is_left_out_stays_malformed() {
     let malformed = with_fields(missing_name(), json!({ "severity": "major" }));
     check([reports(&[malformed]), reports(&[])], [], expect![[r#"

@@ -9,11 +9,10 @@ use tempfile::TempDir;
 
 use crate::samples::{one_round, write_and_open};
 use crate::test_change;
+use crate::test_change::{fake_model, new_change, scope_rules};
 use crh_agent::{CancelToken, Ledger, TranscriptDetail as Logged};
-use crh_git::{BareRepository, PathGlobs};
-use crh_llm::{
-    Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
-};
+use crh_git::BareRepository;
+use crh_llm::{Price, Redactor};
 use crh_pipeline::assignment::is_static;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::{ChangeOrigin, CheckOptions};
@@ -27,14 +26,14 @@ use crh_pipeline::plan::{CostEstimate, estimate, plan};
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
+use crh_pipeline::scope::{DiffOnly, decide_scope};
 use crh_pipeline::tools::ToolContext;
 use crh_pipeline::workspace::WorkspaceContents;
+use crh_review::PastDecisions;
 use crh_review::finding::Severity;
 use crh_review::report::{
     CoverageState, DroppedFinding, Issue, Report, ReviewerRow, RunOutcome, Strategy,
 };
-use crh_review::{PastDecisions, report};
 use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, computed};
 use crh_testkit::{FakeModel, Repo};
 
@@ -139,30 +138,13 @@ impl Scene {
         let (base, head) = (self.repo.id("HEAD~1"), self.repo.id("HEAD"));
         let bare = BareRepository::new(&self.repo.path().join(".git"));
         let open = move || Ok(Revisions::new(bare, &base, &head).unwrap());
-        let none = PathGlobs::default;
-        let rules = ScopeRules {
-            paths: PathGlobs::default(),
-            exclude: none(),
-            include: none(),
-            generated: none(),
-            max_file_bytes: 1 << 20,
-            strict: false,
-        };
-        let change = ChangeUnderReview {
-            tool_context: ToolContext::new().with_workspace(workspace).with_repository(open),
-            scope: decide_scope(&diff, &DiffOnly, &rules),
-            diff,
-            report_change: report::ReviewedChange::default(),
-            untracked: Vec::new(),
-            notes: Vec::new(),
-            incremental: None,
-            lessons: Arc::default(),
-        };
-        (folder, change)
+        let ctx = ToolContext::new().with_workspace(workspace).with_repository(open);
+        let scope = decide_scope(&diff, &DiffOnly, &scope_rules(&[]));
+        (folder, new_change(ctx, scope, diff))
     }
 
     fn models(&self, fake: &FakeModel) -> ModelSet {
-        let model = |name: &str| model(fake, name, self.context);
+        let model = |name: &str| fake_model(fake, name, self.context, 16_000, Some(Price::free()));
         let [cheap, reviewer, escalation] = ["cheap", "mid", "strong"].map(model);
         ModelSet { reviewer, cheap, editor: escalation.clone(), escalation }
     }
@@ -223,18 +205,6 @@ impl Scene {
         expected.assert_eq(&render(&reviewed.report));
         reviewed
     }
-}
-
-fn model(fake: &FakeModel, name: &str, context: u64) -> Model {
-    let (wire, url) = (Wire::OpenAiChat, fake.url().parse().unwrap());
-    let endpoint = Endpoint { wire, url, key: None, model: name.to_owned() };
-    let abilities = Abilities { tools: true, schema: true, effort: false };
-    let facts = ModelFacts { context, max_output: 16_000, price: Some(Price::free()), abilities };
-    Model::live(
-        format!("openai:{name}"),
-        facts,
-        VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(),
-    )
 }
 
 /// The parts of a report that a panel decides. Named reviewers that completed are left out.

@@ -1,39 +1,21 @@
-use std::num::NonZeroU32;
-
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::assignment::{Assignment, DiffPart};
 use crate::tools::session::DropWanted;
-use crh_review::finding::{AutofixClass, Category, Confidence, Evidence, Member, Owner};
+use crh_review::finding::Member;
 
 /// A finding with this title.
 pub(in super::super) fn finding(severity: Severity, title: &str) -> Finding {
-    Finding {
-        title: title.to_owned(),
-        severity,
-        category: Category::Bug,
-        file: "a.rs".to_owned(),
-        line_start: NonZeroU32::new(2),
-        line_end: None,
-        side: None,
-        diff_line: None,
-        confidence: Confidence::thousandths(750),
-        evidence: vec![Evidence {
-            file: None,
-            line: None,
-            side: None,
-            snippet: "for i in 0..=n {".to_owned(),
-        }],
-        why_it_matters: "The last index is out of range.".to_owned(),
-        suggested_fix: None,
-        replacement: None,
-        autofix_class: AutofixClass::Manual,
-        owner: Owner::DownstreamResolver,
-        requires_verification: false,
-        pre_existing: false,
-    }
+    let finding = json!({
+        "title": title, "severity": severity, "category": "bug", "file": "a.rs", "line_start": 2,
+        "confidence": 0.75, "evidence": [{ "snippet": "for i in 0..=n {" }],
+        "why_it_matters": "The last index is out of range.", "autofix_class": "manual",
+        "owner": "downstream-resolver", "requires_verification": false, "pre_existing": false,
+    });
+    serde_json::from_value(finding).unwrap()
 }
 
 /// A sub-agent with one finding per severity.
