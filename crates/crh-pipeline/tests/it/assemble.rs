@@ -257,7 +257,7 @@ fn report_contains_all_data() {
         stats {"cost_usd":0.12,"failed_calls":2,"latency_seconds_e2e":61.5,"latency_seconds_llm":2.0,"llm_calls":3,"tokens_used":{"cached":60,"in":100,"out":20},"tool_calls":4}
         status "ok"
         strategy "delegate"
-        summary "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding not shown (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop."
+        summary "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding left out (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop."
         testing_gaps "no test of b"
         verdict "Ready with fixes"
         verdict_reason "1 issue to fix"

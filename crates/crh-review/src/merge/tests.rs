@@ -770,9 +770,12 @@ fn limit_does_not_count_static_issues_and_names_them() {
     assert_eq!((numbers(&report.issues), numbers(&report.over_cap)), (vec![1, 3], vec![2]));
     let all: Vec<u32> = report.all_issues().map(|issue| issue.number).collect();
     assert_eq!(all, [1, 2, 3]);
-    let limit = "the limit of 1 (not counting 1 issue of static checks or the plan)";
-    assert_eq!(report.over_cap_note, format!("1 more issue is not shown because of {limit}"));
-    assert_eq!(report.suppressed[0].reason, format!("issue 2 is over {limit}"));
+    let note = "1 more issue is hidden: the report shows at most 1 issue found by models";
+    assert_eq!(report.over_cap_note, note);
+    assert_eq!(
+        report.suppressed[0].reason,
+        "issue 2; the report shows at most 1 issue found by models"
+    );
 }
 
 #[test]

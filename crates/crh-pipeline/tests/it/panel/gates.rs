@@ -102,7 +102,7 @@ async fn reviewer_limits_on_count_and_severity_apply() {
     let model =
         FakeModel::start().on("maintainability", [reports(&many)]).on("validate-1", [confirms()]);
     let reviewed = Scene::new(CART).with_reviewers(&["maintainability"]).check(&model, expect![[r#"
-        ReadyWithFixes: 4 issues to fix
+        ReadyWithFixes: 4 issues (2 hidden) to fix
         #1 P2 shop/cart.py:3 Layer 5 hides what is read (0.8, Confirmed, manual -> downstream-resolver) by maintainability
         #2 P2 shop/cart.py:7 Layer 6 hides what is read (0.81, Confirmed, manual -> downstream-resolver) by maintainability
         merged Layer 2 hides what is read [maintainability]: duplicate of "Layer 6 hides what is read"
@@ -218,7 +218,7 @@ async fn check_left_out_p0(summary: &str, expected: Expect) {
 async fn unproven_p0_is_taken_back_only_by_a_whole_sentence() {
     let kept = || {
         expect![[r#"
-            Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+            Incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
             unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`; its reviewer did not repair it
         "#]]
     };

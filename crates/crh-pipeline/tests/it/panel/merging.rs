@@ -308,12 +308,12 @@ async fn check_failed_validation(confidence: f64, editor: ScriptedReply, expecte
 async fn failed_validation_of_a_hidden_p1_makes_the_review_incomplete() {
     let minor = edits(&[group(&["F1"], "minor", 0.9, "P3")]);
     check_failed_validation(0.75, minor, expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
+        ReadyWithFixes: 1 issue (hidden) to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated
         minor An empty order divides by zero [correctness]: the model that selects issues calls it minor
         ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
     "#]]).await;
     check_failed_validation(0.5, bad_request("no"), expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
+        ReadyWithFixes: 1 issue (hidden) to fix. The review is incomplete: 1 issue of severity P0 or P1 not validated
         below_gate An empty order divides by zero [correctness]: confidence 0.5
         ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
         ! the model run that selects the issues to show failed (the model rejected the request: no); crh selected them by the reviewers' confidence

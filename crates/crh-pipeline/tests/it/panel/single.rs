@@ -105,12 +105,12 @@ async fn second_of_two_calls_edits_and_validates() {
     "#]]
     .assert_eq(&review(edits("publish", 0.9)).await);
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 1 issue (hidden) to fix
         below_gate Empty carts divide by zero [single]: the model that selects issues refutes it: line 2 shows it
     "#]]
     .assert_eq(&review(edits("refuted", 0.0)).await);
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 1 issue (hidden) to fix
         below_gate Empty carts divide by zero [single]: the probability that maintainers agree is 0.20
     "#]]
     .assert_eq(&review(edits("publish", 0.2)).await);
@@ -280,7 +280,7 @@ async fn two_calls_repair_only_urgent_findings() {
     let (callers, report) = review(repaired.to_vec()).await;
     assert_eq!(callers, "single single");
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 P0 or P1 finding
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: crh did not find the quoted code of 1 finding of severity P0 or P1
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`; its reviewer did not repair it
         ! 1 P0 or P1 not validated: with at most two model calls, only the editor validates; raise `--max-llm-calls`
