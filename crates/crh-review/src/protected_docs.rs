@@ -45,12 +45,16 @@ const OWN_WORDS: &str = "completed obsolete outdated stale this unneeded";
 const DOCUMENT_WORDS: &str = "doc document file plan";
 /// Words after the object of a request.
 const OBJECT_ENDS: &str = "again and as because before entirely instead now since so";
+/// The only one of them that limits a negated request: "do not commit X before the review".
+const BEFORE: &str = "before";
 const PREPOSITIONS: &str = "from in into to";
 /// Places for which "remove X from PLACE" removes the file itself.
 const REPOSITORY_WORDS: &str =
     "branch change commit diff git gitignore pr project pull repo repository tree version";
 /// Maximum number of words after a preposition up to such a place: "from the main repository".
 const MAX_WORDS_TO_PLACE: usize = 3;
+/// Second words of such a place: "pull request", "version control".
+const PLACE_ENDS: &str = "control request";
 
 /// Whether a finding asks to delete or ignore a protected document.
 pub(crate) fn asks_to_remove_protected(finding: &Finding) -> bool {
@@ -89,7 +93,7 @@ impl Sentence<'_> {
             bare_word(verb) == *base || has_auxiliary && bare_word(verb) == *gerund
         };
         self.verbs(is_negated).any(is_verb)
-            && self.after_document(object).is_some_and(is_end_of_object)
+            && self.after_document(object).is_some_and(|rest| is_end_of_object(rest, is_negated))
     }
 
     /// "X should be deleted", "X should not be committed".
@@ -100,7 +104,7 @@ impl Sentence<'_> {
         let Some((verb, rest)) = request.split_first() else { return false };
         auxiliaries.iter().any(|word| bare_word(word) == "be")
             && self.verbs(is_negated).any(|[_, _, participle]| bare_word(verb) == *participle)
-            && is_end_of_object(rest)
+            && is_end_of_object(rest, is_negated)
     }
 
     fn verbs(&self, is_negated: bool) -> impl Iterator<Item = &'static Verb> {
@@ -112,10 +116,16 @@ impl Sentence<'_> {
     /// The words after a protected document at the start of these words.
     fn after_document<'w, 't>(&self, words: &'w [&'t str]) -> Option<&'w [&'t str]> {
         let is_path = |word: &&str| is_protected(word_as_path(word));
-        let is_plain = |word: &&&str| {
-            is_path(word) || word.starts_with("--") || is_one_of(PLAIN_WORDS, &bare_word(word))
+        let last_path = words.iter().rposition(is_path).unwrap_or_default();
+        let is_plain = |(at, word): &(usize, &&str)| {
+            let bare = bare_word(word);
+            let is_option = word.starts_with('-');
+            // After the path, `in` begins a place.
+            let is_before_path = bare != "in" || *at < last_path;
+            is_path(word) || is_option || is_one_of(PLAIN_WORDS, &bare) && is_before_path
         };
-        let (phrase, rest) = words.split_at(words.iter().take_while(is_plain).count());
+        let count = words.iter().enumerate().take_while(is_plain).count();
+        let (phrase, rest) = words.split_at(count);
         let has = |list: &str| phrase.iter().any(|word| is_one_of(list, &bare_word(word)));
         let means_own = self.is_in_document && has(OWN_WORDS) && has(DOCUMENT_WORDS);
         (phrase.iter().any(is_path) || means_own).then_some(rest)
@@ -131,14 +141,24 @@ fn split_auxiliaries<'w, 't>(words: &'w [&'t str]) -> (bool, &'w [&'t str]) {
 }
 
 /// Whether the words after the object of a request leave it the object. "Remove X from the list"
-/// only changes the list.
-fn is_end_of_object(rest: &[&str]) -> bool {
-    let Some((first, place)) = rest.split_first() else { return true };
+/// only changes the list, and so does "remove X from the tree view".
+fn is_end_of_object(rest: &[&str], is_negated: bool) -> bool {
+    let is_end = |rest: &[&str]| {
+        rest.first()
+            .map(|word| bare_word(word))
+            .is_none_or(|word| is_one_of(OBJECT_ENDS, &word) && !(is_negated && word == BEFORE))
+    };
     let is_repository =
-        |word: &&str| is_one_of(REPOSITORY_WORDS, bare_word(word).trim_start_matches('.'));
-    is_one_of(OBJECT_ENDS, &bare_word(first))
-        || is_one_of(PREPOSITIONS, &bare_word(first))
-            && place.iter().take(MAX_WORDS_TO_PLACE).any(is_repository)
+        |word: &str| is_one_of(REPOSITORY_WORDS, bare_word(word).trim_start_matches('.'));
+    let is_place = |(at, word): (usize, &&str), place: &[&str]| {
+        let after = &place[at + 1..];
+        let has_second = after.first().is_some_and(|it| is_one_of(PLACE_ENDS, &bare_word(it)));
+        is_repository(word) && is_end(&after[usize::from(has_second)..])
+    };
+    let Some((first, place)) = rest.split_first() else { return true };
+    let mut words = place.iter().enumerate().take(MAX_WORDS_TO_PLACE);
+    is_end(rest)
+        || is_one_of(PREPOSITIONS, &bare_word(first)) && words.any(|word| is_place(word, place))
 }
 
 /// Whether a word is in a list of words separated by spaces.
@@ -209,6 +229,10 @@ mod tests {
             "docs/plans/a.md should not be committed",
             "Add docs/brainstorms/x.md to .gitignore",
             "docs/plans/ should be added to .gitignore",
+            "Do not track docs/plans/ in git",
+            "Do not commit docs/plans/x.md in this pull request",
+            "Remove docs/plans/x.md from version control because it is stale",
+            "Run `git rm -r docs/plans`",
         ] {
             check("src/a.rs", wording, None, true);
             check("src/a.rs", "Noise in the change", Some(wording), true);
@@ -237,6 +261,13 @@ mod tests {
             "Delete the call that removes docs/plans/*.md",
             "Remove the docs/plans/x.md link",
             "Remove docs/plans/x.md from the list of pages",
+            "Remove docs/plans/x.md from the diff view",
+            "Remove docs/plans from the project menu",
+            "Remove docs/plans/ from the file tree widget",
+            "Remove docs/plans/ from the pull request template",
+            "Drop docs/plans/x.md from the version table",
+            "Add docs/plans/ to the .gitignore test",
+            "Do not commit docs/plans/x.md before the key in it is revoked",
             "docs/plans should be removed from the list of folders",
             "Read docs/plans/x.md and delete the temporary file",
             // A part of the document.
