@@ -160,7 +160,8 @@ impl<'e> FileChanges<'e> {
     /// Whether an issue is outside of all named functions and types, as in YAML, and a change is in
     /// the block of its lines: their callback or the lines at their indentation. In a file without a
     /// grammar, a change also counts in the block of a key or anchor that the lines name, or if it
-    /// adds a key that the issue names. A change in another callback does not count.
+    /// adds a key that the issue names. A change in a definition or in another callback does not
+    /// count.
     pub(super) fn is_in_block(&self, issue: &Issue, change: &ChangedLines) -> bool {
         let before = &change.before;
         let is_in = |lines: &Range<usize>| match before.is_empty() {
@@ -174,7 +175,7 @@ impl<'e> FileChanges<'e> {
         let is_for = |place: Range<usize>| {
             let is_cited = |lines: &Range<usize>| lines.contains(&place.start);
             let callbacks = || self.before.callbacks.iter();
-            if self.before.definitions.iter().any(|it| is_cited(&it.lines))
+            if self.before.definitions.iter().any(|it| is_cited(&it.lines) || is_in(&it.lines))
                 || callbacks().any(|it| is_in(it) && !is_cited(it))
             {
                 return false;
@@ -184,7 +185,7 @@ impl<'e> FileChanges<'e> {
                 true => Vec::new(),
                 false => named_blocks(&self.before.lines, &place),
             };
-            let own = block_around(&self.before.lines, place.start);
+            let own = block_around(&self.before.lines, place.start, self.before.has_syntax);
             callback.cloned().into_iter().chain([own]).chain(named).any(is_in_block)
                 || self.adds_named_key(issue, change)
         };

@@ -3,18 +3,18 @@
 use std::ops::Range;
 
 /// The block of a line: its own deeper lines if it has any, starts a list item or is at the margin,
-/// otherwise the lines around it that are at least as deep. A TOML table is the block of its lines.
-/// Lines count from 0.
-pub(super) fn block_around(lines: &[String], line: usize) -> Range<usize> {
+/// otherwise the lines around it that are at least as deep. In a file without a grammar, a TOML table
+/// is the block of its lines. Lines count from 0.
+pub(super) fn block_around(lines: &[String], line: usize, has_syntax: bool) -> Range<usize> {
     let Some(own) = lines.get(line).and_then(|text| indentation(text)) else {
         return line..line + 1;
     };
     let own_lines = own_lines(lines, line);
-    let table = (0..=line).rev().find(|at| is_table(&lines[*at]));
-    match table {
-        Some(table) if own == 0 => own_lines_of_table(lines, table),
-        _ if own_lines.len() > 1 || own == 0 || is_item(&lines[line]) => own_lines,
-        _ => {
+    let has_tables = own == 0 && !has_syntax;
+    match (0..=line).rev().find(|at| has_tables && is_table(&lines[*at])) {
+        Some(table) => own_lines_of_table(lines, table),
+        None if own_lines.len() > 1 || own == 0 || is_item(&lines[line]) => own_lines,
+        None => {
             let is_deep = |text: &String| indentation(text).is_none_or(|depth| depth >= own);
             let above = lines[..line].iter().rev().take_while(|text| is_deep(text)).count();
             let start = line - above;
@@ -156,7 +156,7 @@ jobs:
         let check = |text: &str, line: &str, expected: (&str, &str)| {
             let lines = lines(text);
             let at = lines.iter().position(|it| it.contains(line)).unwrap();
-            let block = &lines[block_around(&lines, at)];
+            let block = &lines[block_around(&lines, at, false)];
             let found = (block.first().unwrap().trim(), block.last().unwrap().trim());
             assert_eq!(found, expected, "{line}");
         };

@@ -55,6 +55,9 @@ async fn change_in_the_block_of_its_lines_fixes_an_issue_outside_of_functions() 
     check("ci.yml", &workflow, table, &[("make 3\n", "build 3\n")], &[ELSEWHERE]).await;
     let comment = ("on: push\n", "# Read only.\non: push\n");
     check("ci.yml", &workflow, table, &[comment], &[COMMENTS]).await;
+    let page = format!("Setup\n\n{steps}");
+    let table = r#"a page.md:18 P1 0.9 "The page has no heading""#;
+    check("page.md", &page, table, &[("Setup\n", "# Setup\n")], &[ELSEWHERE]).await;
 
     let service = |name: &str| {
         let ports: String = (1..8).map(|port| format!("      - 80{port}\n")).collect();
@@ -90,6 +93,23 @@ async fn change_in_the_block_of_its_lines_fixes_an_issue_outside_of_functions() 
     ] {
         check("app.js", &code, table, &[(old, new)], &[expected]).await;
     }
+
+    // An attribute is no TOML table.
+    let lines: String = (1..20).map(|line| format!("Send({line});\n")).collect();
+    let code = format!("using Shop;\n\n[assembly: CLSCompliant(true)]\n\n{lines}");
+    let table = r#"a Program.cs:20 P1 0.9 "The order is sent twice""#;
+    for (old, expected) in [("Send(2);", ELSEWHERE), ("Send(16);", "done")] {
+        check("Program.cs", &code, table, &[(old, "Keep();")], &[expected]).await;
+    }
+}
+
+#[tokio::test]
+async fn change_in_a_function_fixes_no_issue_outside_of_it() {
+    let lines: String = (1..9).map(|line| format!("        name{line} = {line}\n")).collect();
+    let code = format!("if DEBUG:\n    def check(line):\n{lines}        return line\n");
+    let table = r#"a cart.py:1 P1 0.9 "The condition is wrong""#;
+    check("cart.py", &code, table, &[("name8 = 8", "name8 = 9")], &[ELSEWHERE]).await;
+    check("cart.py", &code, table, &[("if DEBUG:", "if TEST:")], &["done"]).await;
 }
 
 #[tokio::test]
