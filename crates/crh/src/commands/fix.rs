@@ -127,7 +127,8 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     args.display.set(&mut flags);
     let reopening = ReopenRequest { run: &stored_run, trust: args.trust, flags };
     let session = review::reopened(reopening, environment)?;
-    // If the list of applied fixes is unreadable, the command must stop.
+    // An unreadable journal must be the first error: `check_checkout` would say that nothing can be
+    // fixed, and not that the journal is damaged.
     session.place.folder().map(AppliedFixes::load).transpose()?;
     check_checkout(&session, &report, environment)?;
     let storage = if args.dry_run { UpdateStorage::InMemory } else { UpdateStorage::Stored };
@@ -274,9 +275,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
     if is_updated {
         let options: ReviewOptions =
             folder.read(OPTIONS_FILE).map_err(run_lookup::folder_failure)?;
-        let mut report = report_before_fixes(&folder, report);
-        crh_review::refresh_verdict(&mut report, options.command);
-        crh_pipeline::assemble::recount_summary(&mut report);
+        let report = fix::report_before_fixes(Some(&folder), report, options.command);
         let stored = forget_found_on(&folder).and_then(|()| fix::store_in(&folder, &report, &[]));
         if let Err(error) = stored {
             print_restored(&files)?;
@@ -354,15 +353,6 @@ fn report_not_updated(state: &str, reason: &dyn Display, retry_command: &str) ->
     let message = format!("{state}, but the stored report could not be updated: {reason}");
     Failure::new(FailureKind::External, anyhow::anyhow!(message))
         .hint(format!("make the run folder writable, then run `{retry_command}` to update it"))
-}
-
-/// The stored copy of the report from before the fixes, with the current statistics, which include
-/// the cost of the fixes. If there is no copy, the current report without its list of fixes.
-fn report_before_fixes(folder: &RunFolder, report: Report) -> Report {
-    match folder.read::<Report>(fix::REVIEWED) {
-        Ok(reviewed) => Report { stats: report.stats, ..reviewed },
-        Err(_) => Report { applied_fixes: Vec::new(), ..report },
-    }
 }
 
 /// Prints the patch: byte for byte for programs, with escaped control characters on a terminal.

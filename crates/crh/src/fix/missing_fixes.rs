@@ -11,13 +11,13 @@ use super::found_on::{drop_found_on, found_on};
 use super::journal::ApplyError;
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::{ReviewedCheckout, fixes_of};
-use super::{REVIEWED, UpdateStorage, journal, move_to_open_places};
+use super::{REVIEWED, UpdateStorage, journal, move_to_open_places, raise};
 use crate::commands::review::session::ReviewSession;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::Location;
 use crh_review::finding::Side;
-use crh_review::report::{AppliedFix, Issue, Report};
+use crh_review::report::{AppliedFix, Report};
 
 /// Removes the files whose edits are no longer in the tree from the fixes of the report, and the
 /// fixes without any file, and stores that they are missing. Returns their issues, which are open,
@@ -79,8 +79,8 @@ fn restore_issues(
     let issues = report.issues.iter_mut().chain(&mut report.over_cap);
     for issue in issues.filter(|issue| numbers.contains(&issue.number)) {
         if let Some(first) = reviewed.issue(issue.number) {
-            let (severity, validation) = (issue.severity, issue.validation);
-            *issue = Issue { severity, validation, ..first.clone() };
+            let later = std::mem::replace(issue, first.clone());
+            raise(issue, &later);
             restored.insert(issue.number);
         }
     }
@@ -198,6 +198,7 @@ mod tests {
     use super::super::edits::tests::issue;
     use super::*;
     use crh_review::narrow_to_places;
+    use crh_review::report::Issue;
 
     #[test]
     fn issue_of_a_reverted_fix_has_its_reviewed_places_again() {

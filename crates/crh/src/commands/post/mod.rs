@@ -25,19 +25,18 @@ use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::fix::REVIEWED;
-use crate::{config, input, ui};
+use crate::{config, fix, input, ui};
 use crh_forge::github::{GitHubHost, PullRequestRef, Repo};
 use crh_forge::posting::{PostingOutcome, ReviewBasis};
 use crh_git::{BareRepository, FetchAddress, HostedRepository, PinnedCommit};
-use crh_pipeline::assemble::recount_summary;
 use crh_pipeline::incremental::IncrementalReview;
+use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::sinks::{ForgeName, PostKind};
 use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
 use crh_review::report::{Report, SCHEMA_VERSION};
+use crh_review::stable_json;
 use crh_review::verdict::{CommandKind, Verdict, verdict};
-use crh_review::{refresh_verdict, stable_json};
 
 /// Largest report, in bytes: tens of thousands of findings.
 const REPORT_MAX: u64 = 64 << 20;
@@ -275,6 +274,7 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
         };
         let report = input::json_within(&file, "a report of crh", REPORT_MAX)?;
         let diff = input::diff(&environment.folder.join(diff))?;
+        let report = as_reviewed(report, None);
         StoredRun { report, diff, basis: ReviewBasis::default(), incremental: None }
     } else {
         let folder = run_lookup::run_folder(environment, run_dir, args.run.as_deref())?;
@@ -287,25 +287,22 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
             .read_within(INCREMENTAL_BASE, INCREMENTAL_BASE_MAX)
             .ok()
             .and_then(IncrementalBase::since);
-        let mut report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
-        // Only this report has all issues at their reviewed places.
-        if let (false, Ok(reviewed)) =
-            (report.applied_fixes.is_empty(), folder.read_within(REVIEWED, REPORT_MAX))
-        {
-            report = reviewed;
-        }
-        StoredRun { report, diff, basis, incremental }
+        let report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
+        StoredRun { report: as_reviewed(report, Some(&folder)), diff, basis, incremental }
     };
     check_report(&run.report)?;
-    // The fixes are in a checkout. The proposal has the reviewed commit, so its issues are open.
-    if !run.report.applied_fixes.is_empty() {
-        run.report.applied_fixes.clear();
-        let command = run.report.command;
-        refresh_verdict(&mut run.report, command);
-        recount_summary(&mut run.report);
-    }
     dismiss::hide_dismissed(&mut run.report, environment)?;
     Ok(run)
+}
+
+/// The report without its fixes. They are in a checkout. The proposal has the reviewed commit, so its
+/// issues are open.
+fn as_reviewed(report: Report, folder: Option<&RunFolder>) -> Report {
+    let command = report.command;
+    match report.applied_fixes.is_empty() {
+        true => report,
+        false => fix::report_before_fixes(folder, report, command),
+    }
 }
 
 /// Rejects reports that this version of crh cannot have written.

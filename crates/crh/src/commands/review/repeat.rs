@@ -31,7 +31,7 @@ use crh_review::report::{
     AppliedFix, CoverageState, Decimal, DroppedFinding, Fate, FixOutcome, Issue, Report,
     RunOutcome, Stats, Status,
 };
-use crh_review::verdict::{has_lost_findings, is_actionable};
+use crh_review::verdict::has_lost_findings;
 use crh_review::{Location, add_places, set_other_places};
 
 /// Warning if the user stopped the repeated review.
@@ -381,14 +381,7 @@ fn update_known(
         let is_partial =
             matches!(fix_outcome, Some(FixOutcome::Partial | FixOutcome::PartlyReverted));
         let is_elsewhere = is_partial || !is_same_issue(issue, &second);
-        if second.severity < issue.severity {
-            (issue.severity, issue.validation) = (second.severity, second.validation);
-        }
-        if is_actionable(&second) && !is_actionable(issue) {
-            (issue.autofix_class, issue.owner) = (second.autofix_class, second.owner);
-            (issue.queue, issue.action) = (second.queue, second.action);
-            issue.requires_verification |= second.requires_verification;
-        }
+        fix::raise(issue, &second);
         if fix_outcome.is_none() {
             continue;
         }

@@ -69,20 +69,44 @@ fn issue_that_is_fixed_only_in_a_checkout_is_posted_as_open() {
     let hub = GitHubScenario::new();
     let run = run(&hub);
     let path = hub.elsewhere.path().join(&run).join("review.json");
-    let mut report: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    report["applied_fixes"] = json!([
-        { "number": 1, "description": "It is fixed.", "files": ["shop/orders.py"] },
-    ]);
-    // With the stored report from before the fixes, and without it.
-    for reviewed in ["stages/report.json", "stages/none.json"] {
+    let reviewed: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut report = reviewed.clone();
+    let file = report["issues"][0]["file"].clone();
+    let issues = reviewed["issues"].as_array().unwrap().iter();
+    let fix =
+        |issue: &Value| json!({ "number": issue["number"], "description": "x", "files": [file] });
+    report["applied_fixes"] = issues.map(fix).collect::<Vec<_>>().into();
+    report["verdict"] = json!("Ready to merge");
+    // The review of the fixes found a P0 in a file without a fix, and one in the fixed file.
+    let mut repeated = report.clone();
+    for (number, file) in [(98, "AGENTS.md"), (99, file.as_str().unwrap())] {
+        let mut issue = report["issues"][0].clone();
+        issue["number"] = json!(number);
+        issue["dedupe_key"] = json!(format!("{number:016x}"));
+        issue["severity"] = json!("P0");
+        issue["title"] = json!(format!("Found again as {number}"));
+        issue["file"] = json!(file);
+        repeated["issues"].as_array_mut().unwrap().push(issue);
+    }
+    let stored = hub.elsewhere.path().join(&run).join("stages/report.json");
+    let without_copy = || fs::remove_file(&stored).unwrap();
+    let with_copy = || fs::write(&stored, reviewed.to_string()).unwrap();
+    let first = reviewed["verdict"].as_str().unwrap();
+    for (report, prepare, verdict, found) in [
+        (&report, &with_copy as &dyn Fn(), first, [false, false]),
+        (&repeated, &with_copy, "Not ready", [true, false]),
+        (&report, &without_copy, first, [false, false]),
+    ] {
         fs::write(&path, report.to_string()).unwrap();
-        let stored = hub.elsewhere.path().join(&run).join("stages/report.json");
-        let moved = hub.elsewhere.path().join(&run).join(reviewed);
-        fs::rename(stored, moved).unwrap();
-        let output = post(&hub, &run, &[]);
+        prepare();
+        let output = post(&hub, &run, &["--allow-approve"]);
         assert_eq!(output.code, 0, "{}", output.shown());
-        let comments = hub.github.comments(&hub.pull);
-        assert!(!comments[0].body.contains("(fixed)"), "{}", comments[0].body);
+        let body = &hub.github.comments(&hub.pull)[0].body;
+        assert!(!body.contains("(fixed)") && body.contains(verdict), "{verdict}: {body}");
+        let names = [98, 99].map(|number| body.contains(&format!("Found again as {number}")));
+        assert_eq!(names, found, "{body}");
+        let reviews = hub.github.reviews(&hub.pull);
+        assert!(reviews.iter().all(|review| review.state != "APPROVED"), "{reviews:?}");
     }
 }
 
