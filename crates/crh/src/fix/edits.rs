@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::outcome::SkippedIssue;
-use crh_pipeline::fixer::FileEdit;
+use crh_pipeline::fixer::{ChangedLines, FileEdit};
 use crh_review::Quote;
 use crh_review::finding::Side;
 use crh_review::report::{CREDENTIAL_MASK, Issue};
@@ -35,19 +35,19 @@ pub(crate) struct FileTexts {
     pub(crate) reviewed: Vec<u8>,
     pub(crate) now: Vec<u8>,
     /// Differences between the two, in line order.
-    pub(crate) changed: Vec<ChangedLines>,
+    pub(crate) changed: Vec<LineChange>,
 }
 
 /// Changed lines: `are` lines of the current text replace `were` lines of the reviewed text, from
 /// its 0-based line `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ChangedLines {
+pub(crate) struct LineChange {
     pub(crate) at: usize,
     pub(crate) were: usize,
     pub(crate) are: usize,
 }
 
-impl ChangedLines {
+impl LineChange {
     /// Whether the change is at these lines, from 1: it replaces or deletes one of them, or adds
     /// lines beside them.
     pub(super) fn is_at(&self, (start, end): (u32, u32)) -> bool {
@@ -57,6 +57,12 @@ impl ChangedLines {
             0 => (first..=end).contains(&self.at),
             were => self.at < end && first < self.at + were,
         }
+    }
+}
+
+impl From<&ChangedLines> for LineChange {
+    fn from(ChangedLines { before, after }: &ChangedLines) -> Self {
+        Self { at: before.start, were: before.len(), are: after.len() }
     }
 }
 
@@ -207,8 +213,8 @@ fn is_replaced(issue: &Issue, texts: &FileTexts) -> bool {
     if !own_quotes(issue).iter().all(|quote| matches_lines(quote, &reviewed)) {
         return false;
     }
-    let is_beside = |it: &&ChangedLines| it.at <= cited.end && cited.start <= it.at + it.were;
-    let (beside, others): (Vec<&ChangedLines>, Vec<&ChangedLines>) =
+    let is_beside = |it: &&LineChange| it.at <= cited.end && cited.start <= it.at + it.were;
+    let (beside, others): (Vec<&LineChange>, Vec<&LineChange>) =
         texts.changed.iter().partition(is_beside);
     // The cited lines and all changes at them. The lines around them are unchanged.
     let first = beside.iter().fold(cited.start, |first, it| first.min(it.at));
@@ -225,7 +231,7 @@ fn is_replaced(issue: &Issue, texts: &FileTexts) -> bool {
 }
 
 /// Sums of the new and the old lines of changes.
-fn line_counts<'c>(changes: impl Iterator<Item = &'c ChangedLines>) -> (usize, usize) {
+fn line_counts<'c>(changes: impl Iterator<Item = &'c LineChange>) -> (usize, usize) {
     changes.fold((0, 0), |(added, removed), it| (added + it.are, removed + it.were))
 }
 
@@ -277,7 +283,7 @@ fn folded(line: &str) -> String {
 /// them.
 fn current_position(cited: &Range<usize>, texts: &FileTexts) -> Option<Range<usize>> {
     let mut start = cited.start;
-    for ChangedLines { at, were, are } in &texts.changed {
+    for LineChange { at, were, are } in &texts.changed {
         if at + were <= cited.start {
             start = (start + are).checked_sub(*were)?;
         } else if *at < cited.end {

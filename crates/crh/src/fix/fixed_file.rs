@@ -1,7 +1,9 @@
 //! Whether a file still has the lines that fixes changed. No I/O.
 
-use super::edits::ChangedLines;
-use crh_pipeline::fixer::changed_lines;
+use std::ops::Range;
+
+use super::edits::LineChange;
+use crh_pipeline::fixer::{ChangedLines, changed_lines};
 
 /// A file before the fixes, after them, and now.
 pub(super) struct FixedFile<'t> {
@@ -35,7 +37,7 @@ impl<'t> FixedFile<'t> {
         };
         let (original, fixed, now) = (lines(original), lines(fixed), lines(now));
         let changes = |before: &Option<Vec<&[u8]>>, after: &Option<Vec<&[u8]>>| {
-            before.as_ref().zip(after.as_ref()).map(|(before, after)| changes(before, after))
+            before.as_ref().zip(after.as_ref()).map(|(before, after)| changed_lines(before, after))
         };
         let by_fixes = changes(&original, &fixed).unwrap_or_default();
         let since_original = changes(&original, &now).unwrap_or_default();
@@ -50,6 +52,25 @@ impl<'t> FixedFile<'t> {
         is_original || exists && self.states().all(|(_, state)| state == LineState::Undone)
     }
 
+    /// Whether each change of the fixes is either in place or undone, and nothing else changed.
+    pub(super) fn is_partly_undone(&self) -> bool {
+        let (Some(original), Some(fixed), Some(now)) = (&self.original, &self.fixed, &self.now)
+        else {
+            return false;
+        };
+        let (mut lines, mut end) = (Vec::new(), 0);
+        for (edit, state) in self.states() {
+            lines.extend_from_slice(&original[end..edit.before.start]);
+            lines.extend_from_slice(match state {
+                LineState::Fixed => &fixed[edit.after.clone()],
+                LineState::Undone | LineState::Edited => &original[edit.before.clone()],
+            });
+            end = edit.before.end;
+        }
+        lines.extend_from_slice(&original[end..]);
+        lines == *now
+    }
+
     /// Whether the file no longer has the fix of an issue at these lines, from 1, or at unknown
     /// ones. `others` are the lines of other issues. If fixes changed the lines of the issue, only
     /// these changes count; otherwise those that are at no other issue. A file that a fix created
@@ -58,8 +79,10 @@ impl<'t> FixedFile<'t> {
         if self.now.is_none() || self.original.is_none() {
             return self.now.is_none() && self.fixed.is_some();
         }
-        let is_own = |edit: &ChangedLines| lines.is_some_and(|lines| edit.is_at(lines));
-        let is_of_no_other = |edit: &ChangedLines| !others.iter().any(|lines| edit.is_at(*lines));
+        let is_own =
+            |edit: &ChangedLines| lines.is_some_and(|lines| LineChange::from(edit).is_at(lines));
+        let is_of_no_other =
+            |edit: &ChangedLines| !others.iter().any(|lines| LineChange::from(edit).is_at(*lines));
         let has = |counts: &dyn Fn(&ChangedLines) -> bool| self.by_fixes.iter().any(counts);
         let counts: &dyn Fn(&ChangedLines) -> bool = match (has(&is_own), has(&is_of_no_other)) {
             (true, _) => &is_own,
@@ -71,19 +94,13 @@ impl<'t> FixedFile<'t> {
 
     /// The changes of the fixes, with what became of them.
     fn states(&self) -> impl Iterator<Item = (&ChangedLines, LineState)> {
-        let (mut added, mut removed) = (0, 0);
-        self.by_fixes.iter().map(move |edit| {
-            // Where the change is in the fixed text.
-            let at = edit.at + added - removed;
-            (added, removed) = (added + edit.are, removed + edit.were);
-            (edit, self.state(edit, at))
-        })
+        self.by_fixes.iter().map(|edit| (edit, self.state(edit)))
     }
 
-    fn state(&self, edit: &ChangedLines, at_fixed: usize) -> LineState {
-        let has_fixed = match edit.are {
-            0 => !self.brings_back(edit, at_fixed),
-            are => !self.since_fixed.iter().any(|later| later.replaces(at_fixed, are)),
+    fn state(&self, edit: &ChangedLines) -> LineState {
+        let has_fixed = match edit.after.is_empty() {
+            true => !self.brings_back(edit),
+            false => !self.since_fixed.iter().any(|later| replaces(later, &edit.after)),
         };
         if has_fixed {
             return LineState::Fixed;
@@ -92,51 +109,52 @@ impl<'t> FixedFile<'t> {
             return LineState::Edited;
         };
         let mut later = with_slack(&self.since_original, original, now);
-        let is_edited = match edit.were {
-            // The inserted lines may have become other lines.
-            0 => later.any(|later| later.are > 0 && later.is_beside(edit.at)),
-            were => later.any(|later| later.replaces(edit.at, were)),
+        let is_edited = match edit.before.is_empty() {
+            // The inserted lines may have become other lines, or the user has moved them.
+            true => {
+                self.adds_line_of(edit)
+                    || later.any(|it| !it.after.is_empty() && is_beside(&it, edit.before.start))
+            }
+            false => later.any(|later| replaces(&later, &edit.before)),
         };
         if is_edited { LineState::Edited } else { LineState::Undone }
     }
 
+    /// Whether the file has more lines than before the fixes that are equal to a line of this fix,
+    /// anywhere. Blank lines do not count.
+    fn adds_line_of(&self, edit: &ChangedLines) -> bool {
+        let (Some(fixed), Some(now)) = (&self.fixed, &self.now) else { return false };
+        let lines = &fixed[edit.after.clone()];
+        let mut added = self.since_original.iter().flat_map(|later| &now[later.after.clone()]);
+        added.any(|line| !is_blank(line) && lines.contains(line))
+    }
+
     /// Whether lines that a fix deleted are back where they were. Blank lines count only if the fix
     /// deleted nothing else.
-    fn brings_back(&self, edit: &ChangedLines, at_fixed: usize) -> bool {
+    fn brings_back(&self, edit: &ChangedLines) -> bool {
         let (Some(original), Some(now)) = (&self.original, &self.now) else { return false };
-        let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
-        let deleted = &original[edit.at..edit.at + edit.were];
-        let is_about_blank = deleted.iter().all(is_blank);
+        let deleted = &original[edit.before.clone()];
+        let is_about_blank = deleted.iter().all(|line| is_blank(line));
         let counts = |line: &&[u8]| deleted.contains(line) && (is_about_blank || !is_blank(line));
-        let (mut added, mut removed) = (0, 0);
         self.since_fixed.iter().any(|later| {
-            let at = later.at + added - removed;
-            (added, removed) = (added + later.are, removed + later.were);
-            later.is_beside(at_fixed) && now[at..at + later.are].iter().any(counts)
+            is_beside(later, edit.after.start) && now[later.after.clone()].iter().any(counts)
         })
     }
 }
 
-impl ChangedLines {
-    /// Whether the change replaces or deletes one of these lines, from 0.
-    fn replaces(&self, at: usize, count: usize) -> bool {
-        self.were > 0 && self.at < at + count && at < self.at + self.were
-    }
-
-    /// Whether the change begins or ends at this place, or contains it.
-    fn is_beside(&self, at: usize) -> bool {
-        (self.at..=self.at + self.were).contains(&at)
-    }
+fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii().is_empty()
 }
 
-fn changes(before: &[&[u8]], after: &[&[u8]]) -> Vec<ChangedLines> {
-    let changes = changed_lines(before, after).into_iter();
-    let change = changes.map(|it| ChangedLines {
-        at: it.before.start,
-        were: it.before.len(),
-        are: it.after.len(),
-    });
-    change.collect()
+/// Whether a change replaces or deletes one of these lines, from 0.
+fn replaces(change: &ChangedLines, lines: &Range<usize>) -> bool {
+    let Range { start, end } = change.before;
+    start < end && start < lines.end && lines.start < end
+}
+
+/// Whether a change begins or ends at this place, or contains it.
+fn is_beside(change: &ChangedLines, at: usize) -> bool {
+    (change.before.start..=change.before.end).contains(&at)
 }
 
 /// The changes, each with all places where it may be: a line that is added beside an equal one may
@@ -146,23 +164,20 @@ fn with_slack<'c>(
     before: &'c [&[u8]],
     after: &'c [&[u8]],
 ) -> impl Iterator<Item = ChangedLines> {
-    let (mut added, mut removed) = (0, 0);
     changes.iter().map(move |change| {
-        let ChangedLines { at, were, are } = *change;
-        let at_after = at + added - removed;
-        (added, removed) = (added + are, removed + were);
+        let ChangedLines { before: old, after: new } = change.clone();
         // The text that has the lines, and where they are in it.
-        let (text, start, count) = match (were, are) {
-            (0, _) => (after, at_after, are),
-            (_, 0) => (before, at, were),
-            _ => return *change,
+        let (text, lines) = match (old.is_empty(), new.is_empty()) {
+            (true, _) => (after, &new),
+            (_, true) => (before, &old),
+            _ => return change.clone(),
         };
         let is_same = |one: usize, other: usize| text.get(one) == text.get(other);
-        let up = (1..=start).take_while(|step| is_same(start - step, start + count - step)).count();
-        let rest = text.len() - start - count;
-        let down = (0..rest).take_while(|step| is_same(start + step, start + count + step)).count();
-        let up = up.min(at);
-        ChangedLines { at: at - up, were: were + up + down, are }
+        let (start, end) = (lines.start, lines.end);
+        let up = (1..=start).take_while(|step| is_same(start - step, end - step)).count();
+        let down = (0..text.len() - end).take_while(|step| is_same(start + step, end + step));
+        let (up, down) = (up.min(old.start), down.count());
+        ChangedLines { before: old.start - up..old.end + down, after: new }
     })
 }
 
@@ -198,6 +213,11 @@ mod tests {
         check("am", "abm", "aem", false);
         check("am", "abm", "amm", false);
         check("axym", "abxym", "axyn", true);
+        // The user has moved it.
+        check("am", "abm", "amb", false);
+        check("abcm", "abxcm", "abcxm", false);
+        check("abcd", "axbcd", "abcdx", false);
+        check("am", "a.bm", "ab.m", false);
         // It is only blank now, or it is a blank line.
         check("am", "abm", "a.n", false);
         check("axym", "abxym", "a.xyn", false);
@@ -212,6 +232,22 @@ mod tests {
         check("xx", "yx", "x", false);
         // A moved line.
         check("abm", "bam", "ba", false);
+    }
+
+    #[test]
+    fn fix_is_partly_undone_if_all_other_lines_are_unchanged() {
+        let check = |now: &str, expected: bool| {
+            let (original, fixed, now) = (text("abcdefghij"), text("abCdefgXhj"), text(now));
+            let found = file(&original, &fixed, &now).is_partly_undone();
+            assert_eq!(found, expected, "{now:?}");
+        };
+        check("abcdefgXhj", true);
+        check("abCdefghij", true);
+        check("abCdefgXhj", true);
+        check("abcdefghij", true);
+        check("abYdefgXhj", false);
+        check("aZcdefgXhj", false);
+        check("abcdefgXhjk", false);
     }
 
     #[test]

@@ -200,7 +200,7 @@ impl LockedCheckout {
     }
 
     fn read(&self, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
-        self.tree.read(inside(path)?).map_err(|error| place_error(path, &error))
+        read_in(&self.tree, path)
     }
 
     /// Whether a process was interrupted just before it changed the tree.
@@ -311,13 +311,6 @@ impl LockedCheckout {
         key.is_some_and(|key| folder.run().is_some_and(|run| key.has_stamped(run)))
     }
 
-    /// Whether a fix was made in this checkout. Compares the paths. If the path in the journal does
-    /// not exist any more, checks whether the journal is inside this checkout.
-    fn is_of(&self, journal: &Journal, folder: &FixFolder) -> bool {
-        let root = self.tree.path();
-        journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
-    }
-
     /// The combined reverse of several fixes, with the bytes it needs, by file name.
     fn undo_entries(
         &self,
@@ -326,7 +319,7 @@ impl LockedCheckout {
         let mut entries: BTreeMap<String, FileEntry> = BTreeMap::new();
         let mut images = BTreeMap::new();
         for (folder, journal) in applied_fixes.values() {
-            if !self.is_of(journal, folder) {
+            if !is_of(self.tree.path(), journal, folder) {
                 return Err(ApplyError::Elsewhere { checkout: journal.checkout.clone() });
             }
             for entry in &journal.entries {
@@ -348,11 +341,14 @@ impl LockedCheckout {
                         let (original, fixed) = (bytes(&first.before), bytes(&first.after));
                         let start = bytes(&entry.before);
                         if start != fixed {
-                            // The user undid the previous fix with git, and may have edited the file.
-                            if !FixedFile::new(original, fixed, start).is_undone() {
+                            let file = FixedFile::new(original, fixed, start);
+                            // The user undid the previous fixes with git, and may have edited the
+                            // file.
+                            if file.is_undone() {
+                                first.before = entry.before;
+                            } else if !file.is_partly_undone() {
                                 return Err(ApplyError::Between { path: entry.path });
                             }
-                            first.before = entry.before;
                         }
                         first.after = entry.after;
                         first.folders.extend(entry.folders);
@@ -536,7 +532,7 @@ pub(super) fn fixed_bytes(
 ) -> Result<BTreeMap<String, FixedBytes>, ApplyError> {
     let mut files: BTreeMap<String, FixedBytes> = BTreeMap::new();
     for (folder, journal) in applied_fixes(fixes)?.into_values() {
-        if journal.checkout != root {
+        if !is_of(root, &journal, &folder) {
             return Ok(BTreeMap::new());
         }
         for entry in journal.entries {
@@ -555,8 +551,17 @@ pub(super) fn fixed_bytes(
 /// the lock.
 pub(super) fn checkout_bytes(root: &Path, path: &str) -> Result<Option<Vec<u8>>, ApplyError> {
     let tree = CheckoutTree::open(root).map_err(ApplyError::io(path))?;
-    let found = tree.read(inside(path)?).map_err(|error| place_error(path, &error))?;
-    Ok(found.map(|found| found.bytes))
+    Ok(read_in(&tree, path)?.map(|found| found.bytes))
+}
+
+fn read_in(tree: &CheckoutTree, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
+    tree.read(inside(path)?).map_err(|error| place_error(path, &error))
+}
+
+/// Whether a fix was made in the checkout at this root. Compares the paths. If the path in the
+/// journal does not exist any more, checks whether the journal is inside this checkout.
+fn is_of(root: &Path, journal: &Journal, folder: &FixFolder) -> bool {
+    journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
 }
 
 fn inside(path: &str) -> Result<InsidePath<'_>, ApplyError> {

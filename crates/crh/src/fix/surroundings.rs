@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::edits::{ChangedLines, FileTexts};
+use super::edits::{FileTexts, LineChange};
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::{FixStart, ReviewedCheckout};
 use crate::commands::review::session::ReviewSession;
@@ -46,15 +46,15 @@ fn text(objects: &Objects, commit: &str, path: &str) -> Result<Vec<u8>, String> 
 }
 
 /// The line changes of a diff in one file.
-pub(super) fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
+pub(super) fn changed(diff: &Diff, path: &str) -> Vec<LineChange> {
     let file = diff.files().iter().find(|file| file.path.shown() == path);
-    let mut all: Vec<ChangedLines> = Vec::new();
+    let mut all: Vec<LineChange> = Vec::new();
     for hunk in file.iter().flat_map(|file| &file.hunks) {
         let start = usize::try_from(hunk.old.start).unwrap_or_default();
         // The start of a hunk without old lines is the line before the hunk.
         let mut next = if hunk.old.len == 0 { start } else { start.saturating_sub(1) };
-        let mut run = ChangedLines { at: next, were: 0, are: 0 };
-        let keep = |run: ChangedLines, all: &mut Vec<ChangedLines>| {
+        let mut run = LineChange { at: next, were: 0, are: 0 };
+        let keep = |run: LineChange, all: &mut Vec<LineChange>| {
             if run.were + run.are > 0 {
                 all.push(run);
             }
@@ -64,7 +64,7 @@ pub(super) fn changed(diff: &Diff, path: &str) -> Vec<ChangedLines> {
                 LineKind::Context => {
                     keep(run, &mut all);
                     next += 1;
-                    run = ChangedLines { at: next, were: 0, are: 0 };
+                    run = LineChange { at: next, were: 0, are: 0 };
                 }
                 LineKind::Removed => (run.were, next) = (run.were + 1, next + 1),
                 LineKind::Added => run.are += 1,
@@ -132,7 +132,7 @@ pub(crate) fn open_places_at(
 pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> (u32, u32) {
     let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
     let (mut first, mut last) = (index(start).saturating_sub(1), index(end));
-    for ChangedLines { at, were, are } in changed(diff, path) {
+    for LineChange { at, were, are } in changed(diff, path) {
         if at + were < index(start) {
             first = (first + are).saturating_sub(were);
             last = (last + are).saturating_sub(were);
@@ -206,7 +206,7 @@ diff --git a/a.py b/a.py
 ";
         let diff = Diff::read(diff.as_bytes().to_vec());
         let expected = [(0, 1, 2), (2, 1, 0), (4, 0, 1), (9, 0, 1)]
-            .map(|(at, were, are)| ChangedLines { at, were, are });
+            .map(|(at, were, are)| LineChange { at, were, are });
         assert_eq!(changed(&diff, "a.py"), expected);
         assert_eq!(changed(&diff, "b.py"), []);
     }

@@ -25,12 +25,7 @@ pub(in crate::fix) fn issue(
 }
 
 /// The edits of issues in a text that changed since the review.
-fn came(
-    issues: &[Issue],
-    reviewed: &[u8],
-    now: &[u8],
-    changed: &[ChangedLines],
-) -> ReplacementEdits {
+fn came(issues: &[Issue], reviewed: &[u8], now: &[u8], changed: &[LineChange]) -> ReplacementEdits {
     let changed = changed.to_vec();
     let texts = FileTexts { reviewed: reviewed.to_vec(), now: now.to_vec(), changed };
     let texts = issues.iter().map(|issue| (issue.number, Ok(texts.clone()))).collect();
@@ -184,8 +179,8 @@ fn moved_lines_are_followed_and_changed_lines_skipped() {
     let reviewed = b"a\nb\nx\nd\nx\nf\n";
     let wanted = [issue(1, (5, 5), "x", Some("X"))];
     let check = |now: &[u8], changed: &[(usize, usize, usize)], expected: expect_test::Expect| {
-        let changed: Vec<ChangedLines> =
-            changed.iter().map(|&(at, were, are)| ChangedLines { at, were, are }).collect();
+        let changed: Vec<LineChange> =
+            changed.iter().map(|&(at, were, are)| LineChange { at, were, are }).collect();
         expected.assert_eq(&shown(&came(&wanted, reviewed, now, &changed)));
     };
     let moved = expect![[r#"
@@ -202,12 +197,12 @@ fn moved_lines_are_followed_and_changed_lines_skipped() {
     check(b"a\nb\nx\nd\nx\nnew\nf\n", &[(5, 0, 1)], after);
     let left = "#1: its lines changed since the review\n";
     let gone =
-        came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[ChangedLines { at: 4, were: 1, are: 0 }]);
+        came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[LineChange { at: 4, were: 1, are: 0 }]);
     assert_eq!(shown(&gone), left);
     let unlike = came(&wanted, reviewed, b"a\nb\nx\nd\ny\nf\n", &[]);
     assert_eq!(shown(&unlike), left);
     let wide = [issue(1, (3, 5), "x", Some("X"))];
-    let between = ChangedLines { at: 4, were: 0, are: 1 };
+    let between = LineChange { at: 4, were: 0, are: 1 };
     assert_eq!(shown(&came(&wide, reviewed, b"a\nb\nx\nd\nnew\nx\nf\n", &[between])), left);
 }
 
@@ -219,8 +214,8 @@ fn replacement_in_the_file_counts_only_at_the_place_of_the_old_lines() {
                  now: &[u8],
                  changed: &[(usize, usize, usize)],
                  expected: bool| {
-        let changed: Vec<ChangedLines> =
-            changed.iter().map(|&(at, were, are)| ChangedLines { at, were, are }).collect();
+        let changed: Vec<LineChange> =
+            changed.iter().map(|&(at, were, are)| LineChange { at, were, are }).collect();
         let found = came(&[issue(1, lines, "", Some(replacement))], reviewed, now, &changed);
         assert_eq!(found.already_fixed.contains(&1), expected, "{}", now.escape_ascii());
         assert!(!expected || found.edits.is_empty() && found.left.is_empty());
@@ -245,7 +240,7 @@ fn changed_quote_skips_the_fix() {
     let quote = json!({ "file": "a.py", "side": "new", "line": 3, "snippet": "c" });
     wanted.evidence.push(serde_json::from_value(quote).unwrap());
     let came = |now: &[u8], at: usize| {
-        let changed = [ChangedLines { at, were: 1, are: 1 }];
+        let changed = [LineChange { at, were: 1, are: 1 }];
         shown(&came(&[wanted.clone()], b"a\nb\nc\nd\n", now, &changed))
     };
     assert_eq!(came(b"a\nB\nc\nd\n", 1), "{1} A\\nB\\nc\\nd\\n\n");

@@ -5,7 +5,7 @@ use super::entry::{DraftState, FileEntry, FileSides};
 use super::file_swap::SwapResult;
 use super::folder::{FixFolder, FixPhase};
 use super::{
-    ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, lost_error, marker,
+    ApplyError, Journal, LockedCheckout, MARKER, RolledBackFix, Steps, is_of, lost_error, marker,
 };
 use crate::ui;
 
@@ -22,7 +22,7 @@ impl LockedCheckout {
             return Err(ApplyError::Place { path: MARKER.to_owned(), why });
         }
         let journal = folder.journal().map_err(|why| lost_error(&folder, &why))?;
-        if !self.is_of(&journal, &folder) {
+        if !is_of(self.tree.path(), &journal, &folder) {
             return Err(lost_error(&folder, &"it belongs to another checkout"));
         }
         let state = folder.state().map_err(|why| lost_error(&folder, &why))?;

@@ -488,6 +488,24 @@ fn fix_that_was_committed_or_edited_elsewhere_stays_fixed() {
 }
 
 #[test]
+fn undo_restores_a_file_that_was_partly_reverted_and_fixed_again() {
+    let desk = Desk::with_faults();
+    let paid = safe("A refund of all", "shop/orders.py:9", "return order.amount", "    return 0");
+    desk.reviewed(&[mean(), paid]);
+    let before = desk.files();
+    assert_eq!(desk.fix(&[]).code, 0);
+    let fixed = desk.files();
+    desk.repo
+        .write(ORDERS, desk.text(ORDERS).replace("return result", "return result / len(items)"));
+    let again = desk.fix(&["--issue", "1"]);
+    assert_eq!(again.code, 0, "{}", again.shown());
+    assert_eq!(desk.files(), fixed);
+    let undone = desk.fix(&["--undo"]);
+    assert_eq!(undone.code, 0, "{}", undone.shown());
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
 fn undo_accepts_fix_that_git_removed_with_an_edit() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);

@@ -50,6 +50,11 @@ fn undo_after_two_fixes_keeps_an_edit_that_was_made_while_the_fix_was_undone() {
     fix("a\nother\n", "b\nother\n");
     assert_eq!(desk.undo().unwrap(), ["a.py"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "a\nother\n");
+    // The user undid one of two changes, and the second fix makes it again.
+    fix("a\nx\nmine\n", "b\nx\nY\nmine\n");
+    fix("b\nx\nmine\n", "b\nx\nY\nmine\n");
+    assert_eq!(desk.undo().unwrap(), ["a.py"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a\nx\nmine\n");
     fix("a\nmine\n", "b\nmine\n");
     fix("b\nother\n", "c\nother\n");
     let error = desk.undo().unwrap_err().to_string();
