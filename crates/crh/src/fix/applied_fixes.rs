@@ -183,6 +183,30 @@ impl AppliedFixes {
         self
     }
 
+    /// Forgets that fixes are missing whose files are all as they were after them: the user has
+    /// brought them back. `is_as_in` compares a file with one of a commit. Returns their issues.
+    pub(super) fn find_again(&mut self, is_as_in: impl Fn(&str, &str) -> bool) -> BTreeSet<u32> {
+        let (journals, mut found) = (&self.journals, BTreeSet::new());
+        let is_back = |file: &str, last: u32| {
+            let journal = journals.range(..=last).next_back().map(|(_, journal)| journal);
+            let commit = journal.and_then(|journal| journal.after.as_deref());
+            commit.is_some_and(|commit| is_as_in(commit, file))
+        };
+        let files_of = |number: u32, last: u32| {
+            let fixes = journals.range(..=last).flat_map(|(_, journal)| &journal.fixes);
+            fixes.filter(move |fix| fix.number == number).flat_map(|fix| &fix.files)
+        };
+        self.fix_reviews.missing.retain(|number, last| {
+            let is_back = files_of(*number, *last).all(|file| is_back(file, *last));
+            !is_back || !found.insert(*number)
+        });
+        self.fix_reviews.missing_files.retain(|number, files| {
+            let is_back = files.iter().all(|(file, last)| is_back(file, *last));
+            !is_back || !found.insert(*number)
+        });
+        found
+    }
+
     /// Stores the results of the reviews, and which fixes are missing.
     pub(super) fn keep(&self, run: &RunFolder) -> Result<(), FileWriteError> {
         run.store_masked(FIX_REVIEWS, &self.fix_reviews)

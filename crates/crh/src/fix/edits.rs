@@ -110,6 +110,25 @@ pub(crate) fn replaced(
     replaced
 }
 
+/// The place of these lines after changes, which are in line order.
+pub(super) fn moved_lines(
+    changes: impl IntoIterator<Item = LineChange>,
+    (start, end): (u32, u32),
+) -> (u32, u32) {
+    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let (mut first, mut last) = (index(start).saturating_sub(1), index(end));
+    for LineChange { at, were, are } in changes {
+        if at + were < index(start) {
+            first = (first + are).saturating_sub(were);
+            last = (last + are).saturating_sub(were);
+        } else if at < index(end) {
+            last = (last + are).saturating_sub(were);
+        }
+    }
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    (number(first + 1), number(last.max(first + 1)))
+}
+
 #[derive(Debug, PartialEq, Eq)]
 struct LineReplacement {
     /// Lines of the current file, from 0.

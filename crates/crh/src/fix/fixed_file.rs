@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::edits::LineChange;
+use super::edits::{LineChange, moved_lines};
 use crh_pipeline::fixer::{ChangedLines, changed_lines};
 
 /// A file before the fixes, after them, and now.
@@ -155,6 +155,13 @@ fn replaces(change: &ChangedLines, lines: &Range<usize>) -> bool {
 /// Whether a change begins or ends at this place, or contains it.
 fn is_beside(change: &ChangedLines, at: usize) -> bool {
     (change.before.start..=change.before.end).contains(&at)
+}
+
+/// The place of these lines, from 1, in another text. Lines that it replaces become the new lines.
+pub(super) fn lines_in(before: &[u8], after: &[u8], lines: (u32, u32)) -> (u32, u32) {
+    let split = |text| <[u8]>::split(text, |byte| *byte == b'\n').collect::<Vec<_>>();
+    let changes = changed_lines(&split(before), &split(after));
+    moved_lines(changes.iter().map(LineChange::from), lines)
 }
 
 /// The changes, each with all places where it may be: a line that is added beside an equal one may

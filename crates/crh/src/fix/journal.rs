@@ -554,8 +554,13 @@ pub(super) fn checkout_bytes(root: &Path, path: &str) -> Result<Option<Vec<u8>>,
     Ok(read_in(&tree, path)?.map(|found| found.bytes))
 }
 
+/// The file at a path. A symlink or a folder is a [`ApplyError::Place`], an error of the system is
+/// [`ApplyError::Io`].
 fn read_in(tree: &CheckoutTree, path: &str) -> Result<Option<FileSnapshot>, ApplyError> {
-    tree.read(inside(path)?).map_err(|error| place_error(path, &error))
+    tree.read(inside(path)?).map_err(|error| match error.kind() {
+        io::ErrorKind::Other => place_error(path, &error),
+        _ => ApplyError::io(path)(error),
+    })
 }
 
 /// Whether a fix was made in the checkout at this root. Compares the paths. If the path in the

@@ -36,7 +36,8 @@ use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
-pub(crate) use self::missing_fixes::{drop_missing_fixes, files_without_fixes};
+use self::missing_fixes::{MissingFixes, find_again, restore_issues};
+pub(crate) use self::missing_fixes::{drop_missing_fixes, files_without_fixes, find_missing_fixes};
 use self::moved_checkout::MovedCheckout;
 use self::outcome::{FixPass, SkipKind, SkippedIssue};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
@@ -159,8 +160,7 @@ pub(crate) fn update_report(
 ) -> Result<(), Failure> {
     update_from_journals(session, report, storage)?;
     let before = report.applied_fixes.clone();
-    let missing = match missing_in_checkout(session, report, storage) {
-        Ok(missing) if missing.is_empty() => return Ok(()),
+    let missing = match missing_in_checkout(session, report) {
         Ok(missing) => missing,
         Err(failure) => {
             ui::warn(&format!(
@@ -170,6 +170,10 @@ pub(crate) fn update_report(
             return Ok(());
         }
     };
+    let missing = drop_missing_fixes(session, report, missing, storage)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
     note_open_again(&missing, &before, report);
     warn_skipped(report, &missing);
     up_to_date(session, report);
@@ -179,27 +183,29 @@ pub(crate) fn update_report(
     }
 }
 
-/// As [`drop_missing_fixes`], unless another commit is checked out: its files say nothing about the
+/// As [`find_missing_fixes`], unless another commit is checked out: its files say nothing about the
 /// fixes.
-fn missing_in_checkout(
-    session: &ReviewSession,
-    report: &mut Report,
-    storage: UpdateStorage,
-) -> Result<Vec<SkippedIssue>, Failure> {
+fn missing_in_checkout(session: &ReviewSession, report: &Report) -> Result<MissingFixes, Failure> {
     match report.applied_fixes.is_empty() || MovedCheckout::since_review(session)?.is_some() {
-        true => Ok(Vec::new()),
-        false => drop_missing_fixes(session, report, storage),
+        true => Ok(MissingFixes::default()),
+        false => find_missing_fixes(session, report),
     }
 }
 
 /// Says which issues are open again, and which files no longer have the fixes that were applied
 /// before.
 fn note_open_again(missing: &[SkippedIssue], before: &[AppliedFix], report: &Report) {
-    let issues: Vec<String> = missing.iter().map(|left| format!("#{}", left.number)).collect();
+    let is_missing = |number: u32| missing.iter().any(|left| left.number == number);
+    let was_done = |fix: &&AppliedFix| fix.outcome.is_done() && is_missing(fix.number);
+    let fixes: Vec<&AppliedFix> = before.iter().filter(was_done).collect();
+    if fixes.is_empty() {
+        return;
+    }
+    let issues: Vec<String> = fixes.iter().map(|fix| format!("#{}", fix.number)).collect();
     let is_left = |number: u32, file: &String| {
         report.fix_of(number).is_some_and(|fix| fix.files.contains(file))
     };
-    let files = before.iter().flat_map(|fix| fix.files.iter().map(|file| (fix.number, file)));
+    let files = fixes.iter().flat_map(|fix| fix.files.iter().map(|file| (fix.number, file)));
     let files = files.filter(|(number, file)| !is_left(*number, file));
     let files: BTreeSet<String> = files.map(|(_, file)| format!("`{file}`")).collect();
     let (are, their) = if issues.len() == 1 { ("is", "its fix") } else { ("are", "their fixes") };
@@ -218,8 +224,11 @@ fn update_from_journals(
     storage: UpdateStorage,
 ) -> Result<(), Failure> {
     let Some(run) = session.place.folder() else { return Ok(()) };
-    let applied_fixes = AppliedFixes::load(run)?;
+    let (applied_fixes, found) = find_again(session, run)?;
     let mut settled = Report { applied_fixes: applied_fixes.applied(), ..report.clone() };
+    if let Some(reviewed) = run.read(REVIEWED).ok().filter(|_| !found.is_empty()) {
+        restore_issues(&mut settled, &reviewed, &found);
+    }
     let is_new = |fix: &&AppliedFix| {
         let known = report.fix_of(fix.number);
         known.is_none_or(|known| known.outcome != fix.outcome)
@@ -230,6 +239,9 @@ fn update_from_journals(
     drop_applied_proposals(&mut settled);
     up_to_date(session, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
+        if storage == UpdateStorage::Stored && !found.is_empty() {
+            applied_fixes.keep(run).or_fail(FailureKind::External)?;
+        }
         *report = settled;
         if storage == UpdateStorage::Stored {
             store(session, report, &[]).or_fail(FailureKind::External)?;

@@ -322,7 +322,7 @@ pub(crate) fn fixes_of(run: &RunFolder) -> PathBuf {
 }
 
 /// Compares a file of the checkout with a stored one. Git may have converted its line endings.
-fn is_same(working: Option<&[u8]>, known: Option<&[u8]>) -> bool {
+pub(super) fn is_same(working: Option<&[u8]>, known: Option<&[u8]>) -> bool {
     working == known || working.is_some() && working == known.map(with_crlf).as_deref()
 }
 

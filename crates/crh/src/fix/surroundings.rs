@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::edits::{FileTexts, LineChange};
+use super::edits::{FileTexts, LineChange, moved_lines};
 use super::outcome::SkippedIssue;
 use super::reviewed_checkout::{FixStart, ReviewedCheckout};
 use crate::commands::review::session::ReviewSession;
@@ -129,19 +129,8 @@ pub(crate) fn open_places_at(
 
 /// The place of these lines after a diff of their file. Lines that the diff replaces become the
 /// lines that replace them.
-pub(crate) fn lines_after(diff: &Diff, path: &str, (start, end): (u32, u32)) -> (u32, u32) {
-    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let (mut first, mut last) = (index(start).saturating_sub(1), index(end));
-    for LineChange { at, were, are } in changed(diff, path) {
-        if at + were < index(start) {
-            first = (first + are).saturating_sub(were);
-            last = (last + are).saturating_sub(were);
-        } else if at < index(end) {
-            last = (last + are).saturating_sub(were);
-        }
-    }
-    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
-    (number(first + 1), number(last.max(first + 1)))
+pub(crate) fn lines_after(diff: &Diff, path: &str, lines: (u32, u32)) -> (u32, u32) {
+    moved_lines(changed(diff, path), lines)
 }
 
 /// Whether a diff changes these lines of a file, or adds lines beside them.

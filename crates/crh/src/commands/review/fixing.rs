@@ -305,7 +305,10 @@ pub(crate) fn chosen_fixes(
 /// Removes the fixes, or their files, that are no longer in the tree from the report and the result.
 /// Their issues are open again.
 fn without_missing(session: &ReviewSession, report: &mut Report, mut fixed: FixPass) -> FixPass {
-    match fix::drop_missing_fixes(session, report, UpdateStorage::Stored) {
+    let missing = fix::find_missing_fixes(session, report).and_then(|missing| {
+        fix::drop_missing_fixes(session, report, missing, UpdateStorage::Stored)
+    });
+    match missing {
         Ok(missing) => {
             let is_missing = |number: u32| missing.iter().any(|left| left.number == number);
             fixed.applied.retain_mut(|fix| {

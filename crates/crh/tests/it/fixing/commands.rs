@@ -506,6 +506,46 @@ fn undo_restores_a_file_that_was_partly_reverted_and_fixed_again() {
 }
 
 #[test]
+fn fix_that_git_removed_and_brought_back_is_fixed_again() {
+    let desk = Desk::with_faults();
+    desk.reviewed(&[mean(), swallowed()]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    let report = desk.stored("review.json");
+    desk.repo.git(&["stash", "--quiet"]);
+    // This command stores that both fixes are missing.
+    assert_eq!(desk.fix(&["--issue", "9"]).code, 1);
+    assert!(!issues(&desk.stored("review.json")).contains("fixed"));
+    desk.repo.git(&["stash", "pop", "--quiet"]);
+    assert_eq!(desk.fix(&["--issue", "9"]).code, 1);
+    for name in ["issues", "applied_fixes", "verdict", "warnings"] {
+        assert_eq!(desk.stored("review.json")[name], report[name], "{name}");
+    }
+    // It can be missing again.
+    desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
+    assert_eq!(desk.fix(&["--issue", "9"]).code, 1);
+    expect![[r#"
+        #1 open: The error is swallowed
+        #2 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+}
+
+#[test]
+fn report_stays_if_a_missing_fix_cannot_be_stored() {
+    let desk = Desk::with_faults();
+    desk.reviewed(&[mean()]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    let report = desk.stored("review.json");
+    desk.repo.git(&["checkout", "--quiet", "--", "."]);
+    let before = desk.files();
+    // A folder is where crh would write.
+    fs::create_dir(desk.run().join("stages/second-looks.json")).unwrap();
+    let output = desk.fix(&["--issue", "1"]);
+    assert_eq!(output.code, 3, "{}", output.shown());
+    assert_eq!((desk.files(), desk.stored("review.json")), (before, report));
+}
+
+#[test]
 fn undo_accepts_fix_that_git_removed_with_an_edit() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);
@@ -628,7 +668,7 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p1() {
 
 #[test]
 fn fix_of_one_place_does_not_close_a_group_of_two_p2() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     let group = json!({
         "findings": ["F1", "F2"], "verdict": "publish", "probability": 0.9, "severity": "P2",
     });
@@ -643,6 +683,11 @@ fn fix_of_one_place_does_not_close_a_group_of_two_p2() {
         #1 partial: A refund of what was not paid
     "#]]
     .assert_eq(&format!("{open}{partial}"));
+    // The issue is not open again: it was open before.
+    desk.repo.git(&["checkout", "--quiet", "--", "."]);
+    let reverted = desk.fix(&["--issue", "9"]);
+    assert!(!reverted.stderr.contains("open again"), "{}", reverted.shown());
+    assert_eq!(issues(&desk.stored("review.json")), open);
 }
 
 #[test]
