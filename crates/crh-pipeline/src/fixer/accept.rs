@@ -165,7 +165,7 @@ fn edits_for(
         true if own().next().is_none() => Err(NO_FILE),
         true if own().any(is_near) => Err("the change around its lines may be for another issue"),
         true if has_substance() => Err("the code around its lines was not changed"),
-        true => Err("only comments, blank lines or trailing white space were changed for it"),
+        true => Err("only comments or white space were changed for it"),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::FileEdit;
+use super::file_kind::FileKind;
 use super::indented_blocks::{block_around, has_word, key, named_blocks};
 use crh_review::Location;
 use crh_review::finding::Side;
@@ -21,7 +22,18 @@ const COMMENT_WORDS: [&str; 8] =
     ["comment", "docstring", "document", "rustdoc", "javadoc", "jsdoc", "licen", "typo"];
 
 /// What starts a comment in the title or the suggestion of an issue.
-const COMMENT_MARKS: [&str; 3] = ["//", "/*", "#"];
+const COMMENT_MARKS: [&str; 4] = ["//", "/*", "#", "<!--"];
+
+/// Words in the title or the suggestion of an issue about white space.
+const SPACE_WORDS: [&str; 7] = [
+    "indent",
+    "white space",
+    "whitespace",
+    "blank line",
+    "trailing space",
+    "extra space",
+    "missing space",
+];
 
 /// Maximum cells of the comparison table: 2,000 by 2,000 lines between the first and the last
 /// change. More lines are compared in parts, between lines that both texts have once.
@@ -39,6 +51,7 @@ pub struct ChangedLines {
 /// The changes of one file.
 pub(super) struct FileChanges<'e> {
     path: &'e str,
+    kind: FileKind,
     before: FileLines,
     after: FileLines,
     changes: Vec<ChangedLines>,
@@ -52,7 +65,7 @@ pub(super) struct FileChanges<'e> {
 #[derive(Default)]
 struct FileLines {
     lines: Vec<String>,
-    /// The lines without comments. If the file does not parse, only without lines of `#`.
+    /// The lines without comments.
     code: Vec<String>,
     definitions: Vec<DefinitionLines>,
     /// Callbacks and methods of object literals with several lines.
@@ -82,7 +95,8 @@ impl<'e> FileChanges<'e> {
         let base = base.map(|bytes| split_lines(&String::from_utf8_lossy(bytes)));
         let base = base.unwrap_or_default();
         let since_base = changed_lines(&base, &before.lines);
-        Self { path: &edit.path, before, after, changes, base, since_base }
+        let kind = FileKind::from_path(&edit.path);
+        Self { path: &edit.path, kind, before, after, changes, base, since_base }
     }
 
     /// The path of the file.
@@ -90,8 +104,8 @@ impl<'e> FileChanges<'e> {
         self.path
     }
 
-    /// The changes that may fix this issue. Comments, blank lines and trailing white space count
-    /// only if the issue is about them.
+    /// The changes that may fix this issue. Comments, and white space that does not matter, count only
+    /// if the issue is about them.
     pub(super) fn substantial(&self, issue: &Issue) -> Vec<&ChangedLines> {
         let is_about_space = self.is_about_blank_space(issue);
         let is_about_comment = self.is_about_comment(issue);
@@ -282,41 +296,47 @@ impl<'e> FileChanges<'e> {
         position(lines.start).start..position(lines.end.saturating_sub(1)).end
     }
 
-    /// Whether a change is only about blank lines and trailing white space.
+    /// Whether a change is only about white space that does not matter.
     fn is_blank(&self, change: &ChangedLines) -> bool {
-        visible_lines(&self.before.lines[change.before.clone()])
-            == visible_lines(&self.after.lines[change.after.clone()])
+        self.kind.visible_lines(&self.before.lines[change.before.clone()])
+            == self.kind.visible_lines(&self.after.lines[change.after.clone()])
     }
 
-    /// Whether a change is only about comments, blank lines and trailing white space.
+    /// Whether a change is only about comments and such white space.
     fn is_comment(&self, change: &ChangedLines) -> bool {
-        visible_lines(&self.before.code[change.before.clone()])
-            == visible_lines(&self.after.code[change.after.clone()])
+        self.kind.visible_lines(&self.before.code[change.before.clone()])
+            == self.kind.visible_lines(&self.after.code[change.after.clone()])
     }
 
     /// Whether an issue speaks of comments, or one of its places is a comment.
     fn is_about_comment(&self, issue: &Issue) -> bool {
         let mut texts = std::iter::once(&issue.title).chain(&issue.suggested_fix);
         let is_comment = |place: Range<usize>| {
-            self.before.code.get(place).is_some_and(|code| visible_lines(code).is_empty())
+            let mut code = self.before.code.get(place).into_iter().flatten().peekable();
+            code.peek().is_some() && code.all(|line| line.trim().is_empty())
         };
         texts.any(|text| speaks_of_comments(text)) || self.places(issue).into_iter().any(is_comment)
     }
 
-    /// Whether a replacement of the issue changes only blank lines and trailing white space.
+    /// Whether an issue speaks of white space, or a replacement of it changes nothing else.
     fn is_about_blank_space(&self, issue: &Issue) -> bool {
+        let mut texts = std::iter::once(&issue.title).chain(&issue.suggested_fix);
+        let speaks_of_space = texts.any(|text| {
+            let lower = text.to_lowercase();
+            SPACE_WORDS.iter().any(|word| lower.contains(word))
+        });
         let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let Location { file, line_start, line_end, .. } = &issue.location;
         let lines = self.before.lines.get(index(*line_start).saturating_sub(1)..index(*line_end));
         let of_members = issue.members.iter().map(|member| &member.finding.replacement);
         let mut replacements = of_members.chain([&issue.replacement]).flatten();
-        file == self.path
-            && lines.is_some_and(|lines| {
-                replacements.any(|text| {
-                    let text: Vec<String> = text.lines().map(str::to_owned).collect();
-                    text != lines && visible_lines(&text) == visible_lines(lines)
-                })
+        let has_replacement = |lines: &[String]| {
+            replacements.any(|text| {
+                let text = split_lines(text);
+                text != lines && self.kind.visible_lines(&text) == self.kind.visible_lines(lines)
             })
+        };
+        speaks_of_space || file == self.path && lines.is_some_and(has_replacement)
     }
 }
 
@@ -332,14 +352,8 @@ impl FileLines {
                 DefinitionLines::new(&span.name, SymbolKind::Function, span.start, span.end)
             });
             let definitions = definitions.collect();
-            // In Markdown, `#` starts a heading.
-            let is_markdown = path.ends_with(".md") || path.ends_with(".mdx");
-            let is_comment = |line: &str| !is_markdown && (line == "#" || line.starts_with("# "));
-            let code = lines.iter().map(|line| match is_comment(line.trim()) {
-                true => String::new(),
-                false => line.clone(),
-            });
-            return Self { code: code.collect(), lines, definitions, ..Self::default() };
+            let code = FileKind::from_path(path).without_comments(&lines);
+            return Self { code, lines, definitions, ..Self::default() };
         };
         let symbols = tree.symbols();
         let definitions = symbols.all().iter().filter(|symbol| symbol.kind != SymbolKind::Module);
@@ -409,12 +423,6 @@ fn speaks_of_comments(text: &str) -> bool {
             && !rest.next().is_some_and(|after| after == '[' || after.is_numeric())
     };
     has_word || COMMENT_MARKS.iter().any(|mark| text.match_indices(mark).any(is_mark))
-}
-
-/// The lines without blank ones and without trailing white space. Indentation and spaces inside a
-/// line stay, since they can be the defect.
-fn visible_lines(lines: &[String]) -> Vec<&str> {
-    lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect()
 }
 
 /// The changed lines between two texts, by a longest common subsequence.
@@ -559,6 +567,7 @@ mod tests {
         check("\"Paid\"+name\n", "\"Paid \"+name\n", false);
         check("a\nb\n", "a  \n\nb\n", true);
         check("a\n\t\nb\n", "a\nb\n", true);
+        check("a = 1\n", "a  =1\n", true);
     }
 
     #[test]

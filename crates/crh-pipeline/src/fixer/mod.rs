@@ -6,6 +6,7 @@
 mod accept;
 mod changed_lines;
 mod file_edit;
+mod file_kind;
 mod indented_blocks;
 mod report;
 mod sandbox;

@@ -11,7 +11,7 @@ use crh_testkit::{FakeModel, Repo};
 
 /// Why an issue is not done.
 const ELSEWHERE: &str = "the code around its lines was not changed";
-const COMMENTS: &str = "only comments";
+const COMMENTS: &str = "only comments or white space were changed for it";
 
 /// A fixer that reports the issues in a new file as done after these edits.
 fn scene(path: &str, text: &str, table: &str, edits: &[(&str, &str)]) -> (FakeModel, Scene) {
@@ -241,4 +241,81 @@ async fn comment_fixes_an_issue_about_comments() {
     let place = Location { line_start: 1, line_end: 1, ..location };
     scene.fix_task.issues[0].other_places = vec![place];
     assert_eq!(outcomes(&scene).await, ["done"]);
+}
+
+/// A file, its text, the cited line, an edit, and whether the edit fixes the issue.
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str);
+
+async fn check_rows(rows: &[Row<'_>]) {
+    let mut wrong = Vec::new();
+    for row @ (path, text, cited, old, new, expected) in rows {
+        let line = 1 + text.lines().position(|line| line.contains(cited)).unwrap();
+        let table = format!("a {path}:{line} P1 0.9 \"This is wrong and unsafe\"");
+        let (_model, scene) = scene(path, text, &table, &[(*old, *new)]);
+        let found = outcomes(&scene).await;
+        if found != [*expected] {
+            wrong.push((row, found));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test]
+async fn comment_by_the_mark_of_its_file_fixes_no_code() {
+    let files = [
+        ("x.sh", "set -e\ncd /x\nrm -rf *\n", "rm -rf *", "# safe"),
+        ("Makefile", "a:\n\trm x\n", "\trm x", "# safe"),
+        ("Dockerfile", "FROM x\nRUN rm *\n", "RUN rm *", "# safe"),
+        ("x.toml", "[b]\nq = 1\nw = 4\n", "w = 4", "# safe"),
+        ("x.yml", "b:\n  q: 1\n  w: 'a#b'\n", "  w: 'a#b'", "# safe"),
+        ("x.tf", "a = 1\nb = \"0/0\"\n", "b = \"0/0\"", "// safe"),
+        ("x.ini", "[a]\nb = 1\nc = 2\n", "c = 2", "; safe"),
+        ("x.sql", "SELECT 1;\nDELETE FROM t;\n", "DELETE FROM t;", "-- safe"),
+        ("x.css", "a { b: c }\nd { e: f }\n", "d { e: f }", "/* safe */"),
+        ("x.html", "<p>a</p>\n<p>bad</p>\n", "<p>bad</p>", "<!-- it's safe -->"),
+        ("x.md", "# A\n\nIt's bad.\n", "It's bad.", "<!-- safe -->"),
+        ("x.py", "a = 1\nb = 'x#y'\n", "b = 'x#y'", "# safe"),
+    ];
+    for (path, text, line, comment) in files {
+        let (after, above) = (format!("{line} {comment}"), format!("{comment}\n{line}"));
+        let rows = [&after, &above].map(|new| (path, text, line, line, new.as_str(), COMMENTS));
+        check_rows(&rows).await;
+    }
+    let html = ("x.html", "<p>\nbad\n</p>\n", "bad", "bad\n", "bad\n<!--\n it is safe\n-->\n");
+    check_rows(&[(html.0, html.1, html.2, html.3, html.4, COMMENTS)]).await;
+    check_rows(&[
+        ("x.sh", "#!/bin/sh\nrm -rf *\n", "rm", "rm -rf *", "rm -rf ./t # safe", "done"),
+        ("x.sh", "#!/bin/sh\nrm -rf *\n", "#!", "#!/bin/sh", "#!/bin/sh -e", "done"),
+        ("x.sh", "a=${b#c}\necho $#\n", "b#c", "b#c", "b#d", "done"),
+        ("x.sh", "a='b # c'\necho\n", "b # c", "# c", "# d", "done"),
+        ("x.yml", "a: it's # b\nc: d#e\n", "d#e", "d#e", "d#f", "done"),
+        ("x.css", "a { color: #fff }\n", "#fff", "#fff", "#000", "done"),
+        ("x.jsonc", "{\n  \"a\": \"http://b\"\n}\n", "http", "//b", "//c", "done"),
+        ("x.sql", "SELECT '--', 1;\n", "SELECT", "1;", "2;", "done"),
+        ("x.md", "# A title\n\nText.\n", "title", "A title", "Another title", "done"),
+        ("x.html", "<p>\n<!-- a --> bad\n</p>\n", "bad", "bad", "good", "done"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn white_space_fixes_no_code_except_as_indentation() {
+    let json = "{\n  \"a\": {\n    \"q\": 1\n  }\n}\n";
+    let code = "def page(user):\n    if user:\n        return \"<b>\" + user.name\n    return 1\n";
+    check_rows(&[
+        ("c.yml", "a:\n  password: hunter\n", "pass", ": hunter", ":   hunter", COMMENTS),
+        ("p.json", json, "q", "    \"q\": 1", "      \"q\" : 1", COMMENTS),
+        ("s.toml", "[a]\nw = 4\n", "w", "w = 4", "w=4", COMMENTS),
+        ("R.md", "# A\n\n1. Install node 8.\n", "node", "Install node", "Install  node", COMMENTS),
+        ("s.py", code, "name", "\"<b>\" + user", "\"<b>\"+user", COMMENTS),
+        ("s.py", code, "name", "\"<b>\"", "\"<b> \"", "done"),
+        ("s.py", code, "return 1", "    return 1", "        return 1", "done"),
+        ("c.yml", "a:\n  b:\n    c: 1\n", "c: 1", "    c", "  c", "done"),
+        ("c.yml", "a:\n  b:1\n", "b:1", "b:1", "b: 1", "done"),
+        ("Makefile", "a:\n    rm x\n", "rm", "    rm", "\trm", "done"),
+        ("x.sh", "a = 1\necho\n", "a = 1", "a = 1", "a=1", "done"),
+    ])
+    .await;
+    let table = r#"a p.json:3 P1 0.9 "The indentation is wrong""#;
+    check("p.json", json, table, &[("    \"q\"", "      \"q\"")], &["done"]).await;
 }

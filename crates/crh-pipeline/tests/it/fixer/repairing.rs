@@ -344,7 +344,7 @@ async fn only_an_edit_of_the_code_around_an_issue_counts() {
 
 #[tokio::test]
 async fn comment_is_no_fix_of_code() {
-    let comments = "only comments";
+    let comments = "only comments or white space were changed for it";
     for (old, new) in [
         ("\"\"\"Bills.\"\"\"", "\"\"\"Bills of the shop.\"\"\""),
         ("\"\"\"The fee.\"\"\"", "\"\"\"The fee in cents.\"\"\""),
@@ -415,7 +415,7 @@ async fn blank_space_is_no_fix_of_other_things() {
         || FakeModel::start().on("fixer-1", [spaces(), reports(&[(1, "done"), (2, "not_done")])]);
     Scene::new(&model())
         .check(expect![[r#"
-        #1 not done: only comments, blank lines or trailing white space were changed for it, although the fixer reports: It is done.
+        #1 not done: only comments or white space were changed for it, although the fixer reports: It is done.
         #2 not done: It is not_done.
         fixer-1 Completed
         ! the edit of `cart.py` belongs to no repaired issue and is rejected
