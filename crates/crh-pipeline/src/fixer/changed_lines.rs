@@ -120,7 +120,7 @@ impl<'e> FileChanges<'e> {
     pub(super) fn touches(&self, issue: &Issue, change: &ChangedLines) -> bool {
         self.places(issue).iter().any(|place| {
             change.before.start < place.end.saturating_add(MARGIN)
-                && change.before.end + MARGIN >= place.start
+                && change.before.end + MARGIN > place.start
         })
     }
 

@@ -319,3 +319,18 @@ async fn white_space_fixes_no_code_except_as_indentation() {
     let table = r#"a p.json:3 P1 0.9 "The indentation is wrong""#;
     check("p.json", json, table, &[("    \"q\"", "      \"q\"")], &["done"]).await;
 }
+
+#[tokio::test]
+async fn change_more_than_three_lines_away_fixes_no_issue() {
+    let near = "TAX = 1\n\n\ndef fee(a):\n    b = 1\n    c = 2\n    return a\n\n\nMODE = 1\n";
+    let far = near.replace("\n\n\n", "\n\n\n\n");
+    let go = "package a\n\nfunc b() {\n\tx()\n}\n\n\nfunc c() {\n\ty()\n}\n";
+    check_rows(&[
+        ("cart.py", near, "def fee", "TAX = 1", "TAX = 2", "done"),
+        ("cart.py", &far, "def fee", "TAX = 1", "TAX = 2", ELSEWHERE),
+        ("cart.py", near, "return a", "MODE = 1", "MODE = 2", "done"),
+        ("cart.py", &far, "return a", "MODE = 1", "MODE = 2", ELSEWHERE),
+        ("a.go", go, "func c", "x()", "z()", ELSEWHERE),
+    ])
+    .await;
+}
