@@ -116,12 +116,39 @@ impl<'e> FileChanges<'e> {
         self.changes.iter().filter(may_fix).collect()
     }
 
-    /// Whether a change is at a place of an issue or a few lines from it.
+    /// Whether a change is at a place of an issue, or a few lines from it and not in another function.
+    /// If the issue is outside of all functions, a change of old lines must be in its block.
     pub(super) fn touches(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let before = &change.before;
         self.places(issue).iter().any(|place| {
-            change.before.start < place.end.saturating_add(MARGIN)
-                && change.before.end + MARGIN > place.start
+            let is_near = before.start < place.end.saturating_add(MARGIN)
+                && before.end + MARGIN > place.start;
+            let may_be_near = || {
+                !self.is_in_other_definition(place, change)
+                    && (before.is_empty()
+                        || self.before.definitions.iter().any(|it| contains(&it.lines, place))
+                        || self.is_in_block(issue, change))
+            };
+            overlap(before, place) || is_near && may_be_near()
         })
+    }
+
+    /// Whether a change is in a function or type that does not contain a place, or at its decorator.
+    fn is_in_other_definition(&self, place: &Range<usize>, change: &ChangedLines) -> bool {
+        let definitions = self.before.definitions.iter();
+        let (own, other): (Vec<_>, Vec<_>) = definitions.partition(|it| contains(&it.lines, place));
+        if !change.before.is_empty() {
+            return other.iter().any(|it| overlap(&it.lines, &change.before));
+        }
+        // New lines at the start or at the end of a function are only afterwards in it.
+        let has = |list: &[&DefinitionLines], name: &str| list.iter().any(|it| it.name == name);
+        let mut changed =
+            self.after.definitions.iter().filter(|it| overlap(&it.lines, &change.after));
+        let at = change.before.start;
+        let mut callbacks = self.before.callbacks.iter();
+        changed.any(|it| has(&other, &it.name) && !has(&own, &it.name))
+            || own.is_empty()
+                && callbacks.any(|it| it.start < at && at < it.end && !contains(it, place))
     }
 
     /// Whether a change replaces a cited line of an issue, or inserts lines next to one.
@@ -395,6 +422,16 @@ impl DefinitionLines {
         let lines = line_index(start)..line_index(end) + 1;
         Self { name: own_name.to_owned(), is_type, lines }
     }
+}
+
+/// Whether lines contain the first line of a place. Removed lines, whose place is empty, may have been
+/// the last ones.
+fn contains(lines: &Range<usize>, place: &Range<usize>) -> bool {
+    lines.start <= place.start && place.start < lines.end + usize::from(place.is_empty())
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 fn split_lines(text: &str) -> Vec<String> {

@@ -334,3 +334,30 @@ async fn change_more_than_three_lines_away_fixes_no_issue() {
     ])
     .await;
 }
+
+#[tokio::test]
+async fn change_of_another_key_or_function_nearby_fixes_no_issue() {
+    let store = "class Store:\n    def get(self, key):\n        return self.db[key]\n\n    \
+                 def put(self, key):\n        self.db[key] = 1\n\n\nLIMIT = 3\n\n\n\
+                 @app.route('/x')\ndef view(request):\n    return 1\n";
+    let yaml = "on: push\nlevel: debug\ntoken: test\nname: ci\n";
+    let toml = "[a]\nx = 1\n[b]\ny = 2\nz = 3\n";
+    check_rows(&[
+        ("s.py", store, "return self", "self.db[key] = 1", "self.db[key] = 2", ELSEWHERE),
+        ("s.py", store, "return self", "= 1\n", "= 1\n        log(key)\n", ELSEWHERE),
+        ("s.py", store, "return self", "return self.db[key]", "return self.db.get(key)", "done"),
+        ("s.py", store, "LIMIT", "'/x'", "'/y'", ELSEWHERE),
+        ("s.py", store, "LIMIT", "@app", "@cached\n@app", ELSEWHERE),
+        ("s.py", store, "LIMIT", "= 1\n\n\nL", "= 1\n        log(key)\n\n\nL", ELSEWHERE),
+        ("s.py", store, "LIMIT", "LIMIT = 3", "LIMIT = 30", "done"),
+        ("s.py", store, "LIMIT", "LIMIT = 3\n", "LIMIT = 3\n\nassert ready()\n", "done"),
+        ("s.py", store, "LIMIT", "\n@app", "\ndef check():\n    pass\n\n\n@app", "done"),
+        ("c.yml", yaml, "token", "debug", "info", ELSEWHERE),
+        ("c.yml", yaml, "token", "name: ci\n", "", ELSEWHERE),
+        ("c.yml", yaml, "token", "test", "prod", "done"),
+        ("c.yml", yaml, "token", "name: ci\n", "name: ci\nsecret: 1\n", "done"),
+        ("c.toml", toml, "y = 2", "x = 1", "x = 2", ELSEWHERE),
+        ("c.toml", toml, "y = 2", "z = 3", "z = 4", "done"),
+    ])
+    .await;
+}
