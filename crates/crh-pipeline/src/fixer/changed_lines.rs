@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::FileEdit;
 use super::file_kind::FileKind;
-use super::indented_blocks::{block_around, has_word, key, named_blocks};
+use super::indented_blocks::{block_around, has_word, headers, key, named_blocks};
 use crh_review::Location;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -56,7 +56,7 @@ pub(super) struct FileChanges<'e> {
     after: FileLines,
     changes: Vec<ChangedLines>,
     /// The file before the reviewed change. Empty if it is unknown.
-    base: Vec<String>,
+    base: FileLines,
     /// The changes that were reviewed, and those before the fixer.
     since_base: Vec<ChangedLines>,
 }
@@ -92,9 +92,8 @@ impl<'e> FileChanges<'e> {
         };
         let (before, after) = (lines(&edit.before), lines(&edit.after));
         let changes = changed_lines(&before.lines, &after.lines);
-        let base = base.map(|bytes| split_lines(&String::from_utf8_lossy(bytes)));
-        let base = base.unwrap_or_default();
-        let since_base = changed_lines(&base, &before.lines);
+        let base = base.map(|bytes| FileLines::parse(&edit.path, bytes)).unwrap_or_default();
+        let since_base = changed_lines(&base.lines, &before.lines);
         let kind = FileKind::from_path(&edit.path);
         Self { path: &edit.path, kind, before, after, changes, base, since_base }
     }
@@ -129,8 +128,34 @@ impl<'e> FileChanges<'e> {
                         || self.before.definitions.iter().any(|it| contains(&it.lines, place))
                         || self.is_in_block(issue, change))
             };
-            overlap(before, place) || is_near && may_be_near()
+            (overlap(before, place) || is_near && may_be_near())
+                && (issue.location.side == Side::New
+                    || self.may_replace_removed(issue, place, change))
         })
+    }
+
+    /// Whether a change at the place of removed lines adds a line, outside of functions under the same
+    /// header, and does not give a removed key another value.
+    fn may_replace_removed(
+        &self,
+        issue: &Issue,
+        place: &Range<usize>,
+        change: &ChangedLines,
+    ) -> bool {
+        let removed = self.removed_lines(issue);
+        let is_in_definition = self.before.definitions.iter().any(|it| contains(&it.lines, place));
+        let may_be_anywhere = is_in_definition || removed.is_empty();
+        let mut new = change.after.clone().filter(|at| !self.after.code[*at].trim().is_empty());
+        let has_key = |name: &str| {
+            self.before.lines[change.before.clone()].iter().any(|line| key(line) == Some(name))
+        };
+        let has_other_value = |(new, old): (usize, &usize)| {
+            self.has_other_value(*old, new) && !key(&self.base.code[*old]).is_some_and(has_key)
+        };
+        let mut pairs =
+            change.after.clone().flat_map(|at| removed.iter().map(move |old| (at, old)));
+        new.any(|at| may_be_anywhere || removed.iter().any(|old| self.is_under_header(*old, at)))
+            && !pairs.any(has_other_value)
     }
 
     /// Whether a change is in a function or type that does not contain a place, or at its decorator.
@@ -250,34 +275,52 @@ impl<'e> FileChanges<'e> {
     }
 
     /// Whether a change brings back lines that the reviewed change removed at the place of an
-    /// issue, or a name in them. Lines and names that the file still has do not count.
+    /// issue, or a name in them, in the same function or under the same header. Lines and names that
+    /// the file still has do not count.
     pub(super) fn brings_back(&self, issue: &Issue, change: &ChangedLines) -> bool {
+        let known: BTreeSet<&str> = self.before.code.iter().flat_map(|line| names(line)).collect();
+        let is_name_back = |name: &str, new: &str| {
+            let is_short = name.len() < NAME_MIN || name.chars().all(char::is_numeric);
+            !is_short && !known.contains(name) && names(new).any(|it| it == name)
+        };
+        let is_back = |old: usize, new: usize| {
+            let text = bare_text(&self.base.code[old]);
+            let is_line_back = text.contains(char::is_alphanumeric)
+                && bare_text(&self.after.code[new]) == text
+                && self.before.lines.iter().all(|line| bare_text(line) != text);
+            let is_name_back = names(text).any(|name| is_name_back(name, &self.after.code[new]));
+            (is_line_back || is_name_back && !self.has_other_value(old, new))
+                && self.is_under_header(old, new)
+        };
+        let mut removed = self.removed_lines(issue).into_iter();
+        removed.any(|old| change.after.clone().any(|new| is_back(old, new)))
+    }
+
+    /// The lines of the base that the reviewed change removed at the place of an issue.
+    fn removed_lines(&self, issue: &Issue) -> Vec<usize> {
         let places = std::iter::once(&issue.location).chain(&issue.other_places);
         let here = places.filter(|it| it.file == self.path && it.side == Side::Old);
-        let removed = here.flat_map(|place| {
-            let cited = line_index(place.line_start)..line_index(place.line_end) + 1;
-            let removed = self.since_base.iter().map(|it| it.before.clone());
-            let removed = removed.filter(|it| it.start < cited.end && cited.start < it.end);
-            removed.flat_map(|lines| &self.base[lines]).collect::<Vec<_>>()
-        });
-        let removed: Vec<&String> = removed.collect();
-        let has = |lines: &[String], text: &str| lines.iter().any(|line| line.trim() == text);
-        let new = &self.after.code[change.after.clone()];
-        let names_of = |lines: &[String]| -> BTreeSet<String> {
-            lines.iter().flat_map(|line| names(line)).map(str::to_owned).collect()
-        };
-        let (known, new_names) = (names_of(&self.before.code), names_of(new));
-        let is_back = |name: &str| {
-            let is_short = name.len() < NAME_MIN || name.chars().all(char::is_numeric);
-            !is_short && !known.contains(name) && new_names.contains(name)
-        };
-        removed.iter().any(|line| {
-            let text = line.trim();
-            let is_line_back = text.contains(char::is_alphanumeric)
-                && has(new, text)
-                && !has(&self.before.lines, text);
-            is_line_back || names(line).any(is_back)
-        })
+        let cited: Vec<Range<usize>> =
+            here.map(|it| line_index(it.line_start)..line_index(it.line_end) + 1).collect();
+        let removed = self.since_base.iter().map(|it| it.before.clone());
+        removed.filter(|lines| cited.iter().any(|it| overlap(it, lines))).flatten().collect()
+    }
+
+    /// Whether a new line is in the same function as a line of the base, or under the same header.
+    fn is_under_header(&self, old: usize, new: usize) -> bool {
+        self.base.headers(old) == self.after.headers(new)
+    }
+
+    /// Whether a new line has the key of a line of the base and another value. In code, another value
+    /// may be right.
+    fn has_other_value(&self, old: usize, new: usize) -> bool {
+        let (old, new) = (&self.base.code[old], &self.after.code[new]);
+        let name = key(old);
+        !self.before.has_syntax
+            && name.is_some()
+            && name == key(new)
+            && self.kind.visible_lines(&[bare_text(old).to_owned()])
+                != self.kind.visible_lines(&[bare_text(new).to_owned()])
     }
 
     /// The cited lines of an issue in this file, and where removed ones were if it is about removed
@@ -407,6 +450,17 @@ impl FileLines {
         bindings.filter(|(line, _)| !self.is_in_function(*line)).collect()
     }
 
+    /// The names of the functions and types around a line, or else the lines that it belongs to.
+    fn headers(&self, line: usize) -> Vec<&str> {
+        let around = self.definitions.iter().filter(|it| it.lines.contains(&line));
+        let mut around: Vec<&DefinitionLines> = around.collect();
+        if around.is_empty() {
+            return headers(&self.code, line);
+        }
+        around.sort_by_key(|it| it.lines.len());
+        around.iter().map(|it| it.name.as_str()).collect()
+    }
+
     fn is_in_function(&self, line: usize) -> bool {
         self.definitions.iter().any(|it| !it.is_type && it.lines.contains(&line))
     }
@@ -432,6 +486,12 @@ fn contains(lines: &Range<usize>, place: &Range<usize>) -> bool {
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
+}
+
+/// A line without white space around it and without a comma at its end.
+fn bare_text(line: &str) -> &str {
+    let text = line.trim();
+    text.strip_suffix(',').unwrap_or(text)
 }
 
 fn split_lines(text: &str) -> Vec<String> {

@@ -51,6 +51,27 @@ pub(super) fn named_blocks(lines: &[String], cited: &Range<usize>) -> Vec<Range<
     blocks
 }
 
+/// The lines that a line belongs to, the nearest first: each is the next one above with less
+/// indentation, and the last may be a TOML table.
+pub(super) fn headers(lines: &[String], line: usize) -> Vec<&str> {
+    let Some(own) = lines.get(line) else { return Vec::new() };
+    let mut headers = Vec::new();
+    let (mut depth, mut may_be_listed) = (indentation(own).unwrap_or_default(), is_item(own));
+    for text in lines[..line].iter().rev() {
+        let Some(above) = indentation(text) else { continue };
+        let is_table_above = is_table(text) && !is_table(own);
+        // A list may be as deep as its key.
+        if above < depth || is_table_above || may_be_listed && above == depth && !is_item(text) {
+            headers.push(text.trim());
+            (depth, may_be_listed) = (above, is_item(text));
+        }
+        if is_table_above {
+            break;
+        }
+    }
+    headers
+}
+
 /// The key of a line, such as `image` in `- image: nginx`, or the last name of a TOML table.
 pub(super) fn key(line: &str) -> Option<&str> {
     let text = line.trim();
@@ -172,6 +193,23 @@ jobs:
         check(toml, "name", ("name = \"a\"", "name = \"a\""));
         check(toml, "lto", ("[profile.dev]", "panic = 1"));
         check(toml, "[lints]", ("[lints]", "all = 1"));
+    }
+
+    #[test]
+    fn line_belongs_to_the_lines_above_with_less_indentation() {
+        let check = |text: &str, line: &str, expected: &[&str]| {
+            let lines = lines(text);
+            let at = lines.iter().position(|it| it.contains(line)).unwrap();
+            assert_eq!(headers(&lines, at), expected, "{line}");
+        };
+        check(COMPOSE, "PGDATA", &["environment:", "db:", "services:"]);
+        check(COMPOSE, "- db", &["depends_on:", "web:", "services:"]);
+        check(COMPOSE, "run: make", &["- name: one", "jobs:"]);
+        let toml = "name = 1\n\n[a]\nx = 1\n[b]\ny = 1\n";
+        check(toml, "name", &[]);
+        check(toml, "y", &["[b]"]);
+        check(toml, "[b]", &[]);
+        check("{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", "b", &["\"a\": {", "{"]);
     }
 
     #[test]

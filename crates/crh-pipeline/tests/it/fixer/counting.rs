@@ -361,3 +361,57 @@ async fn change_of_another_key_or_function_nearby_fixes_no_issue() {
     ])
     .await;
 }
+
+#[tokio::test]
+async fn removed_line_is_back_only_under_the_same_header() {
+    let toml = "[a]\nx = 1\n\n[b]\nverify = true\ny = 2\n\n[d]\nw = 4\n";
+    let long_toml = toml.replace("y = 2\n", "y = 2\nk = 1\nl = 1\nm = 1\nn = 1\n");
+    let json = "{\n  \"a\": {\n    \"strict\": true,\n    \"x\": 1\n  },\n  \"c\": {\n    \"q\": 1\n  }\n}\n";
+    let yaml = "guard:\n  limit: 5\n  on: 1\nh:\n  v: 1\n";
+    let js = "function a(x) {\n  if (!x) return null;\n  return x.y;\n}\n\nfunction b(x) {\n  return x.z;\n}\n";
+    let guard = "  if (!x) return null;\n";
+    let strict = "    \"strict\": true,\n";
+    let mut wrong = Vec::new();
+    for (path, base, removed, old, new, expected) in [
+        ("s.toml", toml, "verify = true\n", "w = 4\n", "verify = true\nw = 4\n", ELSEWHERE),
+        ("s.toml", toml, "verify = true\n", "y = 2\n", "verify = false\ny = 2\n", ELSEWHERE),
+        ("s.toml", toml, "verify = true\n", "y = 2\n", "y = 3\n", ELSEWHERE),
+        ("s.toml", toml, "verify = true\n", "y = 2\n", "", ELSEWHERE),
+        ("s.toml", toml, "verify = true\n", "y = 2\n", "# verify = true\ny = 2\n", COMMENTS),
+        ("s.toml", toml, "verify = true\n", "y = 2\n", "verify = true\ny = 2\n", "done"),
+        ("s.toml", toml, "verify = true\n", "y = 2\n", "check = 1\ny = 2\n", "done"),
+        ("s.toml", &long_toml, "verify = true\n", "n = 1\n", "n = 1\nverify = true\n", "done"),
+        ("p.json", json, strict, "    \"q\"", "    \"strict\": true,\n    \"q\"", ELSEWHERE),
+        ("p.json", json, strict, "\"x\": 1\n", "\"x\": 1,\n    \"strict\": true\n", "done"),
+        ("c.yml", yaml, "  limit: 5\n", "  v: 1\n", "  v: 1\n  limit: 5\n", ELSEWHERE),
+        ("c.yml", yaml, "  limit: 5\n", "  on: 1\n", "  on: 1\n  limit: 5\n", "done"),
+        (
+            "a.js",
+            js,
+            guard,
+            "  return x.z;\n",
+            "  if (!x) return null;\n  return x.z;\n",
+            ELSEWHERE,
+        ),
+        ("a.js", js, guard, "  return x.y;\n", "  if (!x) return null;\n  return x.y;\n", "done"),
+        ("a.js", js, guard, "  return x.y;\n", "  return x?.y;\n", "done"),
+    ] {
+        let repo = Repo::from_fixture(CART);
+        repo.write(path, base);
+        repo.commit("a line");
+        repo.write(path, base.replacen(removed, "", 1));
+        repo.commit("no line");
+        let line = 1 + base[..base.find(removed).unwrap()].lines().count();
+        let table = format!("a {path}:{line} P1 0.9 \"The check was removed\"");
+        let model =
+            FakeModel::start().on("fixer-1", [edit(path, old, new), reports(&[(1, "done")])]);
+        let mut scene = Scene::from_repo(&model, repo, &table);
+        scene.fix_task.issues[0].location.side = Side::Old;
+        scene.fix_task.issues[0].evidence.clear();
+        let found = outcomes(&scene).await;
+        if found != [expected] {
+            wrong.push((path, old, new, found));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
