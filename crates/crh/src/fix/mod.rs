@@ -13,6 +13,7 @@ mod fixed_file;
 pub(crate) mod found_on;
 pub(crate) mod interrupted_fix;
 pub(crate) mod journal;
+mod later_findings;
 mod missing_fixes;
 pub(crate) mod moved_checkout;
 pub(crate) mod outcome;
@@ -36,6 +37,7 @@ use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
+pub(crate) use self::later_findings::{EarlierFindings, keep_later_findings, raise};
 use self::missing_fixes::{MissingFixes, find_again, restore_issues};
 pub(crate) use self::missing_fixes::{drop_missing_fixes, files_without_fixes, find_missing_fixes};
 use self::moved_checkout::MovedCheckout;
@@ -64,7 +66,7 @@ use crh_review::{Location, Sources, narrow_to_places, refresh_verdict, report};
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
 const ADVISORY: &str = "advisory.json";
-/// The report before any fix.
+/// The report from before the fixes, with what reviews of the fixes found in the reviewed code.
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
 /// Reason for an issue whose replacement did not help. crh would apply the same replacement again.

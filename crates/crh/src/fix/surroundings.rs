@@ -86,22 +86,23 @@ pub(super) fn issues_at(
     let mut moved = Vec::with_capacity(issues.len());
     for issue in issues {
         let diff = diffs.get(reviewed_checkout.found_on(issue.number));
-        let lines_at = |file: &str, lines: (u32, u32)| match diff {
-            Some(diff) => lines_after(diff, file, lines),
-            None => lines,
-        };
-        let mut issue = (*issue).clone();
-        let places = issue.other_places.iter_mut().chain([&mut issue.location]);
-        for place in places.filter(|place| place.side == Side::New) {
-            let lines = lines_at(&place.file, (place.line_start, place.line_end));
-            (place.line_start, place.line_end) = lines;
-        }
-        for quote in issue.evidence.iter_mut().filter(|quote| quote.side == Side::New) {
-            quote.line = lines_at(&quote.file, (quote.line, quote.line)).0;
-        }
-        moved.push(issue);
+        moved.push(diff.map_or_else(|| (*issue).clone(), |diff| moved_by(issue, diff)));
     }
     Ok(moved)
+}
+
+/// An issue with its places and quotes as they are after a diff.
+pub(super) fn moved_by(issue: &Issue, diff: &Diff) -> Issue {
+    let mut issue = issue.clone();
+    let places = issue.other_places.iter_mut().chain([&mut issue.location]);
+    for place in places.filter(|place| place.side == Side::New) {
+        let lines = lines_after(diff, &place.file, (place.line_start, place.line_end));
+        (place.line_start, place.line_end) = lines;
+    }
+    for quote in issue.evidence.iter_mut().filter(|quote| quote.side == Side::New) {
+        quote.line = lines_after(diff, &quote.file, (quote.line, quote.line)).0;
+    }
+    issue
 }
 
 /// The places of issues of which a fix left places open, by issue number, as they are in a commit

@@ -113,8 +113,11 @@ impl QuestionContext<'_> {
         let _outlasting = InterruptGuard::ignore_next();
         match left::taken_back(self.session, place) {
             Ok(files) => {
+                // The stored report has what the repeated review found in the reviewed code.
+                let stored = self.session.place.folder().map(|run| run.read(fix::REVIEWED));
+                let before = stored.and_then(Result::ok).unwrap_or_else(|| reviewed.clone());
                 // Keep the statistics: they include the cost of the repeated review.
-                *report = Report { stats: std::mem::take(&mut report.stats), ..reviewed.clone() };
+                *report = Report { stats: std::mem::take(&mut report.stats), ..before };
                 if !files.is_empty() {
                     self.person.print("The fixes are undone: the working tree is as it was.");
                 }

@@ -16,7 +16,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crate::fix::found_on::keep_found_on;
 use crate::fix::review_marks::{FixReviewEnd, mark_files};
-use crate::fix::{AppliedFixes, FixReviewResult};
+use crate::fix::{AppliedFixes, EarlierFindings, FixReviewResult};
 use crate::ui::Verbosity;
 use crh_git::BareRepository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
@@ -83,7 +83,11 @@ pub(super) fn review(
         }
     }
     let open_places = fix::open_places_at(session, report, now)?;
+    let earlier = EarlierFindings::new(report);
     let new = merge_findings(report, second, &changed, &open_places);
+    let undo = Diff::read(bare.diff(now, reviewed).or_fail(FailureKind::External)?);
+    fix::keep_later_findings(session, run, &undo, report, &earlier)
+        .or_fail(FailureKind::External)?;
     let found_here = [new.numbers, new.moved].concat();
     keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;
     let updated = applied_fixes

@@ -169,22 +169,37 @@ fn fix_that_the_user_reverts_during_its_review_is_open_again() {
 }
 
 #[test]
-fn undo_restores_the_report_of_the_review() {
+fn undo_keeps_later_findings_in_reviewed_code() {
     let desk = Desk::new();
-    let second =
-        safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = Decimal(0)");
-    let model = says_in_rounds(&[&[mean()], &[second]]);
+    let longer = json!({ "replacement": "    items = sorted(items)\n    return result" });
+    let line = "return order.amount";
+    let zero = |severity| finding(severity, "It starts at zero", "shop/orders.py:2", "result = 0");
+    let unused = finding("P1", "The items are unused", "shop/orders.py:5", "items = sorted(items)");
+    let unpaid = finding("P1", "A refund of what was not paid", "shop/orders.py:10", line);
+    let first = [with(mean(), longer), zero("P3")];
+    let model = says_in_rounds(&[&first, &[zero("P1"), unused, unpaid]]);
+    let reviewed = desk.files();
     desk.review(&model, &["--mode", "autofix"]);
-    let titles = |report: &Value| issues(report).lines().count();
-    assert_eq!(titles(&desk.stored("review.json")), 2);
+    let shown = |report: &Value| {
+        let lines = report["issues"].as_array().unwrap().iter().map(|it| {
+            format!("{} {} {}\n", it["severity"], it["line_start"], it["title"]).replace('"', "")
+        });
+        format!("{}\n{}", report["verdict"].as_str().unwrap(), lines.collect::<String>())
+    };
+    assert_eq!(shown(&desk.stored("review.json")).lines().count(), 5);
     let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&["--undo", &run]).code, 0);
+    assert_eq!(desk.files(), reviewed);
     let (report, calls) = (desk.stored("review.json"), model.requests().len());
-    // Findings in undone code are gone, but the cost of finding them stays.
+    // Findings in undone code are gone, but the cost of finding them stays. All others have their
+    // place and severity.
     expect![[r#"
-        #1 open: The total is divided by the count
+        Ready with fixes
+        P2 5 The total is divided by the count
+        P1 2 It starts at zero
+        P1 9 A refund of what was not paid
     "#]]
-    .assert_eq(&issues(&report));
+    .assert_eq(&shown(&report));
     assert_eq!(report["stats"]["llm_calls"], calls);
 }
 

@@ -97,6 +97,35 @@ fn report_only_undoes_what_an_explicit_interactive_review_fixed() {
 }
 
 #[test]
+fn report_only_keeps_what_the_repeated_review_found_in_reviewed_code() {
+    let line = "        return smtp.send(to, text)";
+    let late = finding("P1", "A mail is sent twice", "shop/mail.py:3", line);
+    let model = FakeModel::start()
+        .on("single", [answers(&three()), answers(&[late])])
+        .on("validate-1", [confirms(), confirms()]);
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP)).fixing_first();
+    scene.begins(USUAL);
+    scene.sees("What should the agent do with the remaining 3 findings?").types("d");
+    assert_eq!(scene.ends("The fixes are undone", "report_only_later_finding"), 1);
+    scene.keeps(&expect_test::expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 open: The total is divided by the count
+        #3 open: A failed mail is swallowed
+        #4 open: A mail is sent twice
+        queues: {"fixer":[3],"report":[4],"residual":[1,2]}
+        fix order: [1,2,3,4]
+        applied-fixes.json: []
+        residual-work.json:
+          #1 An unpaid order is refunded
+          #2 The total is divided by the count
+          #3 A failed mail is swallowed
+        advisory.json:
+          #4 A mail is sent twice
+        questions.json: {"decisions":[],"state":"answered"}
+    "##]]);
+}
+
+#[test]
 fn report_only_keeps_fixes_in_a_file_that_was_edited_since() {
     let mut scene = Scene::begun_fixing_first(&three());
     scene.sees(REST);
