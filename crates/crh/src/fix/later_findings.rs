@@ -11,8 +11,8 @@ use crate::commands::review::session::ReviewSession;
 use crh_pipeline::assemble::recount_summary;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::diff::Diff;
-use crh_review::finding::{Finding, Side};
-use crh_review::report::{DroppedFinding, Issue, Report};
+use crh_review::finding::{Finding, Owner, Side};
+use crh_review::report::{Action, DroppedFinding, Issue, Queue, Report};
 use crh_review::verdict::is_actionable;
 use crh_review::{Location, narrow_to_places, refresh_verdict, set_other_places};
 
@@ -32,19 +32,23 @@ impl EarlierFindings {
     }
 }
 
-/// Adds the findings of a review of the fixes to the stored report from before them. `undo` is the
-/// diff from the code with the fixes to the reviewed code.
+/// Adds the findings of a review of the fixes to the stored report from before them, and withdraws
+/// the proposed fixes of issues that it found again. `undo` is the diff from the code with the fixes
+/// to the reviewed code.
 pub(crate) fn keep_later_findings(
     session: &ReviewSession,
     run: &RunFolder,
     undo: &Diff,
     report: &Report,
     earlier: &EarlierFindings,
+    found_again: &[u32],
 ) -> Result<(), FileWriteError> {
     // Without this report, an undo keeps the current issues.
     let Ok(mut reviewed) = run.read::<Report>(REVIEWED) else { return Ok(()) };
     let fixes = FixDiff { undo, change: &session.subject.diff };
     fixes.add_later_findings(&mut reviewed, report, earlier);
+    let issues = reviewed.issues.iter_mut().chain(&mut reviewed.over_cap);
+    issues.filter(|issue| found_again.contains(&issue.number)).for_each(withdraw_fix);
     refresh_verdict(&mut reviewed, session.terms.command);
     recount_summary(&mut reviewed);
     run.store(REVIEWED, &reviewed)
@@ -60,6 +64,18 @@ pub(crate) fn raise(issue: &mut Issue, later: &Issue) {
         (issue.autofix_class, issue.owner) = (later.autofix_class, later.owner);
         (issue.queue, issue.action) = (later.queue, later.action);
         issue.requires_verification |= later.requires_verification;
+    }
+}
+
+/// Withdraws the proposed fix of an issue that was found again after it: crh would apply the same fix
+/// once more.
+fn withdraw_fix(issue: &mut Issue) {
+    issue.replacement = None;
+    if issue.action == Action::Apply {
+        issue.action = Action::Defer;
+    }
+    if issue.queue == Queue::Fixer {
+        (issue.owner, issue.queue) = (Owner::DownstreamResolver, Queue::Residual);
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn review(
     let earlier = EarlierFindings::new(report);
     let new = merge_findings(report, second, &changed, &open_places);
     let undo = Diff::read(bare.diff(now, reviewed).or_fail(FailureKind::External)?);
-    fix::keep_later_findings(session, run, &undo, report, &earlier)
+    fix::keep_later_findings(session, run, &undo, report, &earlier, &new.found_again)
         .or_fail(FailureKind::External)?;
     let found_here = [new.numbers, new.moved].concat();
     keep_found_on(run, &found_here, now).or_fail(FailureKind::External)?;

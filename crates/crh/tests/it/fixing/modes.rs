@@ -1,5 +1,7 @@
 //! What each mode does to the tree, and what it leaves behind.
 
+use std::slice;
+
 use expect_test::expect;
 use serde_json::json;
 
@@ -132,6 +134,30 @@ fn replacement_of_a_fixed_issue_is_not_applied_twice() {
     let left = desk.stored("residual-work.json")[0]["left"].clone();
     let why = "its fix is applied, but the review of the fix found the issue again";
     assert_eq!(left, json!(why));
+}
+
+#[test]
+fn fix_that_did_not_help_is_not_applied_again_after_an_undo() {
+    let line = "return result / len(items)";
+    let longer = format!("    items = list(items)\n    {line}");
+    let first = safe("It is divided", "shop/orders.py:5", line, &longer);
+    let second = safe("The total is a mean", "shop/orders.py:6", line, &longer);
+    let with_git = |desk: &Desk| drop(desk.repo.git(&["checkout", "--quiet", "--", ORDERS]));
+    let with_crh = |desk: &Desk| assert_eq!(desk.fix(&["--undo"]).code, 0);
+    for undo in [&with_git as &dyn Fn(&Desk), &with_crh] {
+        let desk = Desk::with_faults();
+        let reviewed = desk.text(ORDERS);
+        let model = says_in_rounds(&[slice::from_ref(&first), slice::from_ref(&second)]);
+        desk.review(&model, &["--mode", "autofix"]);
+        assert_eq!(issues(&desk.stored("review.json")), "#1 found_again: It is divided\n");
+        undo(&desk);
+        for (args, code) in [(&[][..], 0), (&["--issue", "1"], 1)] {
+            let output = desk.fix(args);
+            assert_eq!(output.code, code, "{}", output.shown());
+            assert_eq!(desk.text(ORDERS), reviewed, "{}", output.shown());
+            assert_eq!(issues(&desk.stored("review.json")), "#1 open: It is divided\n");
+        }
+    }
 }
 
 #[test]
