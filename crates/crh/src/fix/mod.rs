@@ -117,32 +117,17 @@ pub(crate) fn would_fix(
     numbers: &BTreeSet<u32>,
     environment: &Environment,
 ) -> Result<(Vec<u8>, FixPass), Failure> {
-    let _watch = InterruptGuard::watch(|| {})?;
-    let (issues, left) = verifiable(session, report, numbers, FixOrigin::Command);
-    let mut reviewed_checkout = match ReviewedCheckout::open(session) {
-        Ok(reviewed_checkout) => reviewed_checkout,
-        Err(obstacle) => {
-            return Ok((Vec::new(), skip_all(report, numbers, &obstacle.to_string())));
-        }
-    };
-    let checkout = match reviewed_checkout.locked() {
-        Ok(checkout) => checkout,
-        Err(why) => return Ok((Vec::new(), skip_all(report, numbers, &why))),
-    };
-    reviewed_checkout.take_reverted_files(&checkout)?;
-    let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
-    if interrupts::is_pressed() {
-        return Ok((
-            Vec::new(),
-            FixPass { is_stopped: true, ..skip_each(report, numbers, SkippedIssue::not_tried) },
-        ));
-    }
-    let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
-    let PlannedFixes { from, commit, fixes: applied, already_fixed, left: more, warnings, .. } =
-        planned;
-    let patch = reviewed_checkout.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
-    let fixed = FixPass { applied, already_fixed, left: more, warnings, ..FixPass::default() };
-    Ok((patch, fixed.and(FixPass::leaving(left))))
+    with_planned_fixes(
+        (session, report, numbers, FixOrigin::Command, environment),
+        |reviewed_checkout, _, planned| {
+            let PlannedFixes {
+                from, commit, fixes: applied, already_fixed, left, warnings, ..
+            } = planned;
+            let patch = reviewed_checkout.bare.diff(&from, &commit);
+            let fixed = FixPass { applied, already_fixed, left, warnings, ..FixPass::default() };
+            Ok((patch.or_fail(FailureKind::External)?, fixed))
+        },
+    )
 }
 
 /// Whether crh stores what it learns about the fixes of a run.
@@ -449,31 +434,56 @@ fn fix_in_tree(
     asker: FixOrigin,
     environment: &Environment,
 ) -> Result<FixPass, Failure> {
+    let (_, fixed) = with_planned_fixes(
+        (session, report, numbers, asker, environment),
+        |reviewed_checkout, checkout, planned| {
+            Ok(((), apply_planned(reviewed_checkout, checkout, planned, asker)))
+        },
+    )?;
+    Ok(fixed)
+}
+
+/// Session, report, numbers of the issues, and the origin of a fix pass.
+type FixRequest<'r> =
+    (&'r ReviewSession, &'r Report, &'r BTreeSet<u32>, FixOrigin, &'r Environment);
+
+/// Plans fixes of these issues, and uses the plan while the checkout is locked. Returns its output,
+/// and the result of the pass. A real run and a dry run differ only in `use_plan`.
+fn with_planned_fixes<T: Default>(
+    (session, report, numbers, asker, environment): FixRequest<'_>,
+    use_plan: impl FnOnce(
+        &ReviewedCheckout<'_>,
+        &LockedCheckout,
+        PlannedFixes,
+    ) -> Result<(T, FixPass), Failure>,
+) -> Result<(T, FixPass), Failure> {
     let (issues, left) = verifiable(session, report, numbers, asker);
     let left = FixPass::leaving(left);
     if issues.is_empty() {
-        return Ok(left);
+        return Ok((T::default(), left));
     }
     // The code below checks itself whether Ctrl-C was pressed.
     let _watch = InterruptGuard::watch(|| {})?;
-    let all = |why: &str| skip_all(report, numbers, why);
+    let all = |why: &str| Ok((T::default(), skip_all(report, numbers, why)));
     let mut reviewed_checkout = match ReviewedCheckout::open(session) {
         Ok(reviewed_checkout) => reviewed_checkout,
-        Err(obstacle) => return Ok(all(&obstacle.to_string())),
+        Err(obstacle) => return all(&obstacle.to_string()),
     };
+    reviewed_checkout.take_restored_issues(report);
     let checkout = match reviewed_checkout.locked() {
         Ok(checkout) => checkout,
-        Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
+        Err(why) => return all(&format!("nothing was applied: {why}")),
     };
     reviewed_checkout.take_reverted_files(&checkout)?;
     let (by_code, by_model) = plan_fixes(&reviewed_checkout, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         let left = skip_each(report, numbers, SkippedIssue::not_tried);
-        return Ok(FixPass { is_stopped: true, ..left });
+        return Ok((T::default(), FixPass { is_stopped: true, ..left }));
     }
     let by_model = drop_if_tree_changed(&reviewed_checkout, &checkout, by_model)?;
     let planned = by_code.then(by_model).with_open_places(&reviewed_checkout, &issues)?;
-    Ok(left.and(apply_planned(&reviewed_checkout, &checkout, planned, asker)))
+    let (output, fixed) = use_plan(&reviewed_checkout, &checkout, planned)?;
+    Ok((output, left.and(fixed)))
 }
 
 /// Rejects the work of a fixer if the tree changed meanwhile.

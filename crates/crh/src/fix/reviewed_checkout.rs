@@ -9,7 +9,7 @@ use super::found_on::found_on;
 use super::interrupted_fix::recovered;
 use super::journal::{ApplyError, LockedCheckout};
 use super::outcome::SkippedIssue;
-use super::{journal, tree};
+use super::{REVIEWED, journal, tree};
 use crate::commands::review::session::ReviewSession;
 use crate::commands::store;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -18,7 +18,7 @@ use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::resolve::CheckoutMatch;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::diff::Diff;
-use crh_review::report::{AppliedFix, Issue};
+use crh_review::report::{AppliedFix, Issue, Report};
 
 /// Prefix of fixer transcripts.
 const FIXER: &str = "fixer";
@@ -159,6 +159,19 @@ impl<'b> ReviewedCheckout<'b> {
             !self.run.path().join(name).exists()
         };
         (1..=FIXERS_MAX).find(is_new).unwrap_or(FIXERS_MAX)
+    }
+
+    /// Takes the issues that have their reviewed places and quotes again. A dry run does not store
+    /// which ones.
+    pub(super) fn take_restored_issues(&mut self, report: &Report) {
+        let Ok(reviewed) = self.run.read::<Report>(REVIEWED) else { return };
+        let is_restored = |number: u32| {
+            let issues = report.issue(number).zip(reviewed.issue(number));
+            issues.is_some_and(|(issue, first)| {
+                (&issue.location, &issue.evidence) == (&first.location, &first.evidence)
+            })
+        };
+        self.found_on.retain(|number, _| !is_restored(*number));
     }
 
     pub(super) fn found_on(&self, number: u32) -> &str {

@@ -127,6 +127,33 @@ fn dry_run_prints_the_patch() {
 }
 
 #[test]
+fn dry_run_after_a_revert_prints_what_crh_fix_applies() {
+    let desk = Desk::with_faults();
+    let longer = json!({ "replacement": "    items = sorted(items)\n    return result" });
+    // The review of the first fix finds this one, which has another line before the fixes.
+    let line = "return order.amount";
+    let refund = safe("A refund of all", "shop/orders.py:10", line, "    return 0");
+    let first = [with(mean(), longer), swallowed()];
+    let model = FakeModel::start()
+        .on("single", [answers(&first), answers(&[refund]), answers(&[])])
+        .on("validate-1", [confirms(), confirms()]);
+    desk.review(&model, &["--mode", "autofix"]);
+    let fixed = desk.text(ORDERS);
+    assert!(!issues(&desk.stored("review.json")).contains("open"));
+    desk.repo.git(&["checkout", "--quiet", "--", ORDERS]);
+    let reviewed = desk.text(ORDERS);
+    let dry = desk.fix(&["--dry-run"]);
+    assert_eq!((dry.code, desk.text(ORDERS)), (0, reviewed), "{}", dry.shown());
+    let patch = desk.user.path("patch");
+    fs::write(&patch, &dry.stdout).unwrap();
+    desk.repo.git(&["apply", patch.to_str().unwrap()]);
+    assert_eq!(desk.text(ORDERS), fixed, "{}", dry.shown());
+    desk.repo.git(&["checkout", "--quiet", "--", ORDERS]);
+    let output = desk.fix(&[]);
+    assert_eq!((output.code, desk.text(ORDERS)), (0, fixed), "{}", output.shown());
+}
+
+#[test]
 fn issues_can_be_fixed_one_by_one() {
     let desk = Desk::new();
     let first =
