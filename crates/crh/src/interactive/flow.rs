@@ -24,6 +24,8 @@ use crh_review::report::{Action, Issue, Report, Strategy};
 const NO_SINK_LEFT: &str = "all issue trackers failed";
 /// Reason for an issue that the fixer did not report on.
 const NOTHING_SAID: &str = "the fixer did not report on it";
+/// Reason for an issue whose fix the user undid while a question was open.
+const FIX_UNDONE: &str = "its fix is no longer in the checkout";
 
 pub(super) struct Flow {
     state: FlowState,
@@ -197,6 +199,46 @@ impl Flow {
             }
         }
         self.fixes = report.applied_fixes.len();
+    }
+
+    /// Whether only the result is left: no question, or none that changes it, follows.
+    pub(super) fn is_ending(&self) -> bool {
+        match self.state {
+            FlowState::Resolved
+            | FlowState::Completing
+            | FlowState::Publishing(_)
+            | FlowState::Ended => true,
+            FlowState::SafeFixes
+            | FlowState::Showing
+            | FlowState::Detecting
+            | FlowState::Routing
+            | FlowState::Walking(_)
+            | FlowState::Preview { .. }
+            | FlowState::Filing(_)
+            | FlowState::NotFiled { .. }
+            | FlowState::FallingBack(_)
+            | FlowState::Fixing
+            | FlowState::Dismissing
+            | FlowState::Undoing
+            | FlowState::FindingDestination
+            | FlowState::NextSteps(_) => false,
+        }
+    }
+
+    /// Receives a report without the fixes of these issues, which are no longer in the checkout.
+    pub(super) fn reopened(&mut self, report: &Report, numbers: impl Iterator<Item = u32>) {
+        self.fixes = report.applied_fixes.len();
+        self.resolved.safe_fixes = self.resolved.safe_fixes.min(report.fixed_count());
+        for number in numbers {
+            match self.decided.get_mut(&number) {
+                Some(decision @ Decision::Applied(_)) => {
+                    *decision = Decision::NotApplied(FIX_UNDONE.to_owned());
+                }
+                Some(_) | None => {
+                    self.not_fixed.insert(number, SkippedIssue::reverted(number, FIX_UNDONE));
+                }
+            }
+        }
     }
 
     /// Receives a dismissed issue, or why it was not dismissed.

@@ -33,6 +33,7 @@ use crate::commands::review::fixing::{chosen_fixes, safe_fixes};
 use crate::commands::review::session::ReviewSession;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
+use crate::fix::UpdateStorage;
 use crate::fix::edit_authority::SafeFixTiming;
 use crate::fix::outcome::{FixPass, SkippedIssue};
 use crate::hand_off::tickets::Tickets;
@@ -147,6 +148,9 @@ impl QuestionContext<'_> {
             let leave = self.person.cancel_flag();
             // A fix pass watches for Ctrl-C itself, so the handler is set again in each iteration.
             let watch = InterruptGuard::watch(move || leave.store(true, Ordering::SeqCst))?;
+            if flow.is_ending() {
+                self.drop_missing_fixes(&mut flow, report);
+            }
             match flow.next() {
                 FlowStep::FixSafe => {
                     drop(watch);
@@ -184,6 +188,7 @@ impl QuestionContext<'_> {
                     MenuAnswer::Cancelled => match words::on_leave(&ask.about) {
                         LeaveEffect::Undo => return Ok(None),
                         LeaveEffect::Keep => {
+                            self.drop_missing_fixes(&mut flow, report);
                             left::keep_answered(self.session, &flow);
                             return Ok(Some(ConversationEnd::Ended));
                         }
@@ -231,6 +236,27 @@ impl QuestionContext<'_> {
             if self.person.is_cancelled() {
                 return Ok(None);
             }
+        }
+    }
+
+    /// Opens the issues of fixes that are no longer in the checkout: the user may have undone them
+    /// while a question was open.
+    fn drop_missing_fixes(&self, flow: &mut Flow, report: &mut Report) {
+        let before = report.applied_fixes.clone();
+        if before.is_empty() {
+            return;
+        }
+        match fix::update_report(self.session, report, UpdateStorage::Stored) {
+            Ok(()) => {
+                let missing = before.iter().map(|fix| fix.number);
+                let missing: Vec<u32> =
+                    missing.filter(|number| report.fix_of(*number).is_none()).collect();
+                flow.reopened(report, missing.into_iter());
+            }
+            Err(failure) => ui::warn(&format!(
+                "crh did not check that the tree has the fixes: {:#}",
+                failure.error
+            )),
         }
     }
 

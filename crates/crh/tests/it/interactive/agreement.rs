@@ -126,6 +126,31 @@ fn report_only_keeps_what_the_repeated_review_found_in_reviewed_code() {
 }
 
 #[test]
+fn fix_that_the_user_undoes_during_the_questions_is_open() {
+    let mut scene = Scene::new(&three());
+    scene.begins(USUAL);
+    scene.sees(FIRST).types("f");
+    scene.sees(REST);
+    scene.repo.git(&["checkout", "--quiet", "--", "shop/mail.py"]);
+    scene.types("d");
+    assert_eq!(scene.ends("Review completed", "fix_undone_meanwhile"), 1);
+    scene.keeps(&expect_test::expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 open: The total is divided by the count
+        #3 open: A failed mail is swallowed
+        queues: {"fixer":[3],"report":[],"residual":[1,2]}
+        fix order: [1,2,3]
+        applied-fixes.json: []
+        residual-work.json:
+          #1 An unpaid order is refunded
+          #2 The total is divided by the count
+          #3 A failed mail is swallowed (its fix is no longer in `shop/mail.py`: the file was changed after the fix)
+        advisory.json:
+        questions.json: {"decisions":[],"state":"answered"}
+    "##]]);
+}
+
+#[test]
 fn report_only_keeps_fixes_in_a_file_that_was_edited_since() {
     let mut scene = Scene::begun_fixing_first(&three());
     scene.sees(REST);
