@@ -269,13 +269,9 @@ fn merge_findings(
         .extend(numbers.iter().copied().zip(new).map(|(number, issue)| Issue { number, ..issue }));
     report.pre_existing.extend(free.zip(old).map(|(number, issue)| Issue { number, ..issue }));
     let failed = second.reviewers.into_iter().filter(|row| row.outcome == RunOutcome::Failed);
-    let failed: Vec<String> = failed.map(|row| row.name).collect();
-    if !failed.is_empty() {
-        let names = failed.join(", ");
-        report
-            .warnings
-            .push(format!("reviewers failed in the repeated review of the fixes: {names}"));
-    }
+    let failed =
+        failed.map(|row| format!("in the repeated review of the fixes, {}", row.failure()));
+    fix::warn(report, &failed.collect::<Vec<_>>());
     report.stats = combined_stats(&report.stats, &second.stats);
     RepeatFindings { numbers, found_again, moved }
 }
@@ -458,6 +454,22 @@ mod tests {
             "action": "defer", "requires_verification": false, "pre_existing": false, "members": [],
         });
         serde_json::from_value(issue).unwrap()
+    }
+
+    #[test]
+    fn warning_about_a_failed_reviewer_says_why_it_failed() {
+        let failed = ReviewerRow {
+            name: "correctness".to_owned(),
+            origin: Origin::Model,
+            why: String::new(),
+            outcome: RunOutcome::Failed,
+            note: "the server read only half of the prompt; raise its context length".to_owned(),
+        };
+        let second = Report { reviewers: vec![failed], ..Report::default() };
+        let mut report = Report::default();
+        merge_findings(&mut report, second, &BTreeSet::new(), &OpenPlaces::new());
+        let why = "reviewer correctness failed: the server read only half of the prompt; raise its context length";
+        assert_eq!(report.warnings, [format!("in the repeated review of the fixes, {why}")]);
     }
 
     #[test]
