@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 
+/// The report from before the fixes, with what reviews of the fixes found in the reviewed code.
+pub(crate) const REVIEWED: &str = "stages/report.json";
 /// File with the commits that issues of later rounds were found on.
 const FOUND_ON: &str = "stages/found-on.json";
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::iter;
 use std::num::NonZeroU32;
 
-use super::REVIEWED;
+use super::found_on::REVIEWED;
 use super::surroundings::{changed, changes_lines, lines_after, moved_by};
 use crate::commands::review::session::ReviewSession;
 use crh_pipeline::assemble::recount_summary;

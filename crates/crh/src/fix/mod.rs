@@ -35,6 +35,7 @@ use self::applied_fixes::add_fix;
 pub(crate) use self::applied_fixes::{AppliedFixes, FixReviewResult};
 use self::fix_review::is_reviewed_again;
 pub(crate) use self::fix_review::unverifiable;
+pub(crate) use self::found_on::REVIEWED;
 pub(crate) use self::journal::FixOrigin;
 use self::journal::{LockedCheckout, Purpose, UNDISTURBED};
 pub(crate) use self::later_findings::{EarlierFindings, keep_later_findings, raise};
@@ -66,8 +67,6 @@ use crh_review::{Location, Sources, narrow_to_places, refresh_verdict, report};
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
 const ADVISORY: &str = "advisory.json";
-/// The report from before the fixes, with what reviews of the fixes found in the reviewed code.
-pub(crate) const REVIEWED: &str = "stages/report.json";
 
 /// Reason for an issue whose replacement did not help. crh would apply the same replacement again.
 const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found the issue again";

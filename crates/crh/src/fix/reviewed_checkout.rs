@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use super::found_on::found_on;
+use super::found_on::{REVIEWED, found_on};
 use super::interrupted_fix::recovered;
 use super::journal::{ApplyError, LockedCheckout};
 use super::outcome::SkippedIssue;
-use super::{REVIEWED, journal, tree};
+use super::{journal, tree};
 use crate::commands::review::session::ReviewSession;
 use crate::commands::store;
 use crate::failure::{Failure, FailureKind, OrFail};
