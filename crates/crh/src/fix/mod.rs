@@ -48,7 +48,7 @@ use self::residual::{RESIDUAL, residual, with_kept};
 use self::review_marks::{FixReviewEnd, mark_files};
 use self::reviewed_checkout::{FIXES, FixWriteFailure, ReviewedCheckout, reason_if_edited};
 pub(crate) use self::reviewed_checkout::{FixObstacle, fixes_of, with_crlf};
-pub(crate) use self::reviewed_report::{raise, report_before_fixes};
+pub(crate) use self::reviewed_report::report_before_fixes;
 pub(crate) use self::surroundings::{lines_after, open_places_at};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
