@@ -148,8 +148,12 @@ fn is_end_of_object(rest: &[&str], is_negated: bool) -> bool {
             .map(|word| bare_word(word))
             .is_none_or(|word| is_one_of(OBJECT_ENDS, &word) && !(is_negated && word == BEFORE))
     };
-    let is_repository =
-        |word: &str| is_one_of(REPOSITORY_WORDS, bare_word(word).trim_start_matches('.'));
+    // What is removed from `.gitignore` is no longer ignored.
+    let is_from = rest.first().is_some_and(|word| bare_word(word) == "from");
+    let is_repository = |word: &str| {
+        let word = bare_word(word);
+        is_one_of(REPOSITORY_WORDS, &word) && !(is_from && word == "gitignore")
+    };
     let is_place = |(at, word): (usize, &&str), place: &[&str]| {
         let after = &place[at + 1..];
         let has_second = after.first().is_some_and(|it| is_one_of(PLACE_ENDS, &bare_word(it)));
@@ -251,6 +255,7 @@ mod tests {
             "Do not include docs/plans/ in the main menu",
             "Do not include docs/plans/ when building the site",
             "Do not add docs/plans/x.md to .gitignore",
+            "Remove docs/plans from .gitignore.",
             "Do not commit secrets in docs/plans/x.md",
             "Do not commit inside the loop over docs/plans",
             "Exclude docs/plans.",
